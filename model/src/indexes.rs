@@ -1,0 +1,223 @@
+//! Sets of completion indexes and their text in `status.completedIndexes` and `status.failedIndexes`.
+//!
+//! Three readings of one text are kept apart: what the API accepts ([`check_grammar`], SS-14, SS-15), what a
+//! controller makes of it ([`IndexSet::read`], PC-20), and the one spelling that the built-in writes
+//! ([`IndexSet::to_string`], PC-19).
+
+use std::fmt;
+
+/// A completion index.
+pub type Index = u32;
+
+/// A set of indexes, as ascending, disjoint, non-adjacent closed intervals.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct IndexSet {
+    intervals: Vec<(Index, Index)>,
+}
+
+impl IndexSet {
+    /// The empty set.
+    #[must_use]
+    pub const fn new() -> IndexSet {
+        IndexSet { intervals: Vec::new() }
+    }
+
+    /// Reads the text as a controller does (PC-20): intervals at or above `completions` end it, an interval
+    /// that reaches beyond is cut, a corrupt one is skipped.
+    #[must_use]
+    pub fn read(text: &str, completions: Option<u32>) -> IndexSet {
+        let limit = completions.unwrap_or(u32::MAX);
+        let mut set = IndexSet::new();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let Some((first, last)) = read_interval(part) else { continue };
+            if first >= limit {
+                break;
+            }
+            set.insert_interval(first, last.min(limit - 1));
+        }
+        set
+    }
+
+    /// Number of indexes.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.intervals.iter().map(|(first, last)| last - first + 1).sum()
+    }
+
+    /// Whether there is no index.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.intervals.is_empty()
+    }
+
+    /// Whether `index` is in the set.
+    #[must_use]
+    pub fn contains(&self, index: Index) -> bool {
+        let after = self.intervals.partition_point(|(first, _)| *first <= index);
+        after > 0 && self.intervals[after - 1].1 >= index
+    }
+
+    /// Adds one index.
+    pub fn insert(&mut self, index: Index) {
+        self.insert_interval(index, index);
+    }
+
+    /// The indexes in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = Index> + '_ {
+        self.intervals.iter().flat_map(|(first, last)| *first..=*last)
+    }
+
+    /// The lowest index that is in both sets.
+    #[must_use]
+    pub fn first_common(&self, other: &IndexSet) -> Option<Index> {
+        let (mut mine, mut theirs) = (self.intervals.iter().peekable(), other.intervals.iter().peekable());
+        while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
+            if a.1 < b.0 {
+                mine.next();
+            } else if b.1 < a.0 {
+                theirs.next();
+            } else {
+                return Some(a.0.max(b.0));
+            }
+        }
+        None
+    }
+
+    /// The indexes of this set that are not in `other`.
+    #[must_use]
+    pub fn minus(&self, other: &IndexSet) -> IndexSet {
+        self.iter().filter(|index| !other.contains(*index)).collect()
+    }
+
+    fn insert_interval(&mut self, first: Index, last: Index) {
+        let from = self.intervals.partition_point(|(_, l)| l.saturating_add(1) < first);
+        let to = self.intervals.partition_point(|(f, _)| *f <= last.saturating_add(1));
+        let merged = match self.intervals.get(from..to) {
+            Some([]) | None => (first, last),
+            Some(touching) => {
+                (first.min(touching[0].0), last.max(touching[touching.len() - 1].1))
+            }
+        };
+        self.intervals.splice(from..to, [merged]);
+    }
+}
+
+impl FromIterator<Index> for IndexSet {
+    fn from_iter<I: IntoIterator<Item = Index>>(indexes: I) -> IndexSet {
+        let mut set = IndexSet::new();
+        for index in indexes {
+            set.insert(index);
+        }
+        set
+    }
+}
+
+impl fmt::Display for IndexSet {
+    /// The canonical text (PC-19): runs of three and more as `a-b`, a run of two as `a,b`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, (first, last)) in self.intervals.iter().enumerate() {
+            let comma = if position == 0 { "" } else { "," };
+            match last - first {
+                0 => write!(f, "{comma}{first}")?,
+                1 => write!(f, "{comma}{first},{last}")?,
+                _ => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for IndexSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}
+
+fn read_interval(part: &str) -> Option<(Index, Index)> {
+    match part.split_once('-') {
+        None => part.parse().ok().map(|index| (index, index)),
+        Some((first, last)) => {
+            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+            (first <= last).then_some((first, last))
+        }
+    }
+}
+
+/// The API server's grammar of an index text: integers below `completions`, `x-y` with x < y, one dash at
+/// most, strictly increasing. Returns what is wrong with it.
+pub fn check_grammar(text: &str, completions: i64) -> Result<(), String> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut previous: Option<i64> = None;
+    for part in text.split(',') {
+        let mut ends = part.split('-');
+        let first = parse_index(ends.next().unwrap_or_default(), completions, part)?;
+        if previous.is_some_and(|previous| previous >= first) {
+            return Err(format!("`{part}` does not increase"));
+        }
+        previous = Some(first);
+        if let Some(text) = ends.next() {
+            let last = parse_index(text, completions, part)?;
+            if first >= last {
+                return Err(format!("`{part}` does not increase"));
+            }
+            previous = Some(last);
+        }
+        if ends.next().is_some() {
+            return Err(format!("`{part}` has more than one dash"));
+        }
+    }
+    Ok(())
+}
+
+/// Go's `strconv.Atoi` accepts a sign; the API therefore accepts `+1` (SS-30).
+fn parse_index(text: &str, completions: i64, part: &str) -> Result<i64, String> {
+    let value: i64 = text.parse().map_err(|_| format!("`{part}` is not made of integers"))?;
+    if value >= completions { Err(format!("index {value} is not below completions {completions}")) } else { Ok(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn canonical_text_uses_a_dash_from_three_on() {
+        let set: IndexSet = [0, 1, 3, 5, 6, 7].into_iter().collect();
+        assert_eq!(set.to_string(), "0,1,3,5-7");
+    }
+
+    #[test]
+    fn reading_stops_at_completions_cuts_and_skips_corrupt_parts() {
+        assert_eq!(IndexSet::read("0-4,x,7-9", Some(8)).to_string(), "0-4,7");
+        assert_eq!(IndexSet::read("0,9,1", Some(5)).to_string(), "0");
+    }
+
+    #[test]
+    fn grammar_accepts_what_the_api_accepts() {
+        for good in ["", "0", "0-1", "0,1,2", "+1", "0,2-4"] {
+            assert!(check_grammar(good, 5).is_ok(), "{good}");
+        }
+        for bad in ["5", "1-1", "2-1", "0-1-2", "1,0", "1,1", "a", "0,", ",", "0,-1"] {
+            assert!(check_grammar(bad, 5).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_set_is_the_sorted_list_of_its_members(mut members in prop::collection::vec(0u32..40, 0..30), other in prop::collection::vec(0u32..40, 0..30)) {
+            let set: IndexSet = members.iter().copied().collect();
+            let against: IndexSet = other.iter().copied().collect();
+            members.sort_unstable();
+            members.dedup();
+            prop_assert_eq!(set.iter().collect::<Vec<_>>(), members.clone());
+            prop_assert_eq!(set.len() as usize, members.len());
+            prop_assert_eq!(IndexSet::read(&set.to_string(), None), set.clone());
+            prop_assert_eq!(set.first_common(&against), members.iter().copied().find(|i| other.contains(i)));
+            for index in 0..40 {
+                prop_assert_eq!(set.contains(index), members.contains(&index));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A pod as the specification sees it.
+
+use crate::indexes::Index;
+use crate::job::{FailureAction, Text};
+use crate::time::Time;
+use crate::uid::Uid;
+
+/// The tracking finalizer (S-16).
+pub const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
+
+/// A Pod, reduced to what a Job controller may decide by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pod {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// Whether the tracking finalizer is present.
+    pub finalizer: bool,
+    /// Whether any other finalizer is present.
+    pub other_finalizers: bool,
+    /// `status.phase`.
+    pub phase: Phase,
+    /// Whether `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// Whether the Ready condition is `True`.
+    pub ready: bool,
+    /// Whether `spec.nodeName` is set.
+    pub scheduled: bool,
+    /// The completion index, where the annotation holds one.
+    pub index: Option<Index>,
+    /// `job-index-failure-count` (BI-03: 0 where it cannot be read).
+    pub failure_count: u32,
+    /// `job-index-ignored-failure-count` (BI-02).
+    pub ignored_failure_count: u32,
+    /// Sum of `restartCount` over init and regular containers (BO-13).
+    pub restarts: u32,
+    /// Largest `restartCount` of a container (PC-09).
+    pub max_restarts: u32,
+    /// `metadata.creationTimestamp`.
+    pub created: Time,
+    /// `lastTransitionTime` of the Ready condition.
+    pub ready_changed: Option<Time>,
+    /// When the pod ended, by BO-07; `None` while it runs.
+    pub finished: Option<Time>,
+    /// What the Job's pod failure policy says of it (PF-01), decided when the pod was read.
+    pub policy: PolicyMatch,
+}
+
+/// The first rule of a pod failure policy that a failed pod matches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub enum PolicyMatch {
+    /// No rule matches, or there is no policy: the failure counts.
+    #[default]
+    None,
+    /// A rule with this action matches.
+    Action(FailureAction),
+    /// A FailJob rule matches; the message that its condition carries (PF-07).
+    FailJob(Text),
+}
+
+/// `status.phase`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Not started; also an empty phase.
+    Pending,
+    /// Started.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// `Unknown`.
+    Unknown,
+}
+
+impl Pod {
+    /// Phase `Succeeded` or `Failed`: the pod has terminated.
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// Counts for `status.active` (PC-01).
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !self.is_terminated() && !self.deleting
+    }
+
+    /// Counts for `status.terminating` (PC-02).
+    #[must_use]
+    pub fn is_terminating(&self) -> bool {
+        !self.is_terminated() && self.deleting
+    }
+
+    /// Counts for `status.ready` (PC-03).
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.is_active() && self.ready
+    }
+
+    /// Whether the pod is a failure for the counters (FT-18, RP-03, RP-04): phase `Failed`, or, where a
+    /// replacement does not wait for the end, being deleted without having succeeded.
+    #[must_use]
+    pub fn has_failed(&self, replaces_only_failed: bool) -> bool {
+        self.phase == Phase::Failed
+            || (!replaces_only_failed && self.deleting && self.phase != Phase::Succeeded)
+    }
+
+    /// Whether the failure is not counted, by an Ignore rule (PF-06).
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.policy == PolicyMatch::Action(FailureAction::Ignore)
+    }
+
+    /// The index, if it lies below `completions` (FT-06, FT-09).
+    #[must_use]
+    pub fn valid_index(&self, completions: Option<u32>) -> Option<Index> {
+        self.index.filter(|index| completions.is_none_or(|n| *index < n))
+    }
+}

@@ -1,0 +1,318 @@
+//! What a requirement is, and what a broken one looks like.
+//!
+//! The catalogue itself is the table in [`crate::catalogue`]; guards and properties name its entries as
+//! [`Req`] values, so that a requirement that does not exist cannot be cited.
+
+use std::fmt;
+
+use crate::catalogue::{CATALOGUE, Req};
+use crate::indexes::IndexSet;
+use crate::time::Time;
+use crate::uid::Uid;
+
+/// An entry of the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirement {
+    /// The entry's own value.
+    pub req: Req,
+    /// Stable id, such as `FT-02`.
+    pub id: &'static str,
+    /// Whom it binds.
+    pub binds: Binds,
+    /// How strongly.
+    pub level: Level,
+    /// How this project decides it.
+    pub judged: Judged,
+    /// Where it comes from: KEP section, or the part of Kubernetes' source.
+    pub source: &'static str,
+    /// The rule in one sentence.
+    pub sentence: &'static str,
+}
+
+/// Whom a requirement binds (tags a to e of the catalogue page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binds {
+    /// Every stored object; the API server enforces it (a).
+    Api,
+    /// Controllers that create pods for a Job (b).
+    Executor,
+    /// Every manager of Jobs, mirrors included (c).
+    Manager,
+    /// The TTL-after-finished controller (d).
+    Ttl,
+    /// Internal to a process, or an assumption about the environment (e).
+    Internal,
+}
+
+/// How strongly a requirement binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// A KEP or the API contract demands it.
+    Must,
+    /// The built-in always does it; others may differ.
+    Should,
+}
+
+/// How a requirement is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// By a guard on what etcd held; never excused by a stale cache.
+    Truth,
+    /// By a guard on what some allowed view of the caches showed.
+    View,
+    /// By a guard that needs actors, refusals, or requests: only the audit and native forms show it.
+    Audit,
+    /// By what is still owed when a trace ends.
+    Pending,
+    /// By exploration alone; the reason why no trace shows it.
+    Explored(&'static str),
+    /// Not by this project's specification; the reason.
+    Not(&'static str),
+}
+
+impl Judged {
+    /// Whether an edited trace can break it.
+    #[must_use]
+    pub fn by_trace(self) -> bool {
+        matches!(self, Judged::Truth | Judged::View | Judged::Audit | Judged::Pending)
+    }
+}
+
+impl Req {
+    /// The catalogue entry.
+    #[must_use]
+    pub fn entry(self) -> &'static Requirement {
+        &CATALOGUE[self as usize]
+    }
+
+    /// The stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        self.entry().id
+    }
+
+    /// Looks an id up, in any case: `FT-02`.
+    #[must_use]
+    pub fn parse(id: &str) -> Option<Req> {
+        CATALOGUE.iter().find(|entry| entry.id.eq_ignore_ascii_case(id)).map(|entry| entry.req)
+    }
+
+    /// Other ids of the same fact (judging.md 5), this one excluded.
+    #[must_use]
+    pub fn also(self) -> Vec<Req> {
+        let mut others: Vec<Req> = SAME_FACT
+            .iter()
+            .filter(|set| set.contains(&self))
+            .flat_map(|set| set.iter().copied())
+            .filter(|other| *other != self)
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        others
+    }
+}
+
+impl fmt::Display for Req {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+/// Sets of ids that name one fact from several sides. The first five are the contract of judging.md 5; the
+/// others follow the cross references of the catalogue page.
+const SAME_FACT: &[&[Req]] = &[
+    &[Req::TC04, Req::RP09, Req::SS12, Req::SS13, Req::SS18],
+    &[Req::TC03, Req::SS20, Req::SS21],
+    &[Req::TC05, Req::SS24, Req::SS25],
+    &[Req::BI14, Req::SS17],
+    &[Req::FT27, Req::SS02],
+    &[Req::TC05, Req::SS26],
+    &[Req::TC06, Req::SS03],
+    &[Req::TC06, Req::SS04],
+    &[Req::TC06, Req::SS06],
+    &[Req::TC06, Req::SS08],
+    &[Req::TC06, Req::SS23],
+    &[Req::TC03, Req::SS34],
+    &[Req::TC11, Req::SS34],
+    &[Req::SS33, Req::SS12],
+    &[Req::SS33, Req::SS18],
+    &[Req::SS33, Req::SS36],
+    &[Req::PC19, Req::SS34],
+    &[Req::FT03, Req::FT14],
+    &[Req::FT02, Req::FT03],
+    &[Req::FT02, Req::S05],
+    &[Req::SS09, Req::SU04],
+    &[Req::RP03, Req::PC08, Req::RP11],
+    &[Req::RP03, Req::PC18, Req::RP12],
+    &[Req::SP08, Req::PC22],
+    &[Req::SP08, Req::SU12],
+    &[Req::SP08, Req::MB01],
+    &[Req::SP08, Req::BI12],
+    &[Req::BO01, Req::BO02],
+    &[Req::PC01, Req::PC03],
+    &[Req::PC02, Req::RP06],
+    &[Req::S01, Req::TC01],
+    &[Req::S02, Req::BI14, Req::SS17, Req::SS37],
+    &[Req::S04, Req::SS10, Req::SS37],
+    &[Req::S07, Req::SS02, Req::FT27, Req::SS37],
+    &[Req::S09, Req::SS19, Req::SS37],
+    &[Req::TT06, Req::TT13],
+    &[Req::TT01, Req::TT13],
+    &[Req::MB02, Req::MB03],
+];
+
+/// A requirement that a write breaks: the false comparison, with both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The requirement.
+    pub req: Req,
+    /// What was compared: a field, or a count.
+    pub what: &'static str,
+    /// What the requirement asks for: the nearest value that would have been accepted.
+    pub expected: Said,
+    /// What the write holds.
+    pub found: Said,
+    /// The documented deviation of the built-in that this is, if its pattern fits exactly.
+    pub known: Option<Req>,
+}
+
+/// One side of a comparison, kept as data until somebody reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Fixed words.
+    Words(&'static str),
+    /// A number.
+    Number(i64),
+    /// An instant.
+    Time(Time),
+    /// A pod or a Job.
+    Uid(Uid),
+    /// Indexes.
+    Indexes(IndexSet),
+    /// Anything that has to be put together.
+    Text(String),
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Said::Words(words) => f.pad(words),
+            Said::Number(number) => write!(f, "{number}"),
+            Said::Time(time) => write!(f, "{time}"),
+            Said::Uid(uid) => write!(f, "{uid:?}"),
+            Said::Indexes(set) => write!(f, "\"{set}\""),
+            Said::Text(text) => f.pad(text),
+        }
+    }
+}
+
+macro_rules! said_from {
+    ($($from:ty => |$value:ident| $said:expr;)*) => {
+        $(impl From<$from> for Said {
+            fn from($value: $from) -> Said { $said }
+        })*
+    };
+}
+
+said_from! {
+    &'static str => |words| Said::Words(words);
+    String => |text| Said::Text(text);
+    i64 => |number| Said::Number(number);
+    i32 => |number| Said::Number(i64::from(number));
+    u32 => |number| Said::Number(i64::from(number));
+    usize => |number| Said::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    Time => |time| Said::Time(time);
+    Uid => |uid| Said::Uid(uid);
+    IndexSet => |set| Said::Indexes(set);
+}
+
+/// Collects what a write breaks, and which requirements had their premise.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The broken requirements, in the order in which the guards stand.
+    pub broken: Vec<Broken>,
+    premises: [u64; Self::WORDS],
+}
+
+impl Findings {
+    const WORDS: usize = CATALOGUE.len().div_ceil(64);
+
+    /// Nothing judged yet.
+    #[must_use]
+    pub fn new() -> Findings {
+        Findings { broken: Vec::new(), premises: [0; Self::WORDS] }
+    }
+
+    /// Judges one comparison: `holds`, or the requirement is broken. Returns `holds`.
+    pub fn require(
+        &mut self,
+        req: Req,
+        holds: bool,
+        what: &'static str,
+        expected: impl Into<Said>,
+        found: impl Into<Said>,
+    ) -> bool {
+        self.premise(req);
+        if !holds {
+            let (expected, found) = (expected.into(), found.into());
+            self.broken.push(Broken { req, what, expected, found, known: None });
+        }
+        holds
+    }
+
+    /// Judges an equation.
+    pub fn equal<T: PartialEq + Into<Said>>(&mut self, req: Req, what: &'static str, expected: T, found: T) -> bool {
+        self.require(req, expected == found, what, expected, found)
+    }
+
+    /// Reports a broken requirement that is a documented deviation of the built-in.
+    pub fn deviation(&mut self, known: Req, what: &'static str, expected: impl Into<Said>, found: impl Into<Said>) {
+        self.premise(known);
+        self.broken.push(Broken {
+            req: known,
+            what,
+            expected: expected.into(),
+            found: found.into(),
+            known: Some(known),
+        });
+    }
+
+    /// Notes that a requirement's premise was met.
+    pub fn premise(&mut self, req: Req) {
+        self.premises[req as usize / 64] |= 1 << (req as usize % 64);
+    }
+
+    /// Whether nothing is broken.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    /// Forgets everything, keeping the allocation.
+    pub fn clear(&mut self) {
+        self.broken.clear();
+        self.premises = [0; Self::WORDS];
+    }
+
+    /// Adds what `other` found.
+    pub fn absorb(&mut self, other: &mut Findings) {
+        self.broken.append(&mut other.broken);
+        for (mine, theirs) in self.premises.iter_mut().zip(other.premises) {
+            *mine |= theirs;
+        }
+    }
+
+    /// The requirements whose premise was met.
+    pub fn premises(&self) -> impl Iterator<Item = Req> + '_ {
+        CATALOGUE
+            .iter()
+            .map(|entry| entry.req)
+            .filter(|req| self.premises[*req as usize / 64] >> (*req as usize % 64) & 1 == 1)
+    }
+}
+
+impl Default for Findings {
+    fn default() -> Findings {
+        Findings::new()
+    }
+}

@@ -1,0 +1,62 @@
+//! Instants as the API shows them: whole seconds (BO-09).
+
+use std::fmt;
+
+/// Seconds since the Unix epoch. API times are truncated to the second, so a `Time` read from an object lies
+/// up to one second before the instant it stands for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The instant `seconds` later; saturating, because specifications hold absurd durations.
+    #[must_use]
+    pub fn plus(self, seconds: i64) -> Time {
+        Time(self.0.saturating_add(seconds))
+    }
+
+    /// Seconds from `earlier` to this instant, negative if it is later.
+    #[must_use]
+    pub fn since(self, earlier: Time) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Time {
+    /// RFC 3339 in UTC, computed here because the model depends on no calendar crate.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, second) = (self.0.div_euclid(86_400), self.0.rem_euclid(86_400));
+        let (year, month, day) = civil_from_days(days);
+        let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}Z")
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.abs() < 1_000_000 { write!(f, "t{}", self.0) } else { fmt::Display::fmt(self, f) }
+    }
+}
+
+/// The proleptic Gregorian date of a day count from 1970-01-01 (years counted from March, in 400-year eras).
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_print_as_the_api_writes_them() {
+        assert_eq!(Time(1_795_220_910).to_string(), "2026-11-21T00:28:30Z");
+        assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(Time(951_782_400).to_string(), "2000-02-29T00:00:00Z");
+    }
+}
