@@ -1,1 +1,4 @@
-//! x
+//! Judges recorded traces against the specification.
+
+pub mod project;
+pub mod validate;

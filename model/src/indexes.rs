@@ -102,12 +102,18 @@ impl IndexSet {
     }
 }
 
+impl Extend<Index> for IndexSet {
+    fn extend<I: IntoIterator<Item = Index>>(&mut self, indexes: I) {
+        for index in indexes {
+            self.insert(index);
+        }
+    }
+}
+
 impl FromIterator<Index> for IndexSet {
     fn from_iter<I: IntoIterator<Item = Index>>(indexes: I) -> IndexSet {
         let mut set = IndexSet::new();
-        for index in indexes {
-            set.insert(index);
-        }
+        set.extend(indexes);
         set
     }
 }

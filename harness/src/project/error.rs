@@ -1,0 +1,133 @@
+//! Why an object cannot be projected, and where in it.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+/// A field of an object does not hold what the API defines for it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", if path.is_empty() { "object" } else { path })]
+pub struct ProjectError {
+    /// Where, such as `spec.parallelism`; empty for the object itself.
+    pub path: String,
+    /// What is wrong there.
+    pub source: serde_json::Error,
+}
+
+/// Reads `text`, which stands at `root` in its object.
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str, root: &str) -> Result<T, ProjectError> {
+    serde_json::from_str(text).map_err(|source| {
+        let inner = path_at(text, source.line(), source.column());
+        let separator = if root.is_empty() || inner.is_empty() || inner.starts_with('[') { "" } else { "." };
+        ProjectError { path: format!("{root}{separator}{inner}"), source }
+    })
+}
+
+/// An object or a list that is open at some place of a text.
+enum Open<'a> {
+    Object(Option<&'a str>),
+    List(usize),
+}
+
+/// The path of the value that ends at, or contains, a position as `serde_json` reports it.
+///
+/// Assumes that the text up to there is JSON; of anything else it makes a useless path, but no panic.
+fn path_at(text: &str, line: usize, column: usize) -> String {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let end = (before + column).min(text.len());
+    let mut open: Vec<Open> = Vec::new();
+    let (mut position, mut key_is_next) = (0, false);
+    while position < end {
+        match text.as_bytes()[position] {
+            b'"' => {
+                let close = end_of_string(text, position);
+                if let (true, Some(Open::Object(key))) = (key_is_next, open.last_mut()) {
+                    *key = text.get(position + 1..close);
+                    key_is_next = false;
+                }
+                position = close;
+            }
+            b'{' => {
+                open.push(Open::Object(None));
+                key_is_next = true;
+            }
+            b'[' => {
+                open.push(Open::List(0));
+                key_is_next = false;
+            }
+            b'}' | b']' => {
+                open.pop();
+            }
+            b',' => match open.last_mut() {
+                Some(Open::List(index)) => *index += 1,
+                Some(Open::Object(_)) => key_is_next = true,
+                None => {}
+            },
+            _ => {}
+        }
+        position += 1;
+    }
+    spell(&open)
+}
+
+/// The position of the quote that closes the string opened at `start`, or the end of the text.
+fn end_of_string(text: &str, start: usize) -> usize {
+    let mut escaped = false;
+    let closes = |&(_, byte): &(usize, u8)| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    };
+    text.bytes().enumerate().skip(start + 1).find(closes).map_or(text.len(), |(position, _)| position)
+}
+
+fn spell(open: &[Open]) -> String {
+    let mut path = String::new();
+    for step in open {
+        let written = match step {
+            Open::Object(None) => Ok(()),
+            Open::Object(Some(key)) if path.is_empty() => path.write_str(key),
+            Open::Object(Some(key)) => write!(path, ".{key}"),
+            Open::List(index) => write!(path, "[{index}]"),
+        };
+        written.expect("writing to a string does not fail");
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only the errors of reading it matter")]
+    struct Sample {
+        list: Option<Vec<Option<Inner>>>,
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only the errors of reading it matter")]
+    struct Inner {
+        number: Option<i32>,
+    }
+
+    #[test]
+    fn an_error_names_the_field() {
+        let table = [
+            (r#"{"inner":{"number":"3"}}"#, "inner.number"),
+            (r#"{"inner":{"x":"\"{","number":2147483648}}"#, "inner.number"),
+            (r#"{"inner":3}"#, "inner"),
+            ("{\n\"list\": [null,\n {\"number\":\n true}]}", "list[1].number"),
+            (r#"{"x":[{"y":[1,2]},3],"list":[{"number":1},{"number":1.5}]}"#, "list[1].number"),
+            ("[]", ""),
+            ("3", ""),
+        ];
+        for (text, path) in table {
+            let error = read::<Sample>(text, "").expect_err(text);
+            assert_eq!(error.path, path, "{text}: {error}");
+        }
+        let error = read::<Sample>(table[0].0, "spec").expect_err("a text is no number");
+        assert!(error.to_string().starts_with("spec.inner.number: invalid type: string \"3\""), "{error}");
+    }
+}

@@ -1,0 +1,99 @@
+//! The shape of a created pod (FT-01, PC-14, PC-16, PC-17, BI-02).
+
+use jobcheck_model::job::{Job, Text};
+use jobcheck_model::pod::{Pod, TRACKING_FINALIZER};
+use jobcheck_model::{Findings, Req, Said};
+
+use crate::project::{EnvSource, PodBirth};
+
+/// Longest prefix that the API server appends five characters to.
+const PREFIX_MAX: usize = 58;
+const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
+
+/// Judges what the manager wrote when it created a pod.
+pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+    judge_finalizer(birth, findings);
+    judge_owner(job, birth, findings);
+    judge_template(job, birth, findings);
+    if job.spec.is_indexed() {
+        judge_indexed(job, pod, birth, findings);
+    } else {
+        let expected = plain_prefix(&job.name);
+        judge_name(Req::PC16, birth, &expected, findings);
+    }
+}
+
+/// FT-01: born with the finalizer, once.
+fn judge_finalizer(birth: &PodBirth, findings: &mut Findings) {
+    let count = birth.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
+    findings.equal(Req::FT01, "tracking finalizers of the created pod", 1, i64::try_from(count).unwrap_or(0));
+}
+
+/// PC-14: one controller, the Job.
+fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let what = "controller of the created pod";
+    let Some(owner) = &birth.controller else {
+        findings.require(Req::PC14, false, what, job.uid, "none");
+        return;
+    };
+    let fits = &*owner.api_version == "batch/v1"
+        && &*owner.kind == "Job"
+        && owner.name == job.name
+        && owner.uid == job.uid
+        && owner.block_owner_deletion == Some(true);
+    let expected = Said::Text(format!("batch/v1 Job {}, blockOwnerDeletion", job.name));
+    findings.require(Req::PC14, fits, what, expected, Said::Text(format!("{} {}", owner.api_version, owner.kind)));
+}
+
+/// PC-14: labels and annotations of the template are copied.
+fn judge_template(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let template = &job.spec.template;
+    let missing = |wanted: &[(Text, Text)], have: &[(Text, Text)]| {
+        wanted.iter().find(|pair| !have.contains(pair)).map(|(key, value)| format!("{key}={value}"))
+    };
+    for (what, wanted, have) in [
+        ("labels of the created pod", &template.labels, &birth.labels),
+        ("annotations of the created pod", &template.annotations, &birth.annotations),
+    ] {
+        let absent = missing(wanted, have);
+        let expected = absent.clone().map_or(Said::Words("those of the template"), Said::Text);
+        findings.require(Req::PC14, absent.is_none(), what, expected, "absent");
+    }
+}
+
+/// PC-17: name, index annotation and label, hostname, environment.
+fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+    let Some(index) = pod.index else {
+        findings.require(Req::PC17, false, "completion index annotation", "an index", "none");
+        return;
+    };
+    let tail = format!("-{index}-");
+    let stem: String = job.name.chars().take(PREFIX_MAX - tail.len()).collect();
+    judge_name(Req::PC17, birth, &[format!("{stem}{tail}")], findings);
+    let text = |value: Option<&Text>| value.map_or("none".to_owned(), ToString::to_string);
+    findings.equal(Req::PC17, "index label", index.to_string(), text(birth.index_label.as_ref()));
+    let hostname = format!("{}-{index}", job.name);
+    findings.equal(Req::PC17, "hostname", hostname, text(birth.hostname.as_ref()));
+    for container in &birth.containers {
+        let expected = EnvSource::FieldPath(INDEX_FIELD.into());
+        // A container that defines the variable itself keeps its own.
+        let fits = !container.index_env.is_empty();
+        let own = container.index_env.first().is_some_and(|source| *source != expected);
+        let found = Said::Text(format!("{:?}", container.index_env));
+        findings.require(Req::PC17, fits || own, "JOB_COMPLETION_INDEX", INDEX_FIELD, found);
+    }
+    if job.spec.backoff_limit_per_index.is_some() {
+        let has = birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
+        findings.require(Req::BI02, has, "failure count annotation of the created pod", "present", "absent");
+    }
+}
+
+fn plain_prefix(name: &str) -> [String; 2] {
+    [format!("{name}-"), name.to_owned()]
+}
+
+fn judge_name(req: Req, birth: &PodBirth, expected: &[String], findings: &mut Findings) {
+    let found = birth.generate_name.as_deref().unwrap_or("none");
+    let fits = expected.iter().any(|expected| expected == found);
+    findings.require(req, fits, "generateName of the created pod", expected[0].clone(), found.to_owned());
+}

@@ -1,0 +1,115 @@
+//! What a trace says, brought to one shape: a request with its effect on one object, or a mark.
+//!
+//! Audit logs, watch streams and native traces differ in what they show; from here on they do not, except
+//! that some facts are absent.
+
+use std::sync::Arc;
+
+use jobcheck_model::guards::ttl::JobDeletion;
+use jobcheck_model::job::{Job, JobSpec, Text};
+use jobcheck_model::{Time, Uid};
+use jobcheck_traces::{Form, Interval, Place, Verb};
+
+use super::actor::ActorId;
+use crate::project::{PartialMetadata, PodBirth, PodObject};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub struct Event {
+    /// Where the trace says so.
+    pub place: Place,
+    /// The form of that file.
+    pub form: Form,
+    /// When the API server worked on it.
+    pub when: Option<Interval>,
+    /// Who asked for it; a watch does not tell.
+    pub actor: Option<ActorId>,
+    /// The verb; a watch tells a deletion only.
+    pub verb: Option<Verb>,
+    /// Whether it was about the `status` subresource.
+    pub is_status: bool,
+    /// HTTP status; 200 in a watch.
+    pub code: u16,
+    /// `metadata.resourceVersion` that the write produced.
+    pub version: Option<u64>,
+    /// Namespace.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// What happened to which object.
+    pub body: Body,
+}
+
+/// The object of an [`Event`].
+#[derive(Debug)]
+pub enum Body {
+    /// A Job.
+    Job(Box<JobEvent>),
+    /// A Pod.
+    Pod(Box<PodEvent>),
+    /// Pods that a deletecollection removed.
+    PodCollection(Vec<PodObject>),
+    /// Something that the trace does not show happened here.
+    Gap(String),
+    /// A controller was restarted, or leadership changed: its memory is empty.
+    Restart,
+}
+
+/// A request on a Job.
+#[derive(Debug)]
+pub struct JobEvent {
+    /// Its UID, where the trace shows it.
+    pub uid: Option<Uid>,
+    /// The Job after the request, or its last state where it is gone.
+    pub after: Option<Arc<Job>>,
+    /// Metadata after the request, where the answer held no more.
+    pub metadata: Option<PartialMetadata>,
+    /// Whether the Job is gone.
+    pub gone: bool,
+    /// `metadata.resourceVersion` of the request: what it was computed from.
+    pub base: Option<u64>,
+    /// What a refused request asked for.
+    pub attempted: Option<Box<Job>>,
+    /// What a DELETE asked for.
+    pub deletion: Option<JobDeletion>,
+    /// Whether the trace's level hides the answer.
+    pub hidden: bool,
+    /// The refusal's message.
+    pub message: Option<String>,
+}
+
+/// A request on a Pod.
+#[derive(Debug)]
+pub struct PodEvent {
+    /// Its UID, where the trace shows it.
+    pub uid: Option<Uid>,
+    /// The pod after the request, or its last state where it is gone.
+    pub after: Option<PodObject>,
+    /// Metadata after the request, where the answer held no more.
+    pub metadata: Option<PartialMetadata>,
+    /// What its creator wrote, of a creation.
+    pub birth: Option<Box<PodBirth>>,
+    /// Whether the pod is gone.
+    pub gone: bool,
+    /// Whether the trace's level hides the answer.
+    pub hidden: bool,
+    /// The refusal's message.
+    pub message: Option<String>,
+}
+
+impl Event {
+    /// Whether the API server accepted it.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    /// The latest instant at which it was made, in whole seconds.
+    #[must_use]
+    pub fn latest(&self) -> Option<Time> {
+        self.when.map(|when| Time(when.done.div_euclid(1_000_000)))
+    }
+}
+
+/// The specifications of living Jobs, which pods are judged by.
+pub type Specs = rustc_hash::FxHashMap<Uid, Arc<JobSpec>>;

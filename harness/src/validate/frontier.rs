@@ -1,0 +1,242 @@
+//! Which views may explain a write (judging.md 1, view and truth).
+//!
+//! A view is a version of the Job and a position in the pods' history. Views only advance, so what matters of
+//! all explanations found so far are the earliest: a small set of pairs of which none precedes another.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jobcheck_model::Findings;
+use jobcheck_model::constants::Constants;
+use jobcheck_model::job::Job;
+use jobcheck_model::view::{Backoff, Reading, View};
+
+use super::backoff::BackoffRecord;
+use super::history::{History, Position};
+use super::verdict::ViewRefusal;
+
+/// Evaluations for one write at most; beyond, the verdict is inconclusive.
+pub const VIEW_CAP: usize = 100_000;
+/// Early entries whose combinations are all tried.
+const FLOATING_CAP: usize = 4;
+
+/// The earliest views that explain everything so far.
+#[derive(Debug, Default)]
+pub struct Frontier {
+    /// The Job's versions that a view may show; the last is stored.
+    versions: VecDeque<Arc<Job>>,
+    /// Number of the first version that is kept.
+    start: u64,
+    /// Minimal pairs: version number, position.
+    minimal: Vec<(u64, Position)>,
+}
+
+/// What is the same in all candidate views of a write.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// Latest instant of the write.
+    pub latest: Option<jobcheck_model::Time>,
+    /// Whether a deletion may have failed in this sync.
+    pub deletes_failed: DeletesFailed,
+    /// The backoff record before the sync.
+    pub backoff: &'a BackoffRecord,
+    /// The subject's constants.
+    pub constants: &'a Constants,
+    /// How counters are read.
+    pub reading: Reading,
+}
+
+/// Whether the deletion of an active pod may have failed (TC-08).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletesFailed {
+    /// The trace shows refusals; there was one.
+    Yes,
+    /// The trace shows refusals; there was none.
+    No,
+    /// The trace shows none: possible wherever a pod is left active.
+    Unknown,
+}
+
+/// Which versions of the Job a decision may have been taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    /// The stored one: a status write carries its resourceVersion (SY-04).
+    Stored,
+    /// Any that the Job cache may show.
+    Any,
+}
+
+/// The outcome of a search.
+#[derive(Debug)]
+pub enum Explained {
+    /// Some view explains the write; what its guards found.
+    Yes(Findings),
+    /// None does; the ones that come closest first.
+    No(Vec<ViewRefusal>),
+    /// There were too many to try.
+    Capped,
+}
+
+impl Frontier {
+    /// The Job as it is stored now is the only version that a view may show.
+    pub fn restart(&mut self, job: Arc<Job>, position: Position) {
+        self.start += self.versions.len() as u64;
+        self.versions.clear();
+        self.versions.push_back(job);
+        self.minimal = vec![(self.start, position)];
+    }
+
+    /// The Job has a new version. Where the process wrote it itself, every view from now on shows it.
+    pub fn push(&mut self, job: Arc<Job>, own: bool) {
+        self.versions.push_back(job);
+        if own {
+            let last = self.last();
+            let earliest = self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0);
+            self.minimal = vec![(last, earliest)];
+        }
+        self.forget();
+    }
+
+    /// The earliest position that a view may have.
+    #[must_use]
+    pub fn earliest(&self) -> Position {
+        self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0)
+    }
+
+    fn last(&self) -> u64 {
+        self.start + self.versions.len() as u64 - 1
+    }
+
+    fn forget(&mut self) {
+        let first = self.minimal.iter().map(|(version, _)| *version).min().unwrap_or(self.start);
+        while self.start < first && self.versions.len() > 1 {
+            self.versions.pop_front();
+            self.start += 1;
+        }
+    }
+
+    /// Searches the views that explain a write; on success only they and their successors remain.
+    pub fn explain(
+        &mut self,
+        history: &mut History,
+        versions: Versions,
+        setting: Setting<'_>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Explained {
+        let mut search = Search { setting, judge, tried: 0, best: Vec::new(), end: history.end(), last: self.last() };
+        let mut found: Vec<(u64, Position)> = Vec::new();
+        let mut accepted = None;
+        let first = if versions == Versions::Stored { self.last() } else { self.start };
+        for version in first..=self.last() {
+            let Some(from) = self.lower_bound(version) else { continue };
+            let bound = found.iter().map(|(_, position)| *position).min().unwrap_or(search.end + 1);
+            let job = self.versions[(version - self.start) as usize].clone();
+            for position in from..bound.min(search.end + 1) {
+                history.seek(position);
+                if let Some(findings) = search.try_position(history, &job, version) {
+                    found.push((version, position));
+                    accepted.get_or_insert(findings);
+                    break;
+                }
+                if search.tried > VIEW_CAP {
+                    return Explained::Capped;
+                }
+            }
+        }
+        match accepted {
+            Some(findings) => {
+                self.minimal = found;
+                self.forget();
+                Explained::Yes(findings)
+            }
+            None => Explained::No(search.best),
+        }
+    }
+
+    /// Shows the earliest view.
+    pub fn with_earliest(&self, history: &mut History, setting: Setting<'_>, show: &mut dyn FnMut(&View<'_>)) {
+        let Some((version, position)) = self.minimal.first().copied() else { return };
+        history.seek(position);
+        let job = self.versions[(version - self.start) as usize].clone();
+        let search = Search { setting, judge: &|_, _| {}, tried: 0, best: Vec::new(), end: 0, last: 0 };
+        show(&search.view(history, &job));
+    }
+
+    fn lower_bound(&self, version: u64) -> Option<Position> {
+        self.minimal.iter().filter(|(known, _)| *known <= version).map(|(_, position)| *position).min()
+    }
+}
+
+struct Search<'a> {
+    setting: Setting<'a>,
+    judge: &'a dyn Fn(&View<'_>, &mut Findings),
+    tried: usize,
+    best: Vec<ViewRefusal>,
+    end: Position,
+    last: u64,
+}
+
+impl Search<'_> {
+    /// Tries the position with every combination of entries that may have come early.
+    fn try_position(&mut self, history: &mut History, job: &Arc<Job>, version: u64) -> Option<Findings> {
+        let mut floating = history.floating();
+        floating.truncate(FLOATING_CAP);
+        for choice in 0..1u32 << floating.len() {
+            let pulled: Vec<Position> =
+                floating.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, p)| *p).collect();
+            if !pulled.is_empty() || choice > 0 {
+                history.pull(&pulled);
+            }
+            self.tried += 1;
+            let findings = self.evaluate(history, job);
+            if findings.is_clean() {
+                history.pull(&[]);
+                return Some(findings);
+            }
+            self.remember(findings, history.position(), version);
+        }
+        history.pull(&[]);
+        None
+    }
+
+    fn view<'v>(&'v self, history: &'v History, job: &'v Arc<Job>) -> View<'v> {
+        let left_active = history.post().sums().active > 0;
+        let mut view = View {
+            job,
+            cache: history.cache(),
+            post: history.post(),
+            expectations_met: history.shows_earlier_gains(history.position()),
+            deletes_failed: match self.setting.deletes_failed {
+                DeletesFailed::Yes => true,
+                DeletesFailed::No => false,
+                DeletesFailed::Unknown => left_active,
+            },
+            latest: self.setting.latest,
+            backoff: Backoff::default(),
+            constants: self.setting.constants,
+            reading: self.setting.reading,
+        };
+        view.backoff = self.setting.backoff.in_view(&view);
+        view
+    }
+
+    fn evaluate(&self, history: &History, job: &Arc<Job>) -> Findings {
+        let view = self.view(history, job);
+        let mut findings = Findings::new();
+        (self.judge)(&view, &mut findings);
+        findings
+    }
+
+    /// Keeps the refusals that come closest: fewest false guards, then the freshest view.
+    fn remember(&mut self, findings: Findings, position: Position, version: u64) {
+        const KEPT: usize = 3;
+        let refusal =
+            ViewRefusal { job_lag: self.last - version, pod_lag: self.end - position, broken: findings.broken };
+        let rank = |it: &ViewRefusal| (it.broken.len(), it.job_lag + it.pod_lag);
+        let at = self.best.partition_point(|kept| rank(kept) <= rank(&refusal));
+        if at < KEPT {
+            self.best.insert(at, refusal);
+            self.best.truncate(KEPT);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The history of one Job's pods, and any state that a Pod cache may have been in.
+//!
+//! A cache is a prefix of the history; what its process wrote itself is contained in any case (judging.md 1).
+//! So a cache state is a position in the log plus the process's own later writes folded in. Two states are
+//! kept for the current position: what the sync read, and that with the sync's own writes (see
+//! [`jobcheck_model::view::View`]). Both move along the log one entry at a time, in either direction.
+
+use std::collections::VecDeque;
+
+use jobcheck_model::Uid;
+use jobcheck_model::pod::Pod;
+use jobcheck_model::pods::Pods;
+use rustc_hash::FxHashMap;
+
+/// A position in the history: the number of entries before it.
+pub type Position = u64;
+
+/// What the manager did to a pod, as far as it knows of it without its cache.
+#[derive(Clone, Debug)]
+pub enum OwnWrite {
+    /// It created the pod, or made itself its controller.
+    Gain(Box<Pod>),
+    /// It removed the tracking finalizer.
+    Release,
+    /// It deleted the pod.
+    Delete,
+    /// It gave up being the pod's controller.
+    GiveUp,
+}
+
+impl OwnWrite {
+    fn fold(&self, pod: Option<Pod>) -> Option<Pod> {
+        match self {
+            OwnWrite::Gain(gained) => pod.or_else(|| Some((**gained).clone())),
+            OwnWrite::Release => pod.map(|pod| Pod { finalizer: false, ..pod }),
+            OwnWrite::Delete => pod.map(|pod| Pod { deleting: true, ..pod }),
+            OwnWrite::GiveUp => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    uid: Uid,
+    before: Option<Pod>,
+    after: Option<Pod>,
+    own: Option<OwnWrite>,
+    /// From which position on a view may contain the entry although it stands later: requests that
+    /// overlapped may have committed in either order.
+    early: Position,
+    /// The write that this was if it was the manager's, where the trace does not tell whose it was.
+    perhaps: Option<OwnWrite>,
+}
+
+/// The history of one Job's pods.
+#[derive(Debug, Default)]
+pub struct History {
+    /// What etcd holds.
+    pub stored: Pods,
+    entries: VecDeque<Entry>,
+    /// Position of the first entry that is kept.
+    start: Position,
+    /// Own writes before this position belong to earlier syncs.
+    sync_start: Position,
+    /// Where [`History::cache`] and [`History::post`] stand.
+    at: Position,
+    cache: Pods,
+    post: Pods,
+    /// Positions of own writes, by pod, oldest first.
+    own: FxHashMap<Uid, Vec<Position>>,
+    /// Entries that a view may contain early and that the current states contain.
+    pulled: Vec<Position>,
+}
+
+impl History {
+    /// The position after the last entry.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        self.start + self.entries.len() as u64
+    }
+
+    /// Where the current states stand.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// The pods as the cache shows them at the current position.
+    #[must_use]
+    pub fn cache(&self) -> &Pods {
+        &self.cache
+    }
+
+    /// The pods as the sync left them, at the current position.
+    #[must_use]
+    pub fn post(&self) -> &Pods {
+        &self.post
+    }
+
+    /// Appends what happened to a pod in etcd. `early` is the position from which a view may contain it.
+    pub fn push(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>, early: Position) {
+        let before = self.stored.set(uid, after.clone());
+        let position = self.end();
+        if let Some(write) = &own {
+            self.own.entry(uid).or_default().push(position);
+            let pod = write.fold(self.post.get(uid).cloned());
+            self.post.set(uid, pod);
+        }
+        let early = early.clamp(self.start, position);
+        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None });
+    }
+
+    /// Appends what happened to a pod in etcd where it may have been the manager's doing: a view may then know
+    /// of it from `early` on.
+    pub fn push_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite, early: Position) {
+        self.push(uid, after, None, early);
+        if let Some(entry) = self.entries.back_mut() {
+            entry.perhaps = Some(write);
+        }
+    }
+
+    /// A status write was tried: what the process did so far belongs to an earlier sync from now on.
+    pub fn end_sync(&mut self) {
+        let from = self.sync_start.max(self.at);
+        let written: Vec<Uid> = self
+            .range(from, self.end())
+            .filter(|entry| entry.own.is_some())
+            .map(|entry| entry.uid)
+            .collect();
+        for uid in written {
+            self.cache.set(uid, self.post.get(uid).cloned());
+        }
+        self.sync_start = self.end();
+    }
+
+    /// Whether the cache at `position` shows every pod that the process gained in earlier syncs (PC-27).
+    #[must_use]
+    pub fn shows_earlier_gains(&self, position: Position) -> bool {
+        !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
+    }
+
+    /// Moves both states to `position`, without any early entry.
+    pub fn seek(&mut self, position: Position) {
+        self.pull(&[]);
+        while self.at < position.min(self.end()) {
+            self.at += 1;
+            self.refresh(self.at - 1, true);
+        }
+        while self.at > position.max(self.start) {
+            self.at -= 1;
+            self.refresh(self.at, false);
+        }
+    }
+
+    /// The entries behind the current position that a view here may contain already.
+    #[must_use]
+    pub fn floating(&self) -> Vec<Position> {
+        const FAR: usize = 64;
+        let offset = (self.at - self.start) as usize;
+        (self.at..)
+            .zip(self.entries.iter().skip(offset).take(FAR))
+            .filter(|(position, entry)| entry.early <= self.at && *position >= self.at && entry.early < *position)
+            .map(|(position, _)| position)
+            .collect()
+    }
+
+    /// Makes the current states contain these later entries, and no others.
+    pub fn pull(&mut self, positions: &[Position]) {
+        let previous = std::mem::take(&mut self.pulled);
+        for position in previous {
+            let uid = self.entry(position).uid;
+            self.restore(uid);
+        }
+        for position in positions {
+            let entry = self.entry(*position);
+            let (uid, after) = (entry.uid, entry.after.clone());
+            match entry.perhaps.clone() {
+                // If it was the manager's own write, its cache need not show it.
+                Some(write) => {
+                    let pod = write.fold(self.post.get(uid).cloned());
+                    self.post.set(uid, pod);
+                }
+                None => self.set_folded(uid, after, position + 1),
+            }
+            self.pulled.push(*position);
+        }
+    }
+
+    /// Drops entries that no view can lack any more.
+    pub fn forget_before(&mut self, position: Position) {
+        let position = position.min(self.end());
+        if position <= self.start {
+            return;
+        }
+        if self.at < position {
+            self.seek(position);
+        }
+        for _ in self.start..position {
+            if let Some(entry) = self.entries.pop_front().filter(|entry| entry.own.is_some()) {
+                self.forget_own(entry.uid, position);
+            }
+        }
+        self.start = position;
+        self.sync_start = self.sync_start.max(position);
+    }
+
+    /// Forgets all lag: every view shows what etcd holds.
+    pub fn settle(&mut self) {
+        self.seek(self.end());
+        self.sync_start = self.end();
+        self.forget_before(self.end());
+    }
+
+    fn forget_own(&mut self, uid: Uid, position: Position) {
+        if let Some(positions) = self.own.get_mut(&uid) {
+            positions.retain(|own| *own >= position);
+            if positions.is_empty() {
+                self.own.remove(&uid);
+            }
+        }
+    }
+
+    fn entry(&self, position: Position) -> &Entry {
+        &self.entries[(position - self.start) as usize]
+    }
+
+    fn range(&self, from: Position, to: Position) -> impl Iterator<Item = &Entry> {
+        let from = from.max(self.start);
+        let to = to.min(self.end());
+        let (skip, take) = ((from - self.start) as usize, to.saturating_sub(from) as usize);
+        self.entries.iter().skip(skip).take(take)
+    }
+
+    /// Sets a pod after the entry at `position` was passed (`forward`), or was taken back.
+    fn refresh(&mut self, position: Position, forward: bool) {
+        let entry = self.entry(position);
+        let uid = entry.uid;
+        let base = if forward { entry.after.clone() } else { entry.before.clone() };
+        let from = if forward { position + 1 } else { position };
+        self.set_folded(uid, base, from);
+    }
+
+    /// The state of a pod at the current position, recomputed from the log.
+    fn restore(&mut self, uid: Uid) {
+        let later = self.range(self.at, self.end()).find(|entry| entry.uid == uid);
+        let base = match later {
+            Some(entry) => entry.before.clone(),
+            None => self.stored.get(uid).cloned(),
+        };
+        self.set_folded(uid, base, self.at);
+    }
+
+    /// Folds the process's own writes from `from` on into `base`.
+    fn set_folded(&mut self, uid: Uid, base: Option<Pod>, from: Position) {
+        let mut cached = base.clone();
+        let mut left = base;
+        if let Some(positions) = self.own.get(&uid) {
+            for position in positions.iter().filter(|position| **position >= from) {
+                let Some(write) = self.entries[(*position - self.start) as usize].own.clone() else { continue };
+                if *position < self.sync_start {
+                    cached = write.fold(cached);
+                }
+                left = write.fold(left);
+            }
+        }
+        self.cache.set(uid, cached);
+        self.post.set(uid, left);
+    }
+}

@@ -1,0 +1,351 @@
+//! Judging writes to a Job.
+
+use std::sync::Arc;
+
+use jobcheck_model::apiserver::{validate_create, validate_spec_update, validate_status_update, would_refuse_status};
+use jobcheck_model::guards::contract::judge_contract;
+use jobcheck_model::guards::counting::{added, judge_counting_truth};
+use jobcheck_model::guards::status::{judge_status_shape, judge_status_write, judge_terminal_truth};
+use jobcheck_model::guards::ttl::judge_ttl_deletion;
+use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
+use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
+
+use super::actor::Role;
+use super::event::{Event, JobEvent};
+use super::frontier::Versions;
+use super::settings::Settings;
+use super::story;
+use super::track::Track;
+
+/// Who made a write, from the Job's point of view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The Job's manager.
+    Manager,
+    /// The built-in, on a Job of another manager.
+    Intruder,
+    /// The TTL controller.
+    Ttl,
+    /// The environment.
+    Other,
+}
+
+/// The creation of a Job (SP, PC-15).
+pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings) {
+    let mut findings = Findings::new();
+    validate_create(&settings.rules, job, &mut findings);
+    let name = format!("creation of Job {}", job.name);
+    if !job.is_managed_by_built_in() {
+        // MB-03: the built-in has something to stay away from.
+        findings.premise(Req::MB03);
+        findings.premise(Req::MB02);
+    }
+    track.take(event, &name, findings);
+    track.tell(event.place, name);
+}
+
+/// An accepted write that left the Job in a new state.
+pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
+    let status_changed = before.status != after.status;
+    let spec_changed = before.spec != after.spec;
+    judge_base(track, event, it);
+    if spec_changed && status_changed {
+        track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
+    }
+    if status_changed {
+        status_written(track, event, &before, &after, by, settings);
+    } else {
+        let mut findings = Findings::new();
+        validate_spec_update(&settings.rules, &before, &after, &mut findings);
+        let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
+        intrusion(track, event, by, what, &mut findings);
+        track.take(event, what, findings);
+        track.tell(event.place, what.to_owned());
+    }
+    store(track, event, after, by == By::Manager && status_changed);
+}
+
+fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
+    if let (Some(before), Some(when)) = (track.stored.take(), event.when) {
+        track.replaced = Some((before, when.done));
+    }
+    track.stored = Some(after.clone());
+    track.version = event.version.or(track.version);
+    track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.frontier.push(after, own_status);
+    track.history.forget_before(track.frontier.earliest());
+}
+
+/// SS-32: a PUT is made on the stored version; on one that was never seen, something is missing.
+fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let mut findings = Findings::new();
+    if base < stored && event.verb == Some(jobcheck_traces::Verb::Update) {
+        findings.require(
+            Req::SS32,
+            false,
+            "resourceVersion of the request",
+            i64::try_from(stored).unwrap_or(i64::MAX),
+            i64::try_from(base).unwrap_or(i64::MAX),
+        );
+    } else if base > stored {
+        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
+    } else {
+        findings.premise(Req::SS32);
+    }
+    let judged = track.judged;
+    track.take(event, "write of the Job", findings);
+    track.judged = judged;
+}
+
+fn status_written(track: &mut Track, event: &Event, before: &Arc<Job>, after: &Arc<Job>, by: By, settings: &Settings) {
+    let write = format!("status write: {}", story::status_fields(&after.status));
+    let mut findings = Findings::new();
+    validate_status_update(&settings.rules, before, after, &mut findings);
+    match by {
+        By::Manager => {
+            judge_contract(&before.status, &after.status, track.executor, &mut findings);
+            if track.executor {
+                executor_truth(track, before, after, settings, &mut findings);
+            }
+        }
+        By::Intruder => intrusion(track, event, by, "status write", &mut findings),
+        By::Ttl | By::Other => {}
+    }
+    rank(&mut findings);
+    let broken = !findings.is_clean();
+    track.take(event, &write, findings);
+    match by {
+        By::Manager if track.executor => {
+            executor_decision(track, event, after, &write, broken, settings);
+            count(track, &before.status, &after.status);
+            track.status_tried();
+        }
+        By::Manager => advise_mirror(track, event, after),
+        By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
+    }
+    track.tell(event.place, write);
+}
+
+/// The most telling finding first: what was counted or decided wrongly before what the API server refuses, and
+/// a documented deviation last, since its pattern is the weakest evidence of something else.
+fn rank(findings: &mut Findings) {
+    findings.broken.sort_by_key(|broken| broken.known.is_some());
+}
+
+fn executor_truth(track: &Track, before: &Job, after: &Job, settings: &Settings, findings: &mut Findings) {
+    let (old, new) = (&before.status, &after.status);
+    judge_status_shape(&after.spec, old, new, settings.constants.max_uncounted_pods, findings);
+    let pods = &track.history.stored;
+    let gone = |uid: Uid| match pods.get(uid) {
+        Some(pod) => Some(!pod.finalizer),
+        None => track.complete.then_some(true),
+    };
+    judge_counting_truth(old, new, after.spec.is_indexed(), &track.counted, &gone, findings);
+    if track.complete {
+        judge_terminal_truth(old, new, pods, &|uid| track.counted.made.contains(&uid), findings);
+    }
+}
+
+/// The decisions of a status write, by the views. They are not judged where the write is wrong already.
+fn executor_decision(
+    track: &mut Track,
+    event: &Event,
+    after: &Arc<Job>,
+    write: &str,
+    broken: bool,
+    settings: &Settings,
+) {
+    if broken || after.deleting && !track.complete {
+        track.resync();
+        return;
+    }
+    let new = after.status.clone();
+    if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+        return;
+    }
+    let latest = latest_of(event, &new);
+    let explained = track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
+        judge_status_write(view, &new, findings);
+    });
+    if explained && track.complete {
+        track.keep_backoff(settings);
+    }
+}
+
+/// The instant of a status write: its answer, or the transition that it reports.
+fn latest_of(event: &Event, new: &JobStatus) -> Option<Time> {
+    let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
+        .iter()
+        .filter_map(|kind| new.condition(kind))
+        .filter_map(|condition| condition.last_transition_time)
+        .max();
+    event.latest().or(transition)
+}
+
+/// The UIDs that left the lists are in the counters now.
+fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
+    let left = added(new.uncounted_succeeded(), old.uncounted_succeeded())
+        .chain(added(new.uncounted_failed(), old.uncounted_failed()));
+    track.counted.counted.extend(left);
+}
+
+/// Somebody else wrote the status: an environment step, after which the counters are not the manager's.
+fn foreign(track: &mut Track, before: &Job, after: &Job) {
+    let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
+    if counts(&before.status) != counts(&after.status) {
+        track.doubt("somebody else wrote counters of this Job's status".to_owned());
+    }
+}
+
+/// MB-02, MB-03: the built-in leaves Jobs of other managers alone.
+pub fn intrusion(track: &Track, _event: &Event, by: By, what: &'static str, findings: &mut Findings) {
+    if by == By::Intruder && !track.is_built_in() {
+        findings.require(Req::MB03, false, "a Job of another manager", "no write by the Job controller", what);
+    }
+}
+
+/// SU-14, SS-34: what a mirror should do.
+fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
+    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
+    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
+        let advice = format!("SU-14: Suspended is not {should:?} although spec.suspend is {}", after.spec.is_suspended());
+        track.warnings.push((event.place, advice));
+    }
+    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
+        let advice = "SS-34: succeeded exceeds completions".to_owned();
+        track.warnings.push((event.place, advice));
+    }
+}
+
+/// A refused write of the Job by its manager (judging.md 4).
+pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    if by != By::Manager || !event.is_status {
+        return;
+    }
+    track.status_tried();
+    match event.code {
+        422 | 400 => invalid(track, event, it, settings),
+        409 => conflict(track, event, it),
+        _ => {}
+    }
+    track.tell(event.place, format!("status write refused with {}", event.code));
+}
+
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+    let write = "refused status write".to_owned();
+    let message = it.message.clone().unwrap_or_default();
+    let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
+        track.warnings.push((event.place, format!("a status write was refused with {}: {message}", event.code)));
+        return;
+    };
+    // The API server validates the new status against the stored spec (SS-32).
+    let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
+    let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
+        track.warnings.push((event.place, format!("a status write was refused for a reason outside the rules: {message}")));
+        return;
+    };
+    let known = known_refusal(&stored, &proposed, broken.req);
+    let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
+    let found = Said::Text(format!("{}: {}", broken.req, message));
+    track.judged += 1;
+    let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
+    track.report(event, &write, broken, Vec::new());
+}
+
+/// Which documented deviation leads to this refusal.
+fn known_refusal(stored: &Job, attempted: &Job, rule: Req) -> Option<Req> {
+    let (old, new) = (&stored.status, &attempted.status);
+    match rule {
+        Req::SS10 if stored.spec.is_suspended() && new.start_time.is_none() => Some(Req::S04),
+        Req::SS17 => Some(Req::S02),
+        Req::SS02 => {
+            let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid))?;
+            old.uncounted_succeeded().contains(both).then_some(Req::S07)
+        }
+        Req::SS19 => Some(Req::S09),
+        _ => None,
+    }
+}
+
+/// SS-32: a conflict needs a concurrent write.
+fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let recent = match (&track.replaced, event.when, track.changed) {
+        (_, Some(when), Some(changed)) => changed >= when.received,
+        _ => true,
+    };
+    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
+    let explained = base != stored || recent || uid_differs;
+    let mut findings = Findings::new();
+    let expected = "accepted: the request carries the stored resourceVersion";
+    findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
+    let judged = track.judged;
+    track.take(event, "refused status write", findings);
+    track.judged = judged;
+}
+
+/// A DELETE of a Job.
+pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    let write = "deletion of the Job";
+    let mut findings = Findings::new();
+    if by == By::Ttl {
+        if let (Some(deletion), Some(stored)) = (&it.deletion, track.stored.clone()) {
+            let earlier = readable_before(track, event);
+            let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
+            judge_ttl_deletion(&versions, deletion, &mut findings);
+        }
+    }
+    intrusion(track, event, by, "deletion of the Job", &mut findings);
+    judge_orphaning(event, it, &mut findings);
+    track.take(event, write, findings);
+    track.tell(event.place, write.to_owned());
+    if let Some(after) = it.after.clone() {
+        updated(track, event, it, by, settings);
+        track.stored = Some(after);
+    }
+    if it.gone {
+        gone(track, event);
+    }
+}
+
+/// Versions that a live GET just before this request may have shown (TT-06).
+fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
+    const WINDOW: i64 = 1_000_000;
+    match (&track.replaced, event.when) {
+        (Some((job, until)), Some(when)) if *until >= when.received - WINDOW => vec![job.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// PC-31: without a propagation policy the pods are orphaned, which a finalizer on the Job carries out.
+fn judge_orphaning(event: &Event, it: &JobEvent, findings: &mut Findings) {
+    let Some(deletion) = it.deletion.as_ref().filter(|deletion| deletion.request_known && event.is_accepted()) else {
+        return;
+    };
+    if deletion.propagation.is_none() {
+        let orphans = it.after.as_ref().is_some_and(|job| job.finalizers.iter().any(|name| &**name == "orphan"));
+        let found = if orphans { "orphan" } else { "none" };
+        findings.require(Req::PC31, orphans, "finalizer of the deleted Job", "orphan", found);
+    }
+}
+
+/// The Job object is gone; its pods may remain.
+pub fn gone(track: &mut Track, event: &Event) {
+    track.stored = None;
+    track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.tell(event.place, "the Job is gone".to_owned());
+}
+
+/// The role an actor plays for a Job.
+#[must_use]
+pub fn by(role: Role, is_manager: bool, built_in: bool) -> By {
+    match role {
+        _ if is_manager => By::Manager,
+        Role::JobController if !built_in => By::Intruder,
+        Role::TtlController => By::Ttl,
+        Role::JobController | Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => By::Other,
+    }
+}

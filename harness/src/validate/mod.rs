@@ -1,0 +1,27 @@
+//! Validation: is there a behaviour of the specification that explains a recorded trace?
+//!
+//! Records become events ([`normalize`]), events are put in order ([`sequence`]), and each Job is judged on its
+//! own ([`track`]): what etcd held as it was, decisions by the views that the manager may have had
+//! ([`frontier`]). Memory is bounded by living objects, sixteen bytes for each pod UID of a living Job, and the
+//! reorder window.
+
+pub mod actor;
+mod backoff;
+mod birth;
+pub mod event;
+pub mod frontier;
+pub mod history;
+mod job_writes;
+pub mod normalize;
+mod owed;
+mod pod_writes;
+pub mod router;
+pub mod sequence;
+pub mod settings;
+mod story;
+pub mod track;
+pub mod verdict;
+
+pub use actor::Role;
+pub use router::{Options, Summary, Validator};
+pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};

@@ -1,0 +1,327 @@
+//! From records of a trace to events.
+//!
+//! | fact of an event | audit and native request | watch |
+//! | --- | --- | --- |
+//! | state after | `responseObject` | `object` |
+//! | gone | deletionTimestamp set, no finalizer, no grace left; or a `Status` answers the DELETE | `DELETED` |
+//! | own version | the answer's `resourceVersion`, unless it was seen before | `object`'s `resourceVersion` |
+//! | what it was computed from | `requestObject`'s `resourceVersion` | not shown |
+
+use jobcheck_model::Uid;
+use jobcheck_model::guards::ttl::JobDeletion;
+use jobcheck_model::job::Text;
+use jobcheck_traces::{Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb, WatchKind, Watched};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::actor::Actors;
+use super::event::{Body, Event, JobEvent, PodEvent, Specs};
+use super::verdict::Unreadable;
+use crate::project::{PodObject, ProjectError, Projector};
+
+/// Turns records into events.
+#[derive(Debug)]
+pub struct Normalizer {
+    projector: Projector,
+    /// Who appears in the trace.
+    pub actors: Actors,
+    /// Specifications of the Jobs that live.
+    specs: Specs,
+    /// The latest versions of each living object.
+    versions: FxHashMap<Uid, [u64; 4]>,
+    /// Requests whose answer the trace's level hides.
+    pub hidden: u64,
+}
+
+/// Body of a DELETE request.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeleteOptions {
+    preconditions: Option<Preconditions>,
+    propagation_policy: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Preconditions {
+    uid: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Versioned {
+    metadata: Option<VersionedMetadata>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VersionedMetadata {
+    resource_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow, default)]
+    items: Vec<&'a RawValue>,
+}
+
+impl Normalizer {
+    /// Starts with the actors that `--actor` named.
+    #[must_use]
+    pub fn new(actors: Actors) -> Normalizer {
+        Normalizer {
+            projector: Projector::new(),
+            actors,
+            specs: Specs::default(),
+            versions: FxHashMap::default(),
+            hidden: 0,
+        }
+    }
+
+    /// The event that a record tells of; `None` where it tells of none.
+    ///
+    /// # Errors
+    ///
+    /// An object has a field of a wrong type.
+    pub fn event(&mut self, record: &Record<'_>) -> Result<Option<Event>, Unreadable> {
+        let unreadable = |error: ProjectError| Unreadable::object(record.place, &error);
+        match &record.body {
+            Said::Request(request) if request.dry_run => Ok(None),
+            Said::Request(request) => self.request(record, request).map_err(unreadable),
+            Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
+            Said::Mark(mark) => Ok(mark_body(mark).map(|body| bare(record, body))),
+            Said::Header(_) | Said::Fault(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
+        }
+    }
+
+    fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
+        let gone = watched.kind == WatchKind::Deleted;
+        let mut event = bare(record, Body::Restart);
+        event.verb = gone.then_some(Verb::Delete);
+        event.version = Some(watched.version);
+        event.namespace = watched.namespace.into();
+        event.name = watched.name.into();
+        event.body = match watched.resource {
+            Resource::Jobs => Body::Job(Box::new(self.job_state(watched.object, gone)?)),
+            Resource::Pods => {
+                let mut pod = self.pod_state(watched.object, gone)?;
+                if watched.kind == WatchKind::Added {
+                    pod.birth = Some(Box::new(self.projector.pod_birth(watched.object.text())?));
+                }
+                Body::Pod(Box::new(pod))
+            }
+        };
+        Ok(event)
+    }
+
+    fn request(&mut self, record: &Record<'_>, request: &Request<'_>) -> Result<Option<Event>, ProjectError> {
+        if matches!(request.subresource, Subresource::Other(_)) && request.resource == Resource::Jobs {
+            return Ok(None);
+        }
+        let mut event = bare(record, Body::Restart);
+        event.when = Some(request.interval);
+        event.actor = Some(self.actors.meet(request.actor.user, request.actor.agent));
+        event.verb = Some(request.verb);
+        event.is_status = request.subresource == Subresource::Status;
+        event.code = request.code;
+        event.namespace = request.namespace.into();
+        event.name = request.name.into();
+        let hidden = request.is_accepted() && request.level != Level::RequestResponse;
+        self.hidden += u64::from(hidden);
+        event.body = match (request.resource, request.verb) {
+            (Resource::Jobs, Verb::DeleteCollection) => Body::Gap("a deletecollection of Jobs".to_owned()),
+            (Resource::Pods, Verb::DeleteCollection) => self.collection(request)?,
+            (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
+            (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
+        };
+        event.version = self.own_version(&event.body, request.version.filter(|_| request.is_accepted()));
+        self.forget_versions(&event.body);
+        Ok(Some(event))
+    }
+
+    /// A version that this object had before marks a no-op or the removal of the object.
+    fn own_version(&mut self, body: &Body, version: Option<u64>) -> Option<u64> {
+        let uid = match body {
+            Body::Job(job) => job.uid,
+            Body::Pod(pod) => pod.uid,
+            Body::PodCollection(_) | Body::Gap(_) | Body::Restart => None,
+        }?;
+        let version = version?;
+        let seen = self.versions.entry(uid).or_default();
+        if seen.contains(&version) {
+            return None;
+        }
+        seen.rotate_right(1);
+        seen[0] = version;
+        Some(version)
+    }
+
+    fn forget_versions(&mut self, body: &Body) {
+        let gone = match body {
+            Body::Job(job) if job.gone => job.uid,
+            Body::Pod(pod) if pod.gone => pod.uid,
+            Body::Job(_) | Body::Pod(_) | Body::PodCollection(_) | Body::Gap(_) | Body::Restart => None,
+        };
+        if let Some(uid) = gone {
+            self.versions.remove(&uid);
+        }
+    }
+
+    fn job_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<JobEvent, ProjectError> {
+        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
+            (Answer::Whole, Some(object)) => self.job_state(object, false)?,
+            (Answer::Metadata, Some(object)) => {
+                let metadata = self.projector.metadata(object.text())?;
+                let gone = metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty();
+                JobEvent { uid: Some(metadata.uid), gone, metadata: Some(metadata), ..no_job() }
+            }
+            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
+                JobEvent { uid: request.uid.map(Uid::parse), ..no_job() }
+            }
+        };
+        event.hidden = hidden;
+        event.message = request.message.map(str::to_owned);
+        event.base = request.request.and_then(base_version);
+        if request.verb == Verb::Delete {
+            event.deletion = Some(deletion(request));
+            let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
+            event.gone = request.is_accepted() && !finalizer_left && event.metadata.is_none();
+        }
+        if !request.is_accepted() && request.verb == Verb::Update {
+            event.attempted =
+                request.request.and_then(|object| self.projector.job(object.text()).ok()).map(|job| Box::new(job.job));
+        }
+        Ok(event)
+    }
+
+    fn job_state(&mut self, object: Object<'_>, gone: bool) -> Result<JobEvent, ProjectError> {
+        let job = self.projector.job(object.text())?.job;
+        let uid = job.uid;
+        let gone = gone || (job.deleting && job.finalizers.is_empty());
+        if gone {
+            self.specs.remove(&uid);
+        } else {
+            self.specs.insert(uid, job.spec.clone());
+        }
+        Ok(JobEvent { uid: Some(uid), after: Some(std::sync::Arc::new(job)), gone, ..no_job() })
+    }
+
+    fn pod_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<PodEvent, ProjectError> {
+        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
+            (Answer::Whole, Some(object)) => {
+                let mut event = self.pod_state(object, false)?;
+                if request.verb == Verb::Create {
+                    event.birth = Some(Box::new(self.projector.pod_birth(object.text())?));
+                }
+                event
+            }
+            (Answer::Metadata, Some(object)) => {
+                let metadata = self.projector.metadata(object.text())?;
+                PodEvent { uid: Some(metadata.uid), metadata: Some(metadata), ..no_pod() }
+            }
+            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
+                PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
+            }
+        };
+        event.hidden = hidden;
+        event.message = request.message.map(str::to_owned);
+        Ok(event)
+    }
+
+    fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
+        let pod = self.pod_object(object.text())?;
+        let gone = gone || is_gone(&pod);
+        Ok(PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() })
+    }
+
+    fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
+        let mut pod = self.projector.pod(text, None)?;
+        let spec = pod.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
+        if let (Some(policy), Some(evidence)) = (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence) {
+            pod.pod.policy = jobcheck_model::failure_policy::evaluate(policy, evidence);
+        }
+        Ok(pod)
+    }
+
+    /// The answer to a deletecollection lists what it deleted, as it was before.
+    fn collection(&mut self, request: &Request<'_>) -> Result<Body, ProjectError> {
+        let gap = || Body::Gap("a deletecollection of Pods whose answer is not recorded".to_owned());
+        let Some(object) = request.response.filter(|_| request.is_accepted()) else { return Ok(gap()) };
+        let Ok(list) = object.read::<List<'_>>() else { return Ok(gap()) };
+        let pods: Result<Vec<PodObject>, ProjectError> =
+            list.items.iter().map(|item| self.pod_object(item.get())).collect();
+        pods.map(Body::PodCollection)
+    }
+}
+
+/// Whether nothing keeps a deleted pod any more (SY-12).
+fn is_gone(pod: &PodObject) -> bool {
+    pod.pod.deleting && pod.finalizers.is_empty() && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
+}
+
+fn deletion(request: &Request<'_>) -> JobDeletion {
+    let options: DeleteOptions = request.request.and_then(|object| object.read().ok()).unwrap_or_default();
+    JobDeletion {
+        propagation: request.propagation_policy.map(str::to_owned).or(options.propagation_policy),
+        uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
+        request_known: request.level != Level::Metadata,
+        latest: Some(jobcheck_model::Time(request.interval.done.div_euclid(1_000_000))),
+    }
+}
+
+fn base_version(object: Object<'_>) -> Option<u64> {
+    let versioned: Versioned = object.read().ok()?;
+    versioned.metadata?.resource_version?.parse().ok()
+}
+
+fn mark_body(mark: &Mark) -> Option<Body> {
+    match &mark.kind {
+        MarkKind::Gap { reason, .. } => Some(Body::Gap(reason.clone())),
+        MarkKind::Restart { .. } | MarkKind::Leader { .. } => Some(Body::Restart),
+        MarkKind::Start | MarkKind::End => None,
+    }
+}
+
+fn bare(record: &Record<'_>, body: Body) -> Event {
+    let empty: Text = "".into();
+    Event {
+        place: record.place,
+        form: record.form,
+        when: None,
+        actor: None,
+        verb: None,
+        is_status: false,
+        code: 200,
+        version: None,
+        namespace: empty.clone(),
+        name: empty,
+        body,
+    }
+}
+
+fn no_job() -> JobEvent {
+    JobEvent {
+        uid: None,
+        after: None,
+        metadata: None,
+        gone: false,
+        base: None,
+        attempted: None,
+        deletion: None,
+        hidden: false,
+        message: None,
+    }
+}
+
+fn no_pod() -> PodEvent {
+    PodEvent { uid: None, after: None, metadata: None, birth: None, gone: false, hidden: false, message: None }
+}
+
+/// The form of an event that carries actors.
+#[must_use]
+pub fn has_actors(form: Form) -> bool {
+    match form {
+        Form::Audit | Form::Native => true,
+        Form::Watch => false,
+    }
+}

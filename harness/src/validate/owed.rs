@@ -1,0 +1,112 @@
+//! What still has to happen when a trace ends (judging.md 4).
+
+use jobcheck_model::guards::decision::{Tally, decide};
+use jobcheck_model::guards::ttl::expiry;
+use jobcheck_model::job::ConditionKind;
+use jobcheck_model::view::{Backoff, Reading, View};
+use jobcheck_model::{Broken, Req, Said};
+
+use super::settings::Settings;
+use super::track::Track;
+use super::verdict::Owed;
+
+/// What is owed is a violation only after this much trace time, in microseconds: twice the longest retry.
+pub const PATIENCE: i64 = 120_000_000;
+
+/// Ends of the trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct End {
+    /// Last time that the trace shows, in microseconds.
+    pub last: Option<i64>,
+    /// Last request of a Job controller.
+    pub job_controller: Option<i64>,
+    /// Last request of the TTL controller.
+    pub ttl_controller: Option<i64>,
+}
+
+impl Owed {
+    /// Whether patience is over: long ago by the trace's own time, and the same actor has worked since.
+    #[must_use]
+    pub fn is_overdue(&self, end: End) -> bool {
+        let worked = if self.req == Req::TT14 { end.ttl_controller } else { end.job_controller };
+        match (self.since, end.last, worked) {
+            (Some(since), Some(last), Some(worked)) => last - since >= PATIENCE && worked > since,
+            _ => false,
+        }
+    }
+
+    /// The violation that an overdue debt is.
+    #[must_use]
+    pub fn broken(&self) -> Broken {
+        Broken {
+            req: self.req,
+            what: "what had to happen",
+            expected: Said::Text(self.what.clone()),
+            found: Said::Words("nothing for 120 s and more, while the controller worked"),
+            known: None,
+        }
+    }
+}
+
+/// Everything that a Job's controllers still owe it.
+#[must_use]
+pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
+    let mut list = Vec::new();
+    let mut owe = |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
+    let Some(job) = &track.stored else {
+        if track.history.stored.iter().any(|pod| pod.finalizer) {
+            owe(Req::FT20, "release the pods of the deleted Job", track.changed);
+        }
+        return list;
+    };
+    if let Some(expiry) = expiry(job).filter(|_| job.status.is_finished() && !job.deleting) {
+        owe(Req::TT14, "delete the expired Job", Some(expiry.0.saturating_mul(1_000_000)));
+    }
+    if !track.executor && !job.is_managed_by_built_in() || !track.complete {
+        return list;
+    }
+    if job.status.is_finished() {
+        if track.history.stored.iter().any(|pod| pod.finalizer) {
+            owe(Req::FT23, "release the pods of the finished Job", track.changed);
+        }
+        return list;
+    }
+    unfinished(track, job, settings, &mut owe);
+    list
+}
+
+fn unfinished(
+    track: &Track,
+    job: &jobcheck_model::job::Job,
+    settings: &Settings,
+    owe: &mut impl FnMut(Req, &str, Option<i64>),
+) {
+    let pods = &track.history.stored;
+    let view = View {
+        job,
+        cache: pods,
+        post: pods,
+        expectations_met: true,
+        deletes_failed: false,
+        latest: None,
+        backoff: Backoff::default(),
+        constants: &settings.constants,
+        reading: Reading::Ideal,
+    };
+    let decided = job.status.is_decided();
+    let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
+    if decided && nothing_lives {
+        let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
+        owe(Req::TC04, &format!("write {terminal}: the fate is decided and no pod lives"), track.changed);
+    } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
+        owe(Req::TC14, "write the interim condition: the fate is decided", track.changed);
+    }
+    let deadline = job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
+    if let Some((seconds, start)) = deadline.filter(|_| !decided) {
+        let due = start.plus(seconds).0.saturating_mul(1_000_000);
+        owe(Req::SU08, "write FailureTarget at the deadline", Some(due));
+    }
+    if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
+        owe(Req::SU01, "delete the pods of the suspended Job", track.changed);
+    }
+}

@@ -1,0 +1,222 @@
+//! Judging writes to the pods of a Job.
+
+use jobcheck_model::guards::adoption::{judge_adoption, judge_giving_up};
+use jobcheck_model::guards::creation::judge_creation;
+use jobcheck_model::guards::deletion::judge_deletion;
+use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_model::job::{Job, Text};
+use jobcheck_model::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_model::{Findings, Req, Uid};
+
+use super::birth::judge_birth;
+use super::event::{Event, PodEvent};
+use super::frontier::Versions;
+use super::history::OwnWrite;
+use super::job_writes::{By, intrusion};
+use super::settings::Settings;
+use super::story;
+use super::track::Track;
+
+/// A pod appears with this Job as its controller.
+pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
+    let write = format!("creation of {}", story::pod(pod));
+    match by {
+        By::Manager => {
+            let mut findings = Findings::new();
+            if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
+                judge_birth(&job, pod, birth, &mut findings);
+            }
+            track.take(event, &write, findings);
+            track.executor = true;
+            let created = pod.clone();
+            track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+                judge_creation(view, &created, findings);
+            });
+            track.counted.made.insert(pod.uid);
+            track.pod_changed(pod.uid, Some(pod.clone()), Some(OwnWrite::Gain(Box::new(pod.clone()))));
+        }
+        By::Intruder => {
+            let mut findings = Findings::new();
+            intrusion(track, event, by, "creation of a pod", &mut findings);
+            track.take(event, &write, findings);
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+        }
+        By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
+    }
+    track.tell(event.place, write);
+}
+
+/// A pod of this Job has a new state; `gone` if it was removed with it.
+pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
+    let Some(before) = track.history.stored.get(after.uid).cloned() else {
+        track.pod_changed(after.uid, (!gone).then(|| after.clone()), None);
+        return;
+    };
+    // A pod that a watch shows as deleted has lost its finalizer, whatever its last state says.
+    let finalizer_left = after.finalizer && !gone;
+    let released = before.finalizer && !finalizer_left;
+    let deletion = !before.deleting && after.deleting;
+    let own = by == By::Manager;
+    let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
+    if released {
+        // The removal is a write of its own; where the pod was changed by somebody else as well, that came first.
+        let mut own_write = None;
+        if own || by == By::Intruder {
+            release(track, event, &before, by, settings);
+            own_write = own.then_some(OwnWrite::Release);
+        }
+        let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
+        track.pod_changed(after.uid, Some(released), own_write);
+    }
+    if deletion {
+        state.deleting = true;
+        delete(track, event, &before, &state, by, settings);
+    } else if !released {
+        track.pod_changed(after.uid, Some(state.clone()), None);
+    }
+    if gone {
+        track.pod_changed(after.uid, None, None);
+    }
+    tell(track, event, &before, after, gone);
+}
+
+fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool) {
+    let end = if gone { ", gone" } else { "" };
+    if before != after || gone {
+        track.tell(event.place, format!("{}{end}", story::pod(after)));
+    }
+}
+
+/// A pod of this Job is gone without a last state.
+pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
+    track.pod_changed(uid, None, None);
+    track.tell(event.place, format!("pod {} is gone", story::short(uid)));
+}
+
+/// The tracking finalizer was removed by the manager.
+fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
+    let write = format!("removal of the finalizer of {}", story::pod(before));
+    if by == By::Intruder {
+        let mut findings = Findings::new();
+        if track.stored.is_some() {
+            let expected = "the finalizer stays while the Job exists";
+            findings.require(Req::MB04, false, "a pod of an externally managed Job", expected, before.uid);
+        }
+        track.take(event, &write, findings);
+        return;
+    }
+    let stored = track.stored.clone();
+    judge_fail_job(track, event, stored.as_deref(), before, &write);
+    let counted = &track.counted.counted;
+    if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
+        for req in [Req::FT03, Req::FT14] {
+            track.premises.premise(req);
+        }
+        track.judged += 1;
+        return;
+    }
+    let pod = before.clone();
+    track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+        judge_release(view, &pod, findings);
+    });
+}
+
+/// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
+fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &str) {
+    let Some(job) = stored else { return };
+    if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
+        return;
+    }
+    let mut findings = Findings::new();
+    findings.premise(Req::PF09);
+    if !job.status.is_decided() {
+        let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
+        findings.deviation(Req::S03, "conditions", expected, "no interim condition");
+    }
+    track.take(event, write, findings);
+}
+
+/// A pod of this Job was marked for deletion.
+fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, settings: &Settings) {
+    let write = format!("deletion of {}", story::pod(before));
+    match by {
+        By::Manager if event.actor.is_none() => {
+            // A watch does not tell whose deletion it was: the manager may know of it before its cache does.
+            track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete);
+        }
+        By::Manager => {
+            let pod = before.clone();
+            track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+                judge_deletion(view, &pod, findings);
+            });
+            track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Delete));
+        }
+        By::Intruder => {
+            let mut findings = Findings::new();
+            intrusion(track, event, by, "deletion of a pod", &mut findings);
+            track.take(event, &write, findings);
+            track.pod_changed(after.uid, Some(after.clone()), None);
+        }
+        By::Ttl | By::Other => track.pod_changed(after.uid, Some(after.clone()), None),
+    }
+}
+
+/// A pod without controller got this Job as its controller (FT-24).
+pub fn adopted(
+    track: &mut Track,
+    event: &Event,
+    before: Option<&Pod>,
+    after: &Pod,
+    labels: &[(Text, Text)],
+    by: By,
+) {
+    if by == By::Manager {
+        let mut findings = Findings::new();
+        if let (Some(job), Some(before)) = (track.stored.clone(), before) {
+            judge_adoption(&job, before, after, labels, &mut findings);
+        }
+        if track.counted.counted.contains(&after.uid) {
+            track.counted.readopted.insert(after.uid);
+        }
+        track.take(event, "adoption of a pod", findings);
+        track.executor = true;
+        track.counted.made.insert(after.uid);
+        track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Gain(Box::new(after.clone()))));
+    } else {
+        track.pod_changed(after.uid, Some(after.clone()), None);
+    }
+    track.tell(event.place, format!("adoption of {}", story::pod(after)));
+}
+
+/// A pod lost this Job as its controller: released by the manager (FT-26), or taken by somebody else.
+pub fn given_up(track: &mut Track, event: &Event, after: Option<&Pod>, uid: Uid, labels: &[(Text, Text)], by: By) {
+    let own = by == By::Manager && event.actor.is_some();
+    if own {
+        let mut findings = Findings::new();
+        if let (Some(job), Some(after)) = (track.stored.clone(), after) {
+            judge_giving_up(&job, after, labels, &mut findings);
+        }
+        track.take(event, "release of a pod", findings);
+        track.pod_changed(uid, None, Some(OwnWrite::GiveUp));
+    } else if event.actor.is_none() {
+        track.pod_changed_perhaps(uid, None, OwnWrite::GiveUp);
+    } else {
+        track.pod_changed(uid, None, None);
+    }
+    track.tell(event.place, format!("pod {} is no longer controlled by the Job", story::short(uid)));
+}
+
+/// A refused write to a pod of this Job.
+pub fn refused(track: &mut Track, event: &Event, by: By) {
+    if by != By::Manager {
+        return;
+    }
+    let is_delete = event.verb == Some(jobcheck_traces::Verb::Delete);
+    // TC-08: a failed deletion drops the decision, except that 404 counts as deleted. A failed release keeps a
+    // surplus pod alive just the same.
+    if event.code != 404 && (is_delete || event.verb == Some(jobcheck_traces::Verb::Patch)) {
+        track.deletion_failed();
+    }
+    let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
+    track.tell(event.place, format!("{verb} of pod {} refused with {}", event.name, event.code));
+}

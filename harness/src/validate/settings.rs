@@ -1,0 +1,138 @@
+//! What a validation is told, and what it knows of the trace as a whole.
+
+use std::collections::VecDeque;
+
+use jobcheck_model::Time;
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_model::constants::Constants;
+
+use super::actor::ActorId;
+use super::event::Event;
+
+/// Silences of the manager that are remembered.
+const SILENCES_KEPT: usize = 16;
+/// A silence that may hide a restart (judging.md 1), in microseconds.
+const SILENCE: i64 = 1_000_000;
+
+/// Settings and knowledge that all Jobs share.
+#[derive(Debug)]
+pub struct Settings {
+    /// The API server's rules.
+    pub rules: RuleSet,
+    /// The subject's constants.
+    pub constants: Constants,
+    /// Whether the current event's form shows actors and refusals.
+    pub has_actors: bool,
+    /// Whether a Job controller by name has been seen.
+    pub named_controller: bool,
+    silences: Vec<(ActorId, Silences)>,
+    restarts: VecDeque<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Silences {
+    last: i64,
+    long: VecDeque<(i64, i64)>,
+}
+
+/// Whether something hints at a restart of the manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartSign {
+    /// The trace says so.
+    Told,
+    /// Nothing but a silence of at least one second does.
+    Silence,
+    /// The form shows no requests, so it cannot be told.
+    Unknown,
+    /// Nothing.
+    None,
+}
+
+impl RestartSign {
+    /// Whether a restart may be assumed.
+    #[must_use]
+    pub fn admits(self) -> bool {
+        match self {
+            RestartSign::Told | RestartSign::Silence | RestartSign::Unknown => true,
+            RestartSign::None => false,
+        }
+    }
+
+    /// What to warn of.
+    #[must_use]
+    pub fn warning(self) -> Option<String> {
+        match self {
+            RestartSign::Told | RestartSign::None => None,
+            RestartSign::Silence => Some(
+                "BO-01: the pod is created before its delay is over; only a restart of the controller explains \
+                 it, and nothing but its silence of a second or more hints at one"
+                    .to_owned(),
+            ),
+            RestartSign::Unknown => Some(
+                "BO-01: the pod is created before its delay is over; only a restart of the controller, which \
+                 this form does not show, explains it"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl Settings {
+    /// Settings for a subject.
+    #[must_use]
+    pub fn new(rules: RuleSet, constants: Constants) -> Settings {
+        Settings {
+            rules,
+            constants,
+            has_actors: true,
+            named_controller: false,
+            silences: Vec::new(),
+            restarts: VecDeque::new(),
+        }
+    }
+
+    /// Notes a request of an actor.
+    pub fn heard(&mut self, event: &Event) {
+        let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
+        let silences = match self.silences.iter().position(|(known, _)| *known == actor) {
+            Some(position) => &mut self.silences[position].1,
+            None => {
+                self.silences.push((actor, Silences { last: when.received, long: VecDeque::new() }));
+                return;
+            }
+        };
+        if when.received - silences.last >= SILENCE {
+            if silences.long.len() == SILENCES_KEPT {
+                silences.long.pop_front();
+            }
+            silences.long.push_back((silences.last, when.received));
+        }
+        silences.last = silences.last.max(when.done);
+    }
+
+    /// The trace says that a controller was restarted.
+    pub fn restarted(&mut self, when: Option<i64>) {
+        if self.restarts.len() == SILENCES_KEPT {
+            self.restarts.pop_front();
+        }
+        self.restarts.push_back(when.unwrap_or(i64::MAX));
+    }
+
+    /// What hints at a restart between the last failure and this write.
+    #[must_use]
+    pub fn restart_sign(&self, event: &Event, last_failure: Option<Time>) -> RestartSign {
+        if !self.restarts.is_empty() {
+            return RestartSign::Told;
+        }
+        if !self.has_actors {
+            return RestartSign::Unknown;
+        }
+        let failed = last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000));
+        let silent = self
+            .silences
+            .iter()
+            .filter(|(actor, _)| Some(*actor) == event.actor)
+            .any(|(_, silences)| silences.long.iter().any(|(from, to)| to - (*from).max(failed) >= SILENCE));
+        if silent { RestartSign::Silence } else { RestartSign::None }
+    }
+}

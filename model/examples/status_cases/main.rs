@@ -1,0 +1,209 @@
+//! Random cases for the API server's rules, with this model's decisions, for comparison with Kubernetes' own.
+//!
+//! ```text
+//! cargo run --example status_cases -- KIND COUNT SEED | oracle -compare
+//! ```
+//!
+//! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each line
+//! is a question for `harness/oracle`, with our answer: the ids of the rules that the write breaks.
+
+mod json;
+mod pod;
+mod random;
+mod specs;
+mod statuses;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use jobcheck_model::apiserver::{
+    RuleSet, created, validate_create, validate_spec_update, validate_status_update, would_refuse_create,
+    would_refuse_spec, would_refuse_status,
+};
+use jobcheck_model::job::{Job, JobSpec, JobStatus, Selector, Template};
+use jobcheck_model::{Findings, Req, Said, Time, Uid};
+
+use pod::Pod;
+use random::Random;
+
+const RULES: RuleSet = RuleSet::V1_36;
+
+/// One question: the objects as JSON, and whether and why the write is refused here.
+struct Case {
+    kind: &'static str,
+    old: Option<String>,
+    new: String,
+    refused: bool,
+    broken: Vec<Req>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let (make, [count, seed]) = match (arguments.first().map(String::as_str), &numbers[..]) {
+        (Some("status"), &[count, seed]) => (status_case as fn(&mut Random) -> Case, [count, seed]),
+        (Some("spec"), &[count, seed]) => (spec_case as fn(&mut Random) -> Case, [count, seed]),
+        (Some("stored"), &[count, seed]) => (stored_case as fn(&mut Random) -> Case, [count, seed]),
+        _ => return ExitCode::from(2),
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut random = Random(seed);
+    for _ in 0..count {
+        if writeln!(out, "{}", line(&make(&mut random))).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn line(case: &Case) -> String {
+    let ours = json::Object::default()
+        .raw("accepted", &(!case.refused).to_string())
+        .raw("broken", &json::list(case.broken.iter().map(|req| json::text(req.id()))));
+    json::Object::default()
+        .raw("kind", &json::text(case.kind))
+        .raw("ours", &ours.end())
+        .maybe("old", case.old.clone())
+        .raw("new", &case.new)
+        .end()
+}
+
+fn status_case(random: &mut Random) -> Case {
+    let mut old = base();
+    statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
+    old.status = statuses::arbitrary(random, &old);
+    let mut new = old.clone();
+    if random.one_in(2) {
+        statuses::advance(random, &mut new.status);
+    }
+    for _ in 0..random.below(4) {
+        statuses::vary(random, &mut new.status);
+    }
+    let mut findings = Findings::new();
+    validate_status_update(&RULES, &old, &new, &mut findings);
+    let pod = Pod::plain();
+    Case {
+        kind: "status",
+        old: Some(json::job(&old, &pod)),
+        new: json::job(&new, &pod),
+        refused: would_refuse_status(&RULES, &old, &new).is_some(),
+        broken: ids(&findings, &[Req::SS36]),
+    }
+}
+
+fn spec_case(random: &mut Random) -> Case {
+    let (mut old, mut old_pod) = (base(), Pod::plain());
+    specs::choose_kind(random, Arc::make_mut(&mut old.spec));
+    old.status = statuses::arbitrary(random, &old);
+    for _ in 0..random.below(4) {
+        old_pod.vary(random);
+    }
+    for _ in 0..random.below(2) {
+        specs::vary(random, &mut old);
+    }
+    let suspend = random.pick(&[Some(true), Some(false)]);
+    Arc::make_mut(&mut old.spec).suspend = suspend;
+    let (mut new, mut new_pod) = (old.clone(), old_pod.clone());
+    for _ in 0..random.below(3) {
+        specs::vary(random, &mut new);
+    }
+    for _ in 0..random.below(3) {
+        new_pod.vary(random);
+    }
+    for (job, pod) in [(&mut old, &old_pod), (&mut new, &new_pod)] {
+        let spec = Arc::make_mut(&mut job.spec);
+        spec.template = pod.template(&spec.template);
+    }
+    new.generation = old.generation + i64::from(new.spec != old.spec);
+    let mut findings = Findings::new();
+    validate_spec_update(&RULES, &old, &new, &mut findings);
+    Case {
+        kind: "spec",
+        old: Some(json::job(&old, &old_pod)),
+        new: json::job(&new, &new_pod),
+        refused: would_refuse_spec(&RULES, &old, &new).is_some(),
+        broken: ids(&findings, &[Req::SP10]),
+    }
+}
+
+fn stored_case(random: &mut Random) -> Case {
+    let (mut job, mut pod) = (base(), Pod::plain());
+    specs::choose_kind(random, Arc::make_mut(&mut job.spec));
+    for _ in 0..random.below(4) {
+        specs::vary(random, &mut job);
+    }
+    if random.one_in(4) {
+        pod.vary(random);
+    }
+    if random.one_in(6) {
+        rename(random, &mut job);
+    }
+    let spec = Arc::make_mut(&mut job.spec);
+    spec.template = pod.template(&spec.template);
+    let mut findings = Findings::new();
+    validate_create(&RULES, &job, &mut findings);
+    // What the server itself brings about in a new Job is no reason for a refusal.
+    findings.broken.retain(|broken| broken.found != Said::Words("a selector without it"));
+    let refused = would_refuse_create(&job).is_some();
+    Case { kind: "stored", old: None, new: json::job(&job, &pod), refused, broken: ids(&findings, &[]) }
+}
+
+/// Gives the Job a name around the limits, and the labels and selector that go with it.
+fn rename(random: &mut Random, job: &mut Job) {
+    let length = random.pick(&[57, 58, 61, 62, 63, 64]);
+    let name = random.pick(&[
+        "a.b".to_owned(),
+        "A".to_owned(),
+        "-a".to_owned(),
+        "a".repeat(length),
+        "a".repeat(length),
+    ]);
+    let mut sent = Job { name: name.into(), ..job.clone() };
+    let spec = Arc::make_mut(&mut sent.spec);
+    (spec.template.labels, spec.selector) = (Vec::new(), Selector::default());
+    *job = created(&RULES, &sent);
+}
+
+fn ids(findings: &Findings, without: &[Req]) -> Vec<Req> {
+    let mut ids: Vec<Req> = findings.broken.iter().map(|broken| broken.req).collect();
+    ids.retain(|req| !without.contains(req));
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// A Job of the default specification.
+fn base() -> Job {
+    let spec = JobSpec {
+        parallelism: None,
+        completions: None,
+        active_deadline_seconds: None,
+        backoff_limit: None,
+        backoff_limit_per_index: None,
+        max_failed_indexes: None,
+        ttl_seconds_after_finished: None,
+        completion_mode: None,
+        suspend: None,
+        manual_selector: None,
+        pod_replacement_policy: None,
+        pod_failure_policy: None,
+        success_policy: None,
+        managed_by: None,
+        selector: Selector::default(),
+        template: Template::default(),
+    };
+    let sent = Job {
+        uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
+        name: "pi".into(),
+        namespace: "default".into(),
+        generation: 0,
+        created: Time(1),
+        deleting: false,
+        finalizers: Vec::new(),
+        metadata_digest: 0,
+        spec: Arc::new(spec),
+        status: JobStatus::default(),
+    };
+    created(&RULES, &sent)
+}

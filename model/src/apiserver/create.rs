@@ -1,0 +1,118 @@
+//! Validation of a created Job (SP-01, SP-11, and the rules of a valid specification).
+
+use super::outcome::Outcome;
+use super::rules::RuleSet;
+use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label};
+use crate::catalogue::Req;
+use crate::job::{Job, JobStatus};
+use crate::requirement::{Broken, Findings};
+
+/// Judges a Job that was created: `job` is what the server stored.
+pub fn validate_create(rules: &RuleSet, job: &Job, findings: &mut Findings) {
+    let created = Created { rules, job };
+    for (req, rule) in PREPARED {
+        rule(&created).report(*req, findings);
+    }
+    let subject = Subject { job, prefixed_labels: true };
+    for (req, rule) in VALID {
+        rule(&subject).report(*req, findings);
+    }
+}
+
+/// The first rule for which the server would refuse to create `job`, which is taken as
+/// [`created`](super::created) leaves it: with defaults and generated labels.
+#[must_use]
+pub fn would_refuse_create(job: &Job) -> Option<Broken> {
+    let subject = Subject { job, prefixed_labels: true };
+    VALID.iter().find_map(|(req, rule)| rule(&subject).refusal(*req))
+}
+
+struct Created<'a> {
+    rules: &'a RuleSet,
+    job: &'a Job,
+}
+
+/// A rule, and the requirement that it decides.
+type Rule = (Req, fn(&Created<'_>) -> Outcome);
+
+/// What the server itself brings about in a new Job. It refuses nothing for these.
+const PREPARED: &[Rule] = &[
+    (Req::SP01, defaults_are_set),
+    (Req::BO14, backoff_limit_is_set),
+    (Req::RP01, replacement_policy_is_set),
+    (Req::UG04, replacement_policy_is_dropped_without_its_gate),
+    (Req::UG13, managed_by_is_dropped_without_its_gate),
+    (Req::PC15, selector_is_generated),
+    (Req::SP11, generation_is_one),
+    (Req::SS32, status_is_wiped),
+];
+
+/// SP-01: what the server defaults is set.
+fn defaults_are_set(created: &Created<'_>) -> Outcome {
+    let spec = &created.job.spec;
+    let defaulted = [
+        ("spec.parallelism", spec.parallelism.is_some()),
+        ("spec.completionMode", spec.completion_mode.is_some()),
+        ("spec.suspend", spec.suspend.is_some()),
+        ("spec.manualSelector", spec.manual_selector.is_some()),
+    ];
+    Outcome::all(defaulted.into_iter().map(|(what, set)| Outcome::of(set, what, || ("a value", "none"))))
+}
+
+/// BO-14: `backoffLimit` is set.
+fn backoff_limit_is_set(created: &Created<'_>) -> Outcome {
+    let limit = created.job.spec.backoff_limit;
+    Outcome::of(limit.is_some(), "spec.backoffLimit", || ("a value", "none"))
+}
+
+/// RP-01: `podReplacementPolicy` is set.
+fn replacement_policy_is_set(created: &Created<'_>) -> Outcome {
+    if !created.rules.pod_replacement_policy {
+        return Outcome::NotAsked;
+    }
+    let policy = created.job.spec.pod_replacement_policy;
+    Outcome::of(policy.is_some(), "spec.podReplacementPolicy", || ("a value", "none"))
+}
+
+/// UG-04: without its gate, `podReplacementPolicy` is dropped.
+fn replacement_policy_is_dropped_without_its_gate(created: &Created<'_>) -> Outcome {
+    if created.rules.pod_replacement_policy {
+        return Outcome::NotAsked;
+    }
+    let policy = created.job.spec.pod_replacement_policy;
+    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", format!("{policy:?}")))
+}
+
+/// UG-13: without its gate, `managedBy` is dropped.
+fn managed_by_is_dropped_without_its_gate(created: &Created<'_>) -> Outcome {
+    if created.rules.job_managed_by {
+        return Outcome::NotAsked;
+    }
+    let manager = &created.job.spec.managed_by;
+    Outcome::of(manager.is_none(), "spec.managedBy", || ("none", format!("{manager:?}")))
+}
+
+/// PC-15: a generated selector asks for the Job's UID.
+fn selector_is_generated(created: &Created<'_>) -> Outcome {
+    let spec = &created.job.spec;
+    if is_manual(spec) {
+        return Outcome::NotAsked;
+    }
+    let asks = label(&spec.selector.match_labels, CONTROLLER_UID_LABEL).is_some();
+    Outcome::of(asks, "spec.selector", || (CONTROLLER_UID_LABEL, "a selector without it"))
+}
+
+/// SP-11: the generation of a new Job is 1.
+fn generation_is_one(created: &Created<'_>) -> Outcome {
+    match created.job.generation {
+        // The source does not show it.
+        0 => Outcome::NotAsked,
+        generation => Outcome::of(generation == 1, "metadata.generation", || (1, generation)),
+    }
+}
+
+/// SS-32: a new Job has no status, whatever was sent.
+fn status_is_wiped(created: &Created<'_>) -> Outcome {
+    let empty = created.job.status == JobStatus::default();
+    Outcome::of(empty, "status", || ("empty", "a status of its own"))
+}

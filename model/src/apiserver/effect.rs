@@ -1,0 +1,108 @@
+//! What the API server makes of a request before it validates it.
+
+use std::sync::Arc;
+
+use super::rules::RuleSet;
+use super::spec::{
+    CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, is_manual,
+    label,
+};
+use crate::job::{CompletionMode, Job, JobSpec, JobStatus, PodReplacementPolicy, Text};
+
+/// The default `backoffLimit` (BO-14).
+const BACKOFF_LIMIT: i32 = 6;
+
+/// The specification with its defaults (SP-01, BO-14, RP-01).
+///
+/// # Caveats
+///
+/// The labels that the Job takes over from its template are not part of the model.
+#[must_use]
+pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
+    let mut spec = spec.clone();
+    if spec.completions.is_none() && spec.parallelism.is_none() {
+        spec.completions = Some(1);
+    }
+    spec.parallelism.get_or_insert(1);
+    let backoff_limit = if spec.backoff_limit_per_index.is_some() { i32::MAX } else { BACKOFF_LIMIT };
+    spec.backoff_limit.get_or_insert(backoff_limit);
+    spec.completion_mode.get_or_insert(CompletionMode::NonIndexed);
+    spec.suspend.get_or_insert(false);
+    spec.manual_selector.get_or_insert(false);
+    if rules.pod_replacement_policy {
+        spec.pod_replacement_policy.get_or_insert(match spec.pod_failure_policy {
+            Some(_) => PodReplacementPolicy::Failed,
+            None => PodReplacementPolicy::TerminatingOrFailed,
+        });
+    }
+    spec
+}
+
+/// What a create stores, if [`would_refuse_create`](super::would_refuse_create) does not object: defaults,
+/// generated labels and selector (PC-15), generation 1 (SP-11), no status (SS-32), and no field whose gate is
+/// off (UG-04, UG-13).
+///
+/// # Assumptions
+///
+/// `sent` has the name and UID that the server gives the Job.
+///
+/// # Caveats
+///
+/// The digests of the template stay those of the request.
+#[must_use]
+pub fn created(rules: &RuleSet, sent: &Job) -> Job {
+    let mut spec = defaulted(rules, &sent.spec);
+    if !is_manual(&spec) {
+        generate_selector(sent, &mut spec);
+    }
+    if !rules.job_managed_by {
+        spec.managed_by = None;
+    }
+    if !rules.pod_replacement_policy {
+        spec.pod_replacement_policy = None;
+    }
+    Job { generation: 1, spec: Arc::new(spec), status: JobStatus::default(), ..sent.clone() }
+}
+
+/// What a write of `sent` to the main resource stores, if [`would_refuse_spec`](super::would_refuse_spec) does
+/// not object: the stored status (SS-32), and the next generation if the specification changes (SP-11).
+#[must_use]
+pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
+    let mut spec = defaulted(rules, &sent.spec);
+    if !rules.pod_replacement_policy && old.spec.pod_replacement_policy.is_none() {
+        spec.pod_replacement_policy = None;
+    }
+    let changed = spec != *old.spec;
+    Job {
+        generation: old.generation + i64::from(changed),
+        spec: Arc::new(spec),
+        status: old.status.clone(),
+        ..sent.clone()
+    }
+}
+
+/// What a write of `sent` to the status stores, if [`would_refuse_status`](super::would_refuse_status) does not
+/// object: the stored specification and generation, but the metadata that was sent (SS-32, MB-12).
+#[must_use]
+pub fn status_updated(old: &Job, sent: &Job) -> Job {
+    Job { generation: old.generation, spec: Arc::clone(&old.spec), ..sent.clone() }
+}
+
+/// PC-15: labels and selector that are absent are put in; what the user wrote is left for validation.
+fn generate_selector(job: &Job, spec: &mut JobSpec) {
+    let (name, uid) = (&job.name, Text::from(job.uid.to_string()));
+    for key in [LEGACY_JOB_NAME_LABEL, JOB_NAME_LABEL] {
+        put_if_absent(&mut spec.template.labels, key, name);
+    }
+    for key in [LEGACY_CONTROLLER_UID_LABEL, CONTROLLER_UID_LABEL] {
+        put_if_absent(&mut spec.template.labels, key, &uid);
+    }
+    put_if_absent(&mut spec.selector.match_labels, CONTROLLER_UID_LABEL, &uid);
+}
+
+fn put_if_absent(labels: &mut Vec<(Text, Text)>, key: &str, value: &Text) {
+    if label(labels, key).is_none() {
+        let place = labels.partition_point(|(name, _)| **name < *key);
+        labels.insert(place, (key.into(), value.clone()));
+    }
+}

@@ -1,0 +1,269 @@
+//! What makes a specification valid (SP-02 to SP-07, SP-15, RP-01, BI-12, MB-01, PC-15).
+//!
+//! The same rules hold when a Job is created and whenever its specification is written (SP-10).
+
+use super::names::{LABEL_LENGTH, is_dns_label, is_dns_subdomain, is_domain_prefixed_path};
+use super::outcome::Outcome;
+use super::policies::{pod_failure_policy_is_valid, success_policy_is_valid};
+use crate::catalogue::Req;
+use crate::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, RestartPolicy, Text};
+use crate::requirement::Said;
+use crate::uid::Uid;
+
+/// Label of a pod's Job, by name.
+pub const JOB_NAME_LABEL: &str = "batch.kubernetes.io/job-name";
+/// Label of a pod's Job, by UID.
+pub const CONTROLLER_UID_LABEL: &str = "batch.kubernetes.io/controller-uid";
+/// [`JOB_NAME_LABEL`] as it was before it had a prefix.
+pub const LEGACY_JOB_NAME_LABEL: &str = "job-name";
+/// [`CONTROLLER_UID_LABEL`] as it was before it had a prefix.
+pub const LEGACY_CONTROLLER_UID_LABEL: &str = "controller-uid";
+
+const MAX_PARALLELISM: i32 = 100_000;
+const MAX_FAILED_INDEXES: i32 = 100_000;
+/// With `backoffLimitPerIndex`, more completions than this come with the two limits below.
+const MANY_COMPLETIONS: i32 = 100_000;
+const MAX_PARALLELISM_OF_MANY: i32 = 10_000;
+const MAX_FAILED_INDEXES_OF_MANY: i32 = 10_000;
+
+/// A Job whose specification is judged.
+pub(super) struct Subject<'a> {
+    pub(super) job: &'a Job,
+    /// Whether the template must carry the prefixed labels too. Jobs of old need not (PC-15).
+    pub(super) prefixed_labels: bool,
+}
+
+/// A rule, and the requirement that it decides.
+pub(super) type Rule = (Req, fn(&Subject<'_>) -> Outcome);
+
+/// What a specification must keep, at creation and at every update.
+pub(super) const VALID: &[Rule] = &[
+    (Req::SP02, |subject| numbers_are_not_negative(&subject.job.spec)),
+    (Req::SP03, |subject| completion_mode_is_valid(subject.job)),
+    (Req::SP04, |subject| restart_policy_is_valid(&subject.job.spec)),
+    (Req::SP05, |subject| name_is_valid(subject.job)),
+    (Req::SP06, |subject| pod_failure_policy_is_valid(&subject.job.spec)),
+    (Req::SP07, |subject| success_policy_is_valid(&subject.job.spec)),
+    (Req::SP15, |subject| replacement_policy_is_known(&subject.job.spec)),
+    (Req::RP01, |subject| failure_policy_replaces_failed_pods_only(&subject.job.spec)),
+    (Req::BI12, |subject| backoff_limit_per_index_is_valid(&subject.job.spec)),
+    (Req::MB01, |subject| managed_by_is_valid(&subject.job.spec)),
+    (Req::PC15, selector_selects_the_template),
+];
+
+/// SP-02: no number is negative.
+fn numbers_are_not_negative(spec: &JobSpec) -> Outcome {
+    let numbers = [
+        ("spec.parallelism", spec.parallelism.map(i64::from)),
+        ("spec.completions", spec.completions.map(i64::from)),
+        ("spec.activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("spec.backoffLimit", spec.backoff_limit.map(i64::from)),
+        ("spec.ttlSecondsAfterFinished", spec.ttl_seconds_after_finished.map(i64::from)),
+        ("spec.backoffLimitPerIndex", spec.backoff_limit_per_index.map(i64::from)),
+        ("spec.maxFailedIndexes", spec.max_failed_indexes.map(i64::from)),
+    ];
+    Outcome::all(numbers.into_iter().map(|(what, number)| match number {
+        None => Outcome::NotAsked,
+        Some(number) => Outcome::of(number >= 0, what, || (0, number)),
+    }))
+}
+
+/// SP-03: the mode is a known one, and `Indexed` has completions, not too much parallelism, and a Job name that
+/// leaves room for the largest index in a host name.
+fn completion_mode_is_valid(job: &Job) -> Outcome {
+    let spec = &job.spec;
+    match spec.completion_mode {
+        None | Some(CompletionMode::NonIndexed) => Outcome::Holds,
+        Some(CompletionMode::Unknown) => {
+            Outcome::breaks("spec.completionMode", "NonIndexed or Indexed", "another value")
+        }
+        Some(CompletionMode::Indexed) => Outcome::all([
+            Outcome::of(spec.completions.is_some(), "spec.completions", || ("a number for Indexed", "none")),
+            at_most("spec.parallelism", spec.parallelism, MAX_PARALLELISM),
+            host_name_fits(job),
+        ]),
+    }
+}
+
+fn host_name_fits(job: &Job) -> Outcome {
+    match job.spec.completions {
+        Some(completions) if completions > 0 => {
+            let host_name = format!("{}-{}", job.name, completions - 1);
+            Outcome::of(is_dns_label(&host_name), "metadata.name", || {
+                ("a name whose pods' host names are DNS labels", host_name.clone())
+            })
+        }
+        Some(_) | None => Outcome::NotAsked,
+    }
+}
+
+/// SP-04: `OnFailure` or `Never`; with a pod failure policy `Never`.
+fn restart_policy_is_valid(spec: &JobSpec) -> Outcome {
+    const WHAT: &str = "spec.template.spec.restartPolicy";
+    match spec.template.restart_policy {
+        RestartPolicy::Never => Outcome::Holds,
+        RestartPolicy::OnFailure => Outcome::of(spec.pod_failure_policy.is_none(), WHAT, || {
+            ("Never with podFailurePolicy", "OnFailure")
+        }),
+        RestartPolicy::Always => Outcome::breaks(WHAT, "OnFailure or Never", "Always"),
+        RestartPolicy::Unset => Outcome::breaks(WHAT, "OnFailure or Never", "none"),
+    }
+}
+
+/// SP-05: the name is a DNS subdomain; where it becomes a label value, it is no longer than one may be.
+fn name_is_valid(job: &Job) -> Outcome {
+    let name = &*job.name;
+    let fits = is_manual(&job.spec) || name.len() <= LABEL_LENGTH;
+    Outcome::of(is_dns_subdomain(name) && fits, "metadata.name", || {
+        ("a DNS subdomain, of at most 63 characters where the selector is generated", name.to_owned())
+    })
+}
+
+/// SP-15: `podReplacementPolicy` has one of two values. With a pod failure policy, RP-01 leaves but one.
+fn replacement_policy_is_known(spec: &JobSpec) -> Outcome {
+    match spec.pod_replacement_policy {
+        None => Outcome::NotAsked,
+        Some(PodReplacementPolicy::TerminatingOrFailed | PodReplacementPolicy::Failed) => Outcome::Holds,
+        Some(PodReplacementPolicy::Unknown) if spec.pod_failure_policy.is_some() => Outcome::NotAsked,
+        Some(PodReplacementPolicy::Unknown) => {
+            Outcome::breaks("spec.podReplacementPolicy", "TerminatingOrFailed or Failed", "another value")
+        }
+    }
+}
+
+/// RP-01: with a pod failure policy, only `Failed` is allowed.
+fn failure_policy_replaces_failed_pods_only(spec: &JobSpec) -> Outcome {
+    match (&spec.pod_failure_policy, spec.pod_replacement_policy) {
+        (Some(_), Some(policy)) => {
+            Outcome::of(policy == PodReplacementPolicy::Failed, "spec.podReplacementPolicy", || {
+                ("Failed with podFailurePolicy", format!("{policy:?}"))
+            })
+        }
+        (None, _) | (_, None) => Outcome::NotAsked,
+    }
+}
+
+/// BI-12: `backoffLimitPerIndex` needs mode `Indexed`; `maxFailedIndexes` needs it and has limits of its own.
+fn backoff_limit_per_index_is_valid(spec: &JobSpec) -> Outcome {
+    let (limit, max_failed) = (spec.backoff_limit_per_index, spec.max_failed_indexes);
+    if limit.is_none() && max_failed.is_none() {
+        return Outcome::NotAsked;
+    }
+    let has_limit = Outcome::of(limit.is_some(), "spec.backoffLimitPerIndex", || {
+        ("a number with maxFailedIndexes", "none")
+    });
+    let by_mode = match spec.completion_mode {
+        None | Some(CompletionMode::NonIndexed) => Outcome::breaks(
+            "spec.backoffLimitPerIndex",
+            "none without mode Indexed",
+            said(limit.or(max_failed)),
+        ),
+        Some(CompletionMode::Indexed) => Outcome::all([
+            spec.completions.map_or(Outcome::NotAsked, |n| at_most("spec.maxFailedIndexes", max_failed, n)),
+            at_most("spec.maxFailedIndexes", max_failed, MAX_FAILED_INDEXES),
+            many_completions_are_bounded(spec),
+        ]),
+        // The unknown mode is refused by SP-03.
+        Some(CompletionMode::Unknown) => Outcome::NotAsked,
+    };
+    Outcome::all([has_limit, by_mode])
+}
+
+fn many_completions_are_bounded(spec: &JobSpec) -> Outcome {
+    let many = spec.completions.is_some_and(|completions| completions > MANY_COMPLETIONS);
+    if !many || spec.backoff_limit_per_index.is_none() {
+        return Outcome::NotAsked;
+    }
+    let required = Outcome::of(spec.max_failed_indexes.is_some(), "spec.maxFailedIndexes", || {
+        ("a number with so many completions", "none")
+    });
+    Outcome::all([
+        required,
+        at_most("spec.parallelism", spec.parallelism, MAX_PARALLELISM_OF_MANY),
+        at_most("spec.maxFailedIndexes", spec.max_failed_indexes, MAX_FAILED_INDEXES_OF_MANY),
+    ])
+}
+
+/// MB-01: `managedBy` is a domain-prefixed path of at most 63 bytes.
+fn managed_by_is_valid(spec: &JobSpec) -> Outcome {
+    match &spec.managed_by {
+        None => Outcome::NotAsked,
+        Some(manager) => {
+            let valid = is_domain_prefixed_path(manager) && manager.len() <= LABEL_LENGTH;
+            Outcome::of(valid, "spec.managedBy", || {
+                ("a domain-prefixed path of at most 63 bytes", manager.to_string())
+            })
+        }
+    }
+}
+
+/// PC-15: the selector selects the template's labels; where it was generated, the template carries the labels of
+/// name and UID, and the selector asks for nothing else.
+fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
+    let job = subject.job;
+    let (wanted, labels) = (&job.spec.selector.match_labels, &job.spec.template.labels);
+    let selects = Outcome::of(wanted.iter().all(|pair| labels.contains(pair)), SELECTOR, || {
+        ("labels of the template", format!("{wanted:?}"))
+    });
+    if is_manual(&job.spec) {
+        return selects;
+    }
+    let required = generated_labels(subject.prefixed_labels);
+    let labelled = required.iter().map(|key| {
+        let label = label(labels, key);
+        Outcome::of(
+            label.is_some_and(|label| identifies(job, key, label)),
+            "spec.template.metadata.labels",
+            || {
+                (
+                    format!("{key} of the Job"),
+                    label.map_or(Said::Words("none"), |label| label.to_string().into()),
+                )
+            },
+        )
+    });
+    let generated = Outcome::of(wanted.iter().all(|(key, _)| required.contains(&&**key)), SELECTOR, || {
+        ("generated labels only", format!("{wanted:?}"))
+    });
+    Outcome::all(labelled.chain([selects, generated]))
+}
+
+const SELECTOR: &str = "spec.selector";
+
+/// Whether the user chose the selector.
+pub(super) fn is_manual(spec: &JobSpec) -> bool {
+    spec.manual_selector == Some(true)
+}
+
+/// The value of a label.
+pub(super) fn label<'a>(labels: &'a [(Text, Text)], key: &str) -> Option<&'a Text> {
+    labels.iter().find(|(name, _)| **name == *key).map(|(_, value)| value)
+}
+
+/// The labels that the server puts on the template of a Job with a generated selector.
+pub(super) fn generated_labels(prefixed: bool) -> &'static [&'static str] {
+    const ALL: [&str; 4] =
+        [LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, CONTROLLER_UID_LABEL, JOB_NAME_LABEL];
+    if prefixed { &ALL } else { &ALL[..2] }
+}
+
+fn identifies(job: &Job, key: &str, value: &str) -> bool {
+    match key {
+        JOB_NAME_LABEL | LEGACY_JOB_NAME_LABEL => *value == *job.name,
+        _ => Uid::parse(value) == job.uid,
+    }
+}
+
+fn at_most(what: &'static str, number: Option<i32>, limit: i32) -> Outcome {
+    match number {
+        None => Outcome::NotAsked,
+        Some(number) => Outcome::of(number <= limit, what, || (limit, number)),
+    }
+}
+
+fn said(number: Option<i32>) -> Said {
+    number.map_or(Said::Words("none"), Said::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Validation of a write to a Job's main resource (SP-08, SP-10, SP-11, PC-22, SU-12, SU-13, SS-32).
+
+use super::outcome::Outcome;
+use super::rules::RuleSet;
+use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label};
+use crate::catalogue::Req;
+use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
+use crate::requirement::{Broken, Findings, Said};
+
+/// Judges a write to the main resource that was accepted: `new` is what the server stored.
+///
+/// # Assumptions
+///
+/// `old` is the object that `new` directly replaced.
+pub fn validate_spec_update(rules: &RuleSet, old: &Job, new: &Job, findings: &mut Findings) {
+    let update = Update { rules, old, new };
+    let subject = update.subject();
+    let mut invalid = Vec::new();
+    for (req, rule) in VALID {
+        if !rule(&subject).report(*req, findings) {
+            invalid.push(req.id());
+        }
+    }
+    findings.require(Req::SP10, invalid.is_empty(), "spec", "a valid specification", invalid.join(", "));
+    for (req, rule) in CHANGES.iter().chain(PREPARED) {
+        rule(&update).report(*req, findings);
+    }
+    note_permissions(&update, findings);
+}
+
+/// The first rule for which the server would refuse to write `new` over `old`. The status of `new` does not
+/// matter: the server keeps the stored one (SS-32).
+#[must_use]
+pub fn would_refuse_spec(rules: &RuleSet, old: &Job, new: &Job) -> Option<Broken> {
+    let update = Update { rules, old, new };
+    let subject = update.subject();
+    let invalid = VALID.iter().find_map(|(req, rule)| rule(&subject).refusal(*req));
+    invalid.or_else(|| CHANGES.iter().find_map(|(req, rule)| rule(&update).refusal(*req)))
+}
+
+struct Update<'a> {
+    rules: &'a RuleSet,
+    old: &'a Job,
+    new: &'a Job,
+}
+
+impl<'a> Update<'a> {
+    fn subject(&self) -> Subject<'a> {
+        let labels = &self.old.spec.template.labels;
+        let had = |key: &str| label(labels, key).is_some();
+        Subject { job: self.new, prefixed_labels: had(JOB_NAME_LABEL) && had(CONTROLLER_UID_LABEL) }
+    }
+}
+
+/// A rule, and the requirement that it decides.
+type Rule = (Req, fn(&Update<'_>) -> Outcome);
+
+/// What an update may change.
+const CHANGES: &[Rule] = &[
+    (Req::PC22, completions_follow_parallelism),
+    (Req::SU12, template_changes_only_while_suspended),
+    (Req::BI12, |update| {
+        immutable(update, "spec.backoffLimitPerIndex", |spec| &spec.backoff_limit_per_index)
+    }),
+    (Req::MB01, |update| immutable(update, "spec.managedBy", |spec| &spec.managed_by)),
+    (Req::SP08, other_fields_are_immutable),
+];
+
+/// What the server itself brings about in an update. It refuses nothing for these.
+const PREPARED: &[Rule] = &[
+    (Req::SP11, generation_counts_spec_changes),
+    (Req::SS32, status_is_kept),
+    (Req::UG04, replacement_policy_stays_away_without_its_gate),
+];
+
+/// SP-08: the fields that no other rule names.
+fn other_fields_are_immutable(update: &Update<'_>) -> Outcome {
+    Outcome::all([
+        immutable(update, "spec.selector", |spec| &spec.selector),
+        immutable(update, "spec.completionMode", |spec| &spec.completion_mode),
+        immutable(update, "spec.podFailurePolicy", |spec| &spec.pod_failure_policy),
+        immutable(update, "spec.successPolicy", |spec| &spec.success_policy),
+    ])
+}
+
+fn immutable<T: PartialEq + std::fmt::Debug>(
+    update: &Update<'_>,
+    what: &'static str,
+    field: impl Fn(&JobSpec) -> &T,
+) -> Outcome {
+    let (old, new) = (field(&update.old.spec), field(&update.new.spec));
+    Outcome::of(old == new, what, || (format!("{old:?}"), format!("{new:?}")))
+}
+
+/// PC-22: `completions` of an Indexed Job change together with `parallelism`, others never.
+fn completions_follow_parallelism(update: &Update<'_>) -> Outcome {
+    let (old, new) = (&update.old.spec, &update.new.spec);
+    if old.completions == new.completions {
+        return Outcome::NotAsked;
+    }
+    match new.completions {
+        // That completions are missing is the business of SP-03.
+        None if new.is_indexed() => Outcome::NotAsked,
+        Some(completions) if new.is_indexed() => {
+            Outcome::of(Some(completions) == new.parallelism, "spec.completions", || {
+                (said(new.parallelism), completions)
+            })
+        }
+        Some(_) | None => Outcome::breaks("spec.completions", said(old.completions), said(new.completions)),
+    }
+}
+
+/// SU-12, SU-13: the template of a suspended Job may change in its scheduling directives and resources; with the
+/// gate for resources, in all of its metadata.
+fn template_changes_only_while_suspended(update: &Update<'_>) -> Outcome {
+    let (old, new) = (&update.old.spec.template, &update.new.spec.template);
+    if old.digest == new.digest {
+        return Outcome::NotAsked;
+    }
+    let (directives, resources) = (directives_may_change(update), resources_may_change(update));
+    if !directives && !resources {
+        return Outcome::breaks(
+            "spec.template",
+            "the template of a Job that is not suspended and idle",
+            "another",
+        );
+    }
+    let parts = [
+        (old.fixed_digest == new.fixed_digest, "spec.template.spec"),
+        (directives || old.directives_digest == new.directives_digest, "spec.template.spec (directives)"),
+        (resources || old.resources_digest == new.resources_digest, "spec.template.spec (resources)"),
+        (resources || old.metadata_digest == new.metadata_digest, "spec.template.metadata"),
+    ];
+    Outcome::all(
+        parts.into_iter().map(|(holds, what)| Outcome::of(holds, what, || ("the old one", "another"))),
+    )
+}
+
+/// Whether node selector, node affinity, tolerations, scheduling gates, labels, and annotations may change.
+fn directives_may_change(update: &Update<'_>) -> bool {
+    let old = update.old;
+    if update.rules.mutable_scheduling_directives {
+        return is_suspended_and_idle(update.rules, old);
+    }
+    old.spec.is_suspended() && old.status.start_time.is_none()
+}
+
+/// Whether resources, and with them all template metadata, may change.
+fn resources_may_change(update: &Update<'_>) -> bool {
+    update.rules.mutable_pod_resources && is_suspended_and_idle(update.rules, update.old)
+}
+
+/// Whether a Job is suspended, without active pods, and never started or known to be suspended.
+fn is_suspended_and_idle(rules: &RuleSet, old: &Job) -> bool {
+    let not_started = rules.mutable_before_suspended_condition && old.status.start_time.is_none();
+    let has_condition = old.status.conditions.iter().any(|condition| {
+        condition.kind == ConditionKind::Suspended && condition.status == ConditionStatus::True
+    });
+    old.spec.is_suspended() && (not_started || has_condition) && old.status.active == 0
+}
+
+/// SP-11: the generation grows by one if the specification changes, else it stays. A DELETE that marks the Job
+/// looks like an update where requests are not seen, and counts as well.
+fn generation_counts_spec_changes(update: &Update<'_>) -> Outcome {
+    let (old, new) = (update.old, update.new);
+    if old.generation == 0 || new.generation == 0 {
+        return Outcome::NotAsked;
+    }
+    let marked = i64::from(new.deleting && !old.deleting);
+    let due = old.generation + marked + i64::from(old.spec != new.spec);
+    let unseen = update.rules.spec_has_unseen_fields && new.generation == old.generation + marked + 1;
+    Outcome::of(new.generation == due || unseen, "metadata.generation", || (due, new.generation))
+}
+
+/// SS-32: the main resource keeps the stored status, whatever was sent.
+fn status_is_kept(update: &Update<'_>) -> Outcome {
+    Outcome::of(update.old.status == update.new.status, "status", || ("the stored one", "another"))
+}
+
+/// UG-04: without its gate, `podReplacementPolicy` is dropped where the Job did not have it.
+fn replacement_policy_stays_away_without_its_gate(update: &Update<'_>) -> Outcome {
+    if update.rules.pod_replacement_policy || update.old.spec.pod_replacement_policy.is_some() {
+        return Outcome::NotAsked;
+    }
+    let policy = update.new.spec.pod_replacement_policy;
+    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", format!("{policy:?}")))
+}
+
+/// SP-09 and SU-13 only permit: what was accepted under them is noted, and only a refusal could break them.
+fn note_permissions(update: &Update<'_>, findings: &mut Findings) {
+    let (old, new) = (&*update.old.spec, &*update.new.spec);
+    if old.template.metadata_digest != new.template.metadata_digest && resources_may_change(update) {
+        findings.premise(Req::SU13);
+    }
+    let mutable_changed = old.parallelism != new.parallelism
+        || old.suspend != new.suspend
+        || old.active_deadline_seconds != new.active_deadline_seconds
+        || old.backoff_limit != new.backoff_limit
+        || old.ttl_seconds_after_finished != new.ttl_seconds_after_finished
+        || old.max_failed_indexes != new.max_failed_indexes
+        || old.pod_replacement_policy != new.pod_replacement_policy
+        || old.manual_selector != new.manual_selector;
+    if mutable_changed {
+        findings.premise(Req::SP09);
+    }
+}
+
+fn said(number: Option<i32>) -> Said {
+    number.map_or(Said::Words("none"), Said::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The contract of every manager of Jobs, mirrors included: what the Job object alone shows (tag c; KEP-4368).
+
+use crate::catalogue::Req;
+use crate::guards::counting::has_true;
+use crate::job::{ConditionKind, JobStatus};
+use crate::requirement::{Findings, Said};
+
+/// Judges one status write of a manager by the two states of the object.
+pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
+    judge_order_of_conditions(old, new, findings);
+    judge_finished(old, new, findings);
+    judge_after_finish(old, new, executor, findings);
+    judge_condition_types(old, new, findings);
+    judge_completion_time(new, findings);
+}
+
+/// SS-34, S-32: the interim condition stands in an earlier write than the terminal one.
+fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    for (interim, terminal) in [
+        (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
+        (ConditionKind::FailureTarget, ConditionKind::Failed),
+    ] {
+        if !has_true(new, &terminal) || has_true(old, &terminal) {
+            continue;
+        }
+        if !has_true(new, &interim) {
+            let expected = Said::Text(format!("{} before {}", interim.as_str(), terminal.as_str()));
+            findings.require(Req::TC03, false, "conditions", expected, "no interim condition");
+        } else {
+            findings.require(
+                Req::SS34,
+                has_true(old, &interim),
+                "conditions",
+                Said::Text(format!("{} in an earlier write than {}", interim.as_str(), terminal.as_str())),
+                "both in one write",
+            );
+        }
+    }
+}
+
+/// SS-33, SS-36: nothing lives when the Job finishes.
+fn judge_finished(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    if !new.is_finished() || old.is_finished() {
+        return;
+    }
+    findings.equal(Req::SS36, "ready of a finished Job", 0, new.ready.unwrap_or(0));
+}
+
+/// TC-11, SS-34: the terminal write is the last one. A must for executors, advice for mirrors.
+fn judge_after_finish(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
+    if old.is_finished() {
+        let req = if executor { Req::TC11 } else { Req::SS33 };
+        let silent = if executor { old == new } else { same_counts(old, new) };
+        findings.require(req, silent, "status", "no write after the terminal condition", "a write that changes it");
+    }
+}
+
+fn same_counts(old: &JobStatus, new: &JobStatus) -> bool {
+    let counts = |status: &JobStatus| {
+        (status.active, status.ready.unwrap_or(0), status.terminating.unwrap_or(0), status.succeeded, status.failed)
+    };
+    counts(old) == counts(new)
+}
+
+/// S-12: one entry for each condition type.
+fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let entries = |status: &JobStatus, kind: &ConditionKind| {
+        status.conditions.iter().filter(|condition| condition.kind == *kind).count()
+    };
+    let doubled = new
+        .conditions
+        .iter()
+        .find(|condition| entries(new, &condition.kind) > entries(old, &condition.kind).max(1));
+    findings.premise(Req::S12);
+    if let Some(condition) = doubled {
+        let found = Said::Text(format!("{} entries of {}", entries(new, &condition.kind), condition.kind.as_str()));
+        findings.deviation(Req::S12, "conditions", "one entry for each type", found);
+    }
+}
+
+/// TC-05: completionTime does not lie behind the transition to Complete.
+fn judge_completion_time(new: &JobStatus, findings: &mut Findings) {
+    let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
+    if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
+        findings.require(Req::TC05, completion <= transition, "completionTime", transition, completion);
+    }
+}

@@ -1,0 +1,272 @@
+//! Counting pods, each once (KEP-2307; FT-02, FT-06 … FT-13, FT-15, FT-18, PC-19, PC-21, PC-23, BI-01, BI-04,
+//! BI-05, BI-08, BI-14, PF-06).
+
+use crate::catalogue::Req;
+use crate::guards::decision::Tally;
+use crate::indexes::IndexSet;
+use crate::job::{ConditionKind, JobStatus};
+use crate::pod::{Phase, Pod};
+use crate::requirement::{Findings, Said};
+use crate::uid::Uid;
+use crate::view::View;
+
+/// Judges how a status write accounts for pods, against the view that it was decided from.
+pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
+    let end = End::of(&view.job.status, new);
+    for uid in added(view.job.status.uncounted_succeeded(), new.uncounted_succeeded()) {
+        judge_listed_success(view, uid, findings);
+    }
+    for uid in added(view.job.status.uncounted_failed(), new.uncounted_failed()) {
+        judge_listed_failure(view, uid, tally, end, findings);
+    }
+    judge_indexes(view, new, tally, findings);
+}
+
+/// How far the Job's fate is known in a status write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Open,
+    Well,
+    Badly,
+}
+
+impl End {
+    fn of(old: &JobStatus, new: &JobStatus) -> End {
+        let shows = |kind: &ConditionKind| old.is_true(kind) || has_true(new, kind);
+        if shows(&ConditionKind::FailureTarget) {
+            End::Badly
+        } else if shows(&ConditionKind::SuccessCriteriaMet) {
+            End::Well
+        } else {
+            End::Open
+        }
+    }
+}
+
+/// Whether any entry of this type is true: the API accepts several (S-12).
+#[must_use]
+pub fn has_true(status: &JobStatus, kind: &ConditionKind) -> bool {
+    use crate::job::ConditionStatus;
+    status.conditions.iter().any(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
+}
+
+/// The UIDs of `new` that `old` does not hold.
+pub fn added<'a>(old: &'a [Uid], new: &'a [Uid]) -> impl Iterator<Item = Uid> + 'a {
+    new.iter().copied().filter(|uid| !old.contains(uid))
+}
+
+/// FT-06, FT-07: a UID becomes a listed success if the view shows a succeeded pod that still has the
+/// finalizer; Indexed successes are recorded by their index alone.
+fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
+    let what = "uncountedTerminatedPods.succeeded";
+    if !findings.require(Req::FT07, !view.spec().is_indexed(), what, "no UID: the index is recorded", uid) {
+        return;
+    }
+    let Some(pod) = known(view, uid, what, findings) else { return };
+    findings.require(Req::FT06, pod.phase == Phase::Succeeded, what, "a pod in phase Succeeded", said(pod));
+}
+
+/// FT-06, FT-08, FT-09, FT-15, FT-18, RP-03, RP-04, PF-06, BI-08: what makes a UID a listed failure.
+fn judge_listed_failure(
+    view: &View<'_>,
+    uid: Uid,
+    tally: &Tally,
+    end: End,
+    findings: &mut Findings,
+) {
+    let what = "uncountedTerminatedPods.failed";
+    let Some(pod) = known(view, uid, what, findings) else { return };
+    findings.require(
+        Req::FT09,
+        view.is_eligible(pod),
+        what,
+        "a pod whose index is below completions",
+        said(pod),
+    );
+    let failed = view.has_failed(pod);
+    match end {
+        // FT-15: a Job that fails counts every pod that still holds the finalizer; a success stays one.
+        End::Badly => {
+            let counts = failed || pod.phase != Phase::Succeeded;
+            findings.require(Req::FT15, counts, what, "no succeeded pod", said(pod));
+        }
+        End::Well => judge_failure_by_policy(view, pod, failed, findings),
+        End::Open => {
+            judge_failure_by_policy(view, pod, failed, findings);
+            let expected = "no UID of the last failed pod of an index that waits for its replacement";
+            findings.require(Req::BI08, !delays_release(view, pod, tally), what, expected, said(pod));
+        }
+    }
+    if failed {
+        findings.require(Req::PF06, !pod.is_ignored(), what, "no pod whose failure is ignored", said(pod));
+    }
+}
+
+/// FT-18 with RP-03 and RP-04: whether a terminating pod is a failure already.
+fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &mut Findings) {
+    let what = "uncountedTerminatedPods.failed";
+    if view.spec().replaces_only_failed() {
+        let req = if pod.is_terminating() { Req::RP03 } else { Req::FT18 };
+        findings.require(req, failed, what, "a pod in phase Failed", said(pod));
+    } else {
+        let req = if pod.deleting { Req::RP04 } else { Req::FT18 };
+        findings.require(req, failed, what, "a pod in phase Failed, or being deleted and not Succeeded", said(pod));
+    }
+}
+
+/// FT-06: only pods that the view shows with the finalizer are accounted.
+fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findings) -> Option<&'a Pod> {
+    let pod = view.cache.get(uid);
+    let holds = pod.is_some_and(|pod| pod.finalizer);
+    findings.require(Req::FT06, holds, what, "a pod of this Job with the tracking finalizer", uid);
+    pod.filter(|_| holds)
+}
+
+/// BI-08: the last failed pod of an index that is neither active, completed, nor failed keeps its finalizer
+/// and stays unrecorded until its replacement exists.
+#[must_use]
+pub fn delays_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
+    let Some(failed_indexes) = &tally.failed_indexes else { return false };
+    let Some(index) = pod.valid_index(view.spec().completion_count()) else { return false };
+    if view.job.deleting
+        || tally.completed.contains(index)
+        || failed_indexes.contains(index)
+        || view.cache.index_use(index).active > 0
+    {
+        return false;
+    }
+    // The largest absolute count is the last; where counts tie, any of the latest may be kept.
+    let rank = |pod: &Pod| (pod.failure_count.saturating_add(pod.ignored_failure_count), finish_time(pod));
+    view.cache
+        .unaccounted()
+        .filter(|other| other.index == Some(index) && other.uid != pod.uid && view.has_failed(other))
+        .all(|other| rank(other) < rank(pod))
+}
+
+fn finish_time(pod: &Pod) -> crate::time::Time {
+    pod.finished.unwrap_or(pod.created)
+}
+
+/// PC-19, PC-21, PC-23, FT-12, BI-04, BI-05: the index texts and the counter that follows from them.
+fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
+    if !view.spec().is_indexed() {
+        return;
+    }
+    let completions = view.spec().completion_count();
+    let completed = IndexSet::read(&new.completed_indexes, None);
+    judge_completed(view, &completed, tally, findings);
+    canonical("completedIndexes", &new.completed_indexes, &completed, findings);
+    match (&tally.failed_indexes, new.failed_indexes.as_deref()) {
+        (None, found) => {
+            findings.require(Req::BI04, found.is_none(), "failedIndexes", "none", "a text");
+        }
+        (Some(expected), None) => {
+            findings.require(Req::BI04, false, "failedIndexes", expected.clone(), "none");
+        }
+        (Some(expected), Some(text)) => {
+            let failed = IndexSet::read(text, None);
+            let stored = view.job.status.failed_set(completions);
+            let req = if stored.minus(&failed).is_empty() { Req::BI01 } else { Req::BI04 };
+            findings.equal(req, "failedIndexes", expected.clone(), failed.clone());
+            canonical("failedIndexes", text, &failed, findings);
+        }
+    }
+}
+
+fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, findings: &mut Findings) {
+    let stored = IndexSet::read(&view.job.status.completed_indexes, None);
+    let out_of_range = !stored.minus(&tally.completed).is_empty();
+    let req = if out_of_range { Req::PC23 } else { Req::FT12 };
+    findings.equal(req, "completedIndexes", tally.completed.clone(), completed.clone());
+}
+
+/// PC-19.
+fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Findings) {
+    findings.require(Req::PC19, set.to_string() == text, what, set.clone(), text.to_owned());
+}
+
+/// What accounting did before: UIDs that a counter holds.
+pub trait Ledger {
+    /// Whether the UID was counted.
+    fn is_counted(&self, uid: Uid) -> bool;
+    /// Whether the pod was adopted again after it had been counted (S-05).
+    fn was_readopted(&self, uid: Uid) -> bool;
+}
+
+/// Judges a status write against what etcd held when it was made: nothing here is excused by a stale cache.
+///
+/// `finalizer_gone` tells whether a pod has lost its finalizer in etcd, `None` where the trace never showed
+/// the pod.
+pub fn judge_counting_truth(
+    old: &JobStatus,
+    new: &JobStatus,
+    indexed: bool,
+    ledger: &dyn Ledger,
+    finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
+    findings: &mut Findings,
+) {
+    judge_moves(old, new, indexed, finalizer_gone, findings);
+    for uid in added(old.uncounted_succeeded(), new.uncounted_succeeded())
+        .chain(added(old.uncounted_failed(), new.uncounted_failed()))
+    {
+        judge_not_counted(uid, ledger, findings);
+    }
+    judge_both_lists(old, new, findings);
+    if indexed {
+        let completed = IndexSet::read(&new.completed_indexes, None);
+        findings.equal(Req::PC21, "succeeded", i64::from(completed.len()), i64::from(new.succeeded));
+    }
+}
+
+/// FT-02: a UID leaves a list only when its pod has lost the finalizer, and the counter moves with it, by
+/// exactly one for each.
+fn judge_moves(
+    old: &JobStatus,
+    new: &JobStatus,
+    indexed: bool,
+    finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
+    findings: &mut Findings,
+) {
+    let left_succeeded: Vec<Uid> = added(new.uncounted_succeeded(), old.uncounted_succeeded()).collect();
+    let left_failed: Vec<Uid> = added(new.uncounted_failed(), old.uncounted_failed()).collect();
+    for uid in left_succeeded.iter().chain(&left_failed) {
+        if let Some(gone) = finalizer_gone(*uid) {
+            let what = "a UID that left uncountedTerminatedPods";
+            findings.require(Req::FT02, gone, what, "a pod without the tracking finalizer", *uid);
+        }
+    }
+    let moved = |from: i32, by: usize| i64::from(from) + i64::try_from(by).unwrap_or(0);
+    if !indexed {
+        findings.equal(Req::FT02, "succeeded", moved(old.succeeded, left_succeeded.len()), i64::from(new.succeeded));
+    }
+    findings.equal(Req::FT02, "failed", moved(old.failed, left_failed.len()), i64::from(new.failed));
+}
+
+fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {
+    let what = "a UID that enters uncountedTerminatedPods";
+    if !ledger.is_counted(uid) {
+        findings.premise(Req::FT02);
+    } else if ledger.was_readopted(uid) {
+        findings.deviation(Req::S05, what, "a pod that no counter holds", uid);
+    } else {
+        findings.require(Req::FT02, false, what, "a pod that no counter holds", uid);
+    }
+}
+
+/// S-07: the first record of a UID wins.
+fn judge_both_lists(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid));
+    if let Some(uid) = both {
+        if old.uncounted_succeeded().contains(uid) {
+            findings.deviation(Req::S07, "uncountedTerminatedPods", "a UID in one list", *uid);
+        } else {
+            findings.require(Req::FT13, false, "uncountedTerminatedPods", "a UID in one list", *uid);
+        }
+    }
+}
+
+fn said(pod: &Pod) -> Said {
+    let deleting = if pod.deleting { ", being deleted" } else { "" };
+    let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
+    Said::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
+}

@@ -1,0 +1,195 @@
+//! Creating pods (PC-04, PC-05, PC-08, PC-18, RP-03, RP-11, RP-12, BO-01, BO-02, BO-10, BI-02, BI-04, TC-07,
+//! SU-01, FT-19).
+
+use crate::catalogue::Req;
+use crate::guards::decision::{Reason, Tally, decide};
+use crate::indexes::Index;
+use crate::pod::{Pod, PolicyMatch};
+use crate::requirement::{Findings, Said};
+use crate::time::Time;
+use crate::view::View;
+
+/// Judges the creation of `pod`, the view being the one before it.
+pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+    if !judge_job_wants_pods(view, findings) {
+        return;
+    }
+    let tally = Tally::of(view);
+    if let Some(reason) = decide(view, &tally).filter(|reason| *reason != Reason::CompletionsReached) {
+        findings.require(Req::TC01, false, "creation", "none: the Job's fate is decided", reason.as_str());
+    }
+    let room = judge_room(view, &tally, findings);
+    if view.spec().is_indexed() {
+        judge_index(view, pod, &tally, room, findings);
+    }
+    if view.spec().backoff_limit_per_index.is_some() && view.spec().is_indexed() {
+        judge_per_index(view, pod, &tally, findings);
+    } else {
+        judge_global_backoff(view, pod, findings);
+    }
+}
+
+/// TC-07, SU-01, FT-19, PC-27: a decided, suspended, or dying Job gets no pod, nor one whose earlier pods the
+/// cache does not show yet.
+fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
+    let what = "creation of a pod";
+    let job = view.job;
+    let undecided =
+        findings.require(Req::TC07, !job.status.is_decided(), what, "none from the interim condition on", "a pod");
+    let alive = findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
+    let running = findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
+    let seen = findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
+    undecided && alive && running && seen
+}
+
+/// How many pods should be active (PC-04, PC-05).
+#[must_use]
+pub fn want_active(view: &View<'_>, tally: &Tally) -> i64 {
+    let parallelism = i64::from(view.spec().parallelism_count());
+    match view.spec().completions {
+        None if tally.succeeded > 0 => i64::from(view.cache.sums().active),
+        None => parallelism,
+        Some(completions) => (i64::from(completions) - tally.succeeded).clamp(0, parallelism),
+    }
+}
+
+/// PC-04, PC-05, PC-08, RP-03: there is room for one more pod. Returns how many there is room for.
+fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
+    let want = want_active(view, tally);
+    let active = i64::from(view.post.sums().active);
+    let req = if view.spec().completions.is_none() && tally.succeeded > 0 { Req::PC05 } else { Req::PC04 };
+    let fits = findings.require(
+        req,
+        active < want,
+        "active pods before the creation",
+        Said::Text(format!("fewer than {want}")),
+        active,
+    );
+    if !view.spec().replaces_only_failed() {
+        return want - active;
+    }
+    let held = active + i64::from(view.post.sums().terminating);
+    if fits {
+        findings.require(
+            Req::RP03,
+            held < want,
+            "active and terminating pods before the creation",
+            Said::Text(format!("fewer than {want}")),
+            held,
+        );
+    }
+    want - held
+}
+
+/// PC-18, RP-12, BI-04: the index is free, and one of the lowest that are.
+fn judge_index(view: &View<'_>, pod: &Pod, tally: &Tally, room: i64, findings: &mut Findings) {
+    let what = "completion index of the created pod";
+    let completions = view.spec().completion_count();
+    let Some(index) = pod.valid_index(completions) else {
+        let found = pod.index.map_or(Said::Words("none"), Said::from);
+        findings.require(Req::PC17, false, what, "an index below completions", found);
+        return;
+    };
+    let failed = tally.failed_indexes.as_ref().is_some_and(|set| set.contains(index));
+    findings.require(Req::BI04, !failed, what, "an index that has not failed", index);
+    findings.require(Req::PC18, !tally.completed.contains(index), what, "an index that is not completed", index);
+    let used = view.post.index_use(index);
+    findings.require(Req::PC18, used.active == 0, what, "an index without an active pod", index);
+    if view.spec().replaces_only_failed() {
+        findings.require(Req::RP12, used.terminating == 0, what, "an index without a terminating pod", index);
+    }
+    let lower = (0..index).filter(|lower| is_pending(view, *lower, tally)).take(pending_bound(room)).count();
+    findings.require(
+        Req::PC18,
+        i64::try_from(lower).is_ok_and(|lower| lower < room.max(1)),
+        what,
+        "one of the lowest pending indexes",
+        index,
+    );
+}
+
+fn pending_bound(room: i64) -> usize {
+    usize::try_from(room.max(1)).unwrap_or(1)
+}
+
+fn is_pending(view: &View<'_>, index: Index, tally: &Tally) -> bool {
+    let used = view.post.index_use(index);
+    let held = view.spec().replaces_only_failed() && used.terminating > 0;
+    let failed = tally.failed_indexes.as_ref().is_some_and(|set| set.contains(index));
+    used.active == 0 && !held && !failed && !tally.completed.contains(index)
+}
+
+/// BO-01, BO-02: no pod of the Job while the global delay runs.
+fn judge_global_backoff(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+    let Some(last) = view.backoff.last_failure.filter(|_| view.backoff.failures > 0) else { return };
+    let delay = view.constants.backoff_ms(view.backoff.failures);
+    judge_delay(Req::BO01, view, pod, last, delay, findings);
+}
+
+fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, findings: &mut Findings) {
+    let latest = latest_creation(view, pod);
+    let elapsed_ms = latest.since(last).saturating_mul(1000);
+    findings.require(
+        req,
+        elapsed_ms >= delay_ms,
+        "creation after the last failure",
+        Said::Text(format!("{} s or more", delay_ms / 1000)),
+        Said::Text(format!("at most {} s", elapsed_ms / 1000)),
+    );
+}
+
+/// `creationTimestamp` is truncated, so the pod may be up to a second younger (BO-09).
+fn latest_creation(view: &View<'_>, pod: &Pod) -> Time {
+    let by_object = pod.created.plus(1);
+    view.latest.map_or(by_object, |latest| latest.min(by_object))
+}
+
+/// BI-02, BO-10: the failure count that the pod carries on, and the delay of its index.
+fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Findings) {
+    let predecessors: Vec<&Pod> = predecessors(view, pod, tally);
+    let count = |pod: &Pod| (pod.failure_count, pod.ignored_failure_count);
+    let expected: Vec<(u32, u32)> =
+        if predecessors.is_empty() { vec![(0, 0)] } else { predecessors.iter().map(|pod| next_count(pod)).collect() };
+    findings.require(
+        Req::BI02,
+        expected.contains(&count(pod)),
+        "failure count and ignored failure count of the created pod",
+        Said::Text(format!("{} and {}", expected[0].0, expected[0].1)),
+        Said::Text(format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
+    );
+    if let Some(last) = predecessors.first() {
+        let failures = last.failure_count.saturating_add(last.ignored_failure_count).saturating_add(1);
+        let earliest = predecessors.iter().map(|pod| ended(pod)).min().unwrap_or_default();
+        judge_delay(Req::BO10, view, pod, earliest, view.constants.backoff_ms(failures), findings);
+    }
+}
+
+/// The failed pods of the index that the new pod may replace: the ones with the largest absolute count that
+/// still hold the finalizer (BI-08); several where they tie.
+fn predecessors<'a>(view: &View<'a>, pod: &Pod, tally: &Tally) -> Vec<&'a Pod> {
+    let rank = |pod: &Pod| pod.failure_count.saturating_add(pod.ignored_failure_count);
+    let failed: Vec<&Pod> = view
+        .cache
+        .unaccounted()
+        .filter(|other| other.index == pod.index && view.has_failed(other))
+        .filter(|other| other.index.is_none_or(|index| !tally.completed.contains(index)))
+        .collect();
+    let highest = failed.iter().map(|pod| rank(pod)).max().unwrap_or(0);
+    failed.into_iter().filter(|pod| rank(pod) == highest).collect()
+}
+
+fn next_count(pod: &Pod) -> (u32, u32) {
+    use crate::job::FailureAction;
+    match &pod.policy {
+        PolicyMatch::Action(FailureAction::Ignore) => (pod.failure_count, pod.ignored_failure_count.saturating_add(1)),
+        PolicyMatch::Action(
+            FailureAction::Count | FailureAction::FailIndex | FailureAction::FailJob | FailureAction::Unknown,
+        )
+        | PolicyMatch::FailJob(_)
+        | PolicyMatch::None => (pod.failure_count.saturating_add(1), pod.ignored_failure_count),
+    }
+}
+
+fn ended(pod: &Pod) -> Time {
+    pod.finished.unwrap_or(pod.created)
+}

@@ -1,0 +1,70 @@
+//! Removing the tracking finalizer (FT-03, FT-09, FT-11, FT-14, FT-15, FT-16, FT-19 … FT-21, BI-15, MB-04).
+
+use crate::catalogue::Req;
+use crate::guards::deletion::{Cause, cause};
+use crate::job::{ConditionKind, Job};
+use crate::pod::{Phase, Pod};
+use crate::requirement::{Findings, Said};
+use crate::uid::Uid;
+use crate::view::View;
+
+/// Why a finalizer may go, by what etcd holds alone.
+///
+/// `stored` is the Job as etcd holds it, `None` once it is gone; `counted` tells whether the UID is in a
+/// counter.
+#[must_use]
+pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Uid) -> bool) -> bool {
+    // FT-20, FT-21: nothing is counted any more.
+    let Some(job) = stored else { return true };
+    let status = &job.status;
+    if status.is_finished() || status.lists(pod.uid) || counted(pod.uid) {
+        return true;
+    }
+    let completions = job.spec.completion_count();
+    match (pod.phase, job.spec.is_indexed()) {
+        // FT-07: the stored index is the record.
+        (Phase::Succeeded, true) => {
+            pod.valid_index(completions).is_none_or(|index| status.completed(completions).contains(index))
+        }
+        // FT-09: an invalid index is neither counted nor waited for.
+        (Phase::Failed, true) => pod.valid_index(completions).is_none() || pod.is_ignored(),
+        (Phase::Failed, false) => pod.is_ignored(),
+        (Phase::Succeeded, false) => false,
+        // FT-15: a Job that ends well leaves its living pods uncounted.
+        (Phase::Pending | Phase::Running | Phase::Unknown, _) => {
+            status.is_true(&ConditionKind::SuccessCriteriaMet)
+        }
+    }
+}
+
+/// Judges the removal of a finalizer by an executor where [`may_release_by_truth`] finds no reason: it must
+/// then be a removal that precedes a deletion, by some view (FT-16), or the Job is being deleted (FT-19).
+pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+    if view.job.deleting {
+        findings.premise(Req::FT19);
+        return;
+    }
+    let what = "removal of the tracking finalizer";
+    let Some(seen) = view.post.get(pod.uid) else {
+        findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
+        return;
+    };
+    if seen.is_terminated() || view.has_failed(seen) {
+        let req = if view.spec().backoff_limit_per_index.is_some() && seen.phase == Phase::Failed {
+            Req::BI15
+        } else {
+            Req::FT03
+        };
+        findings.require(req, false, what, "a pod whose end is stored in the status", said(seen));
+        return;
+    }
+    let allowed = match cause(view, seen) {
+        Some(Cause::Suspended | Cause::Surplus | Cause::BadIndex) => true,
+        Some(Cause::Finishing) | None => false,
+    };
+    findings.require(Req::FT14, allowed, what, "a pod that has ended, or that is deleted next", said(seen));
+}
+
+fn said(pod: &Pod) -> Said {
+    Said::Text(format!("{:?} in phase {:?}", pod.uid, pod.phase))
+}

@@ -1,0 +1,143 @@
+//! Status writes of an executor: what it may report, count, and decide.
+
+use crate::catalogue::Req;
+use crate::guards::counting::{has_true, judge_counting};
+use crate::guards::decision::{Reason, Tally, judge_interim};
+use crate::guards::suspend::judge_suspend;
+use crate::job::{Condition, ConditionKind, JobSpec, JobStatus};
+use crate::pods::Pods;
+use crate::requirement::{Findings, Said};
+use crate::uid::Uid;
+use crate::view::View;
+
+/// Judges a status write of an executor against one view: everything that is a decision.
+pub fn judge_status_write(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+    let tally = Tally::of(view);
+    judge_reported_counts(view, new, findings);
+    judge_counting(view, new, &tally, findings);
+    judge_interim(view, new, &tally, findings);
+    judge_suspend(view, new, findings);
+}
+
+/// PC-01, PC-02, PC-03, RP-06: the numbers after the sync's own creations and deletions.
+fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+    let sums = view.post.sums();
+    findings.equal(Req::PC01, "active", i64::from(sums.active), i64::from(new.active));
+    match new.terminating {
+        None => {
+            findings.require(Req::RP06, false, "terminating", sums.terminating, "none");
+        }
+        Some(found) => {
+            findings.equal(Req::PC02, "terminating", i64::from(sums.terminating), i64::from(found));
+        }
+    }
+    match new.ready {
+        None => {
+            findings.require(Req::PC03, false, "ready", sums.ready, "none");
+        }
+        Some(found) => {
+            findings.equal(Req::PC03, "ready", i64::from(sums.ready), i64::from(found));
+        }
+    }
+}
+
+/// Judges a status write of an executor by what needs no view: the two states of the object alone.
+pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, cap: usize, findings: &mut Findings) {
+    findings.require(
+        Req::FT30,
+        new.uncounted.is_some(),
+        "uncountedTerminatedPods",
+        "present, empty at the end",
+        "none",
+    );
+    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
+    findings.require(Req::FT10, listed <= cap, "uncountedTerminatedPods", cap, listed);
+    judge_start_of_end(spec, old, new, findings);
+    for (interim, terminal) in [
+        (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
+        (ConditionKind::FailureTarget, ConditionKind::Failed),
+    ] {
+        if new.is_true(&terminal) && !old.is_true(&terminal) {
+            judge_terminal(&interim, &terminal, new, findings);
+        }
+    }
+    judge_enough_successes(spec, old, new, findings);
+}
+
+/// S-04: a suspended Job that meets its end gets its startTime with the interim condition, since the API
+/// refuses a finished Job without one. completions = 0 is exempt (SS-10).
+fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let decided_now = new.is_decided() && !old.is_decided();
+    if !decided_now || !spec.is_suspended() || spec.completions == Some(0) {
+        return;
+    }
+    findings.premise(Req::S04);
+    if new.start_time.is_none() {
+        let expected = "set with the interim condition: the Job is suspended and meets its end";
+        findings.deviation(Req::S04, "startTime", expected, "none");
+    }
+}
+
+/// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it.
+fn judge_terminal(interim: &ConditionKind, terminal: &ConditionKind, new: &JobStatus, findings: &mut Findings) {
+    let position = |kind: &ConditionKind| new.conditions.iter().position(|condition| condition.kind == *kind);
+    let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
+    findings.require(Req::TC09, first < second, "conditions", "the interim condition first", "the terminal one first");
+    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
+    findings.equal(
+        Req::TC03,
+        "reason and message of the terminal condition",
+        text(&new.conditions[first]),
+        text(&new.conditions[second]),
+    );
+}
+
+/// S-01: Complete without a success policy means that enough successes are in the counter.
+fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let complete = ConditionKind::Complete;
+    if !new.is_true(&complete) || old.is_true(&complete) {
+        return;
+    }
+    let by_completions = new
+        .condition(&ConditionKind::SuccessCriteriaMet)
+        .is_some_and(|condition| *condition.reason == *Reason::CompletionsReached.as_str());
+    if !by_completions {
+        return;
+    }
+    let wanted = spec.completions.unwrap_or(1);
+    findings.premise(Req::S01);
+    if new.succeeded < wanted {
+        findings.deviation(Req::S01, "succeeded of a Complete Job", wanted, new.succeeded);
+    }
+}
+
+/// TC-04, S-08: no terminal condition while etcd holds a living pod that the controller made.
+///
+/// `made_by_controller` leaves out pods that somebody else gave this Job as owner.
+pub fn judge_terminal_truth(
+    old: &JobStatus,
+    new: &JobStatus,
+    pods: &Pods,
+    made_by_controller: &dyn Fn(Uid) -> bool,
+    findings: &mut Findings,
+) {
+    if old.is_finished() || !(has_true(new, &ConditionKind::Complete) || has_true(new, &ConditionKind::Failed)) {
+        return;
+    }
+    let terminating = pods.iter().find(|pod| pod.is_terminating() && made_by_controller(pod.uid));
+    findings.require(
+        Req::TC04,
+        terminating.is_none(),
+        "pods at the terminal condition",
+        "none terminating",
+        terminating.map_or(Said::Words("none"), |pod| Said::Uid(pod.uid)),
+    );
+    if let Some(pod) = pods.iter().find(|pod| pod.is_active() && made_by_controller(pod.uid)) {
+        let what = "pods at the terminal condition";
+        if has_true(new, &ConditionKind::Complete) {
+            findings.deviation(Req::S08, what, "no active pod", pod.uid);
+        } else {
+            findings.require(Req::TC04, false, what, "no active pod", pod.uid);
+        }
+    }
+}

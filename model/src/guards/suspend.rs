@@ -1,0 +1,119 @@
+//! `startTime` and the Suspended condition (SU-01 … SU-04, SU-14).
+
+use crate::catalogue::Req;
+use crate::job::{ConditionKind, ConditionStatus, JobStatus};
+use crate::requirement::{Findings, Said};
+use crate::view::View;
+
+/// Judges suspension in a status write of an executor.
+pub fn judge_suspend(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+    let was = suspended(&view.job.status);
+    let is = suspended(new);
+    if view.spec().is_suspended() {
+        judge_suspended(view, new, was, is, findings);
+    } else {
+        judge_running(view, new, was, is, findings);
+    }
+    if was != is {
+        judge_texts(new, is, findings);
+    }
+}
+
+fn suspended(status: &JobStatus) -> Option<ConditionStatus> {
+    status.condition(&ConditionKind::Suspended).map(|condition| condition.status)
+}
+
+/// Whether the sync got as far as the Suspended condition: it does so only after managing pods (SU-05), and
+/// never once the Job ends (SU-06).
+fn reaches_condition(view: &View<'_>, new: &JobStatus) -> bool {
+    view.expectations_met && !view.job.deleting && !view.job.status.is_decided() && !new.is_decided()
+}
+
+fn judge_suspended(
+    view: &View<'_>,
+    new: &JobStatus,
+    was: Option<ConditionStatus>,
+    is: Option<ConditionStatus>,
+    findings: &mut Findings,
+) {
+    let set = is == Some(ConditionStatus::True);
+    if reaches_condition(view, new) && !view.deletes_failed {
+        let req = if view.job.status.start_time.is_none() && was.is_none() { Req::SU03 } else { Req::SU01 };
+        findings.require(req, set, "condition Suspended", "True", status_text(is));
+    }
+    if set && was != Some(ConditionStatus::True) {
+        let cleared = new.start_time.is_none();
+        findings.require(Req::SU02, cleared, "startTime", "none: the Job is suspended", time_text(new));
+    } else if new.start_time != view.job.status.start_time && !new.is_decided() {
+        // The interim write of a suspended Job may set it (S-04); nothing else moves it.
+        findings.require(Req::SU02, false, "startTime", time_text(&view.job.status), time_text(new));
+    }
+}
+
+fn judge_running(
+    view: &View<'_>,
+    new: &JobStatus,
+    was: Option<ConditionStatus>,
+    is: Option<ConditionStatus>,
+    findings: &mut Findings,
+) {
+    if was == Some(ConditionStatus::True) && reaches_condition(view, new) {
+        findings.require(
+            Req::SU04,
+            is == Some(ConditionStatus::False),
+            "condition Suspended",
+            "False: the Job is resumed",
+            status_text(is),
+        );
+    } else if was != Some(ConditionStatus::True) {
+        findings.require(Req::SU04, is == was, "condition Suspended", status_text(was), status_text(is));
+    }
+    let resumed = was == Some(ConditionStatus::True) && is == Some(ConditionStatus::False);
+    judge_start_time(view, new, resumed, findings);
+}
+
+/// A Job that is not suspended has a startTime from its first status write on; a resumed one a new one.
+fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &mut Findings) {
+    let old = view.job.status.start_time;
+    let Some(start) = new.start_time else {
+        findings.require(Req::SU04, false, "startTime", "set: the Job is not suspended", "none");
+        return;
+    };
+    if old.is_some() && !resumed {
+        return;
+    }
+    findings.require(
+        Req::SU04,
+        start >= view.job.created && view.latest.is_none_or(|latest| start <= latest),
+        "startTime",
+        Said::Text(format!("between {:?} and {:?}", view.job.created, view.latest)),
+        start,
+    );
+    if let (true, Some(old)) = (resumed, old) {
+        findings.require(Req::SU04, start >= old, "startTime", "the instant of resuming", start);
+    }
+}
+
+/// TC-02: reason and message of the Suspended condition.
+fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Findings) {
+    let Some(condition) = new.condition(&ConditionKind::Suspended) else { return };
+    let (reason, message) = match is {
+        Some(ConditionStatus::True) => ("JobSuspended", "Job suspended"),
+        Some(ConditionStatus::False | ConditionStatus::Unknown) | None => ("JobResumed", "Job resumed"),
+    };
+    let found = format!("{}: {}", condition.reason, condition.message);
+    findings.equal(Req::TC02, "condition Suspended", format!("{reason}: {message}"), found);
+}
+
+fn status_text(status: Option<ConditionStatus>) -> &'static str {
+    match status {
+        None => "absent",
+        Some(ConditionStatus::True) => "True",
+        Some(ConditionStatus::False) => "False",
+        Some(ConditionStatus::Unknown) => "Unknown",
+    }
+}
+
+fn time_text(status: &JobStatus) -> Said {
+    status.start_time.map_or(Said::Words("none"), Said::Time)
+}

@@ -1,0 +1,232 @@
+//! Audit logs: `audit.k8s.io/v1` events.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Defect, Problem, quoted};
+use crate::form::{AUDIT_VERSION, mixed};
+use crate::held::{Answered, Held, HeldRequest, range};
+use crate::object::Object;
+use crate::parsed::{Parsed, Why};
+use crate::record::{Form, Resource};
+use crate::request::{Interval, Level, Verb};
+use crate::text::{Spans, Text};
+use crate::time::parse_micros;
+
+/// What is read of an event; an `EventList` has `items` besides.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Event<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    api_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    level: Option<Text<'a>>,
+    #[serde(borrow)]
+    stage: Option<Text<'a>>,
+    #[serde(borrow, rename = "requestURI")]
+    request_uri: Option<Text<'a>>,
+    #[serde(borrow)]
+    verb: Option<Text<'a>>,
+    #[serde(borrow)]
+    user: Option<User<'a>>,
+    #[serde(borrow)]
+    impersonated_user: Option<User<'a>>,
+    #[serde(borrow)]
+    user_agent: Option<Text<'a>>,
+    #[serde(borrow)]
+    object_ref: Option<ObjectRef<'a>>,
+    #[serde(borrow)]
+    response_status: Option<Status<'a>>,
+    #[serde(borrow)]
+    request_object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response_object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_received_timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    stage_timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct User<'a> {
+    #[serde(borrow)]
+    username: Option<Text<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectRef<'a> {
+    #[serde(borrow)]
+    resource: Option<Text<'a>>,
+    #[serde(borrow)]
+    api_group: Option<Text<'a>>,
+    #[serde(borrow)]
+    subresource: Option<Text<'a>>,
+    #[serde(borrow)]
+    namespace: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    uid: Option<Text<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Status<'a> {
+    code: Option<i64>,
+    #[serde(borrow)]
+    reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<Text<'a>>,
+}
+
+/// The parameters of a deletion, in its body or its query.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeleteOptions<'a> {
+    #[serde(borrow)]
+    propagation_policy: Option<Text<'a>>,
+    #[serde(borrow)]
+    dry_run: Option<Vec<Text<'a>>>,
+}
+
+/// Reads one document, or one item of an `EventList` in `document`.
+pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parsed, Defect> {
+    let event: Event = serde_json::from_str(item)?;
+    match (plain(event.kind.as_ref()), plain(event.api_version.as_ref())) {
+        ("Event", AUDIT_VERSION) => {}
+        ("EventList", AUDIT_VERSION) if !is_listed => {
+            let items = event.items.unwrap_or_default();
+            return Ok(Parsed::List(
+                items.iter().map(|raw| range(document, Object::from_raw(raw))).collect(),
+            ));
+        }
+        // Items of a list need not repeat what they are.
+        ("", "") if is_listed => {}
+        _ => return Err(mixed(Form::Audit, item).into()),
+    }
+    match relevance(&event)? {
+        Ok((verb, resource)) => request(document, &event, verb, resource),
+        Err(why) => Ok(Parsed::Skipped(why)),
+    }
+}
+
+/// Whether the event is the end of a write to a Job or Pod; else why it is passed over.
+fn relevance(event: &Event<'_>) -> Result<Result<(Verb, Resource), Why>, Problem> {
+    match required(event.stage.as_ref(), "stage of an audit event")? {
+        "ResponseComplete" => {}
+        "RequestReceived" | "ResponseStarted" => return Ok(Err(Why::Stage)),
+        "Panic" => return Ok(Err(Why::Panic)),
+        other => return Err(Problem::field("stage of an audit event", quoted(other))),
+    }
+    // Requests for no resource, such as /healthz, have no objectRef.
+    let Some(target) = &event.object_ref else { return Ok(Err(Why::Resource)) };
+    let name = plain(target.resource.as_ref());
+    let Some(resource) = Resource::of(plain(target.api_group.as_ref()), name) else {
+        return Ok(Err(Why::Resource));
+    };
+    let verb = required(event.verb.as_ref(), "verb of an audit event")?;
+    Ok(Verb::named(verb).map(|verb| (verb, resource)).ok_or(Why::Read))
+}
+
+fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) -> Result<Parsed, Defect> {
+    let Some(level) = level(event)? else { return Ok(Parsed::Skipped(Why::Level)) };
+    let target = event.object_ref.as_ref();
+    let status = event.response_status.as_ref();
+    let code = code(status.and_then(|status| status.code))?;
+    let user = event.impersonated_user.as_ref().or(event.user.as_ref());
+    let user = user.and_then(|user| user.username.as_ref());
+    let options = DeleteOptions::of(event, verb);
+    let response = event.response_object.map(Object::from_raw);
+    let answered = Answered::of(resource, code, options.is_dry_run(), response)?;
+    let spans = Spans(document);
+    Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+        interval: interval(event)?,
+        level,
+        user: spans.text(Some(user.ok_or_else(|| Problem::missing("user.username of an audit event"))?)),
+        agent: spans.text(event.user_agent.as_ref()),
+        verb,
+        resource,
+        subresource: spans.text(target.and_then(|target| target.subresource.as_ref())),
+        namespace: spans.text(target.and_then(|target| target.namespace.as_ref())),
+        name: spans.text(answered.name(target.and_then(|target| target.name.as_ref()))),
+        uid: spans.optional(answered.uid(target.and_then(|target| target.uid.as_ref()))),
+        code,
+        reason: spans.optional(answered.reason(status.and_then(|status| status.reason.as_ref()))),
+        message: spans.optional(answered.message(status.and_then(|status| status.message.as_ref()))),
+        dry_run: options.is_dry_run(),
+        patch_type: None,
+        propagation_policy: spans.optional(options.propagation_policy.as_ref()),
+        version: answered.version,
+        request: event.request_object.map(|raw| range(document, Object::from_raw(raw))),
+        answer: answered.answer,
+        response: response.map(|object| range(document, object)),
+    }))))
+}
+
+/// The level; `None` where nothing is recorded by decree.
+fn level(event: &Event<'_>) -> Result<Option<Level>, Problem> {
+    let word = required(event.level.as_ref(), "level of an audit event")?;
+    if word == "None" {
+        return Ok(None);
+    }
+    Level::named(word).map(Some).ok_or_else(|| Problem::field("level of an audit event", quoted(word)))
+}
+
+fn code(code: Option<i64>) -> Result<u16, Problem> {
+    let expected = "responseStatus.code of an audit event";
+    let code = code.ok_or_else(|| Problem::missing(expected))?;
+    u16::try_from(code).map_err(|_| Problem::field(expected, code.to_string()))
+}
+
+fn interval(event: &Event<'_>) -> Result<Interval, Problem> {
+    let received = time(event.request_received_timestamp.as_ref(), "requestReceivedTimestamp")?;
+    let done = time(event.stage_timestamp.as_ref(), "stageTimestamp")?;
+    Ok(Interval { received, done: done.max(received) })
+}
+
+fn time(text: Option<&Text<'_>>, field: &str) -> Result<i64, Problem> {
+    let expected = || format!("{field} of an audit event, a time as in RFC 3339");
+    let text = text.ok_or_else(|| Problem::missing(expected()))?;
+    parse_micros(text.as_str()).ok_or_else(|| Problem::field(expected(), quoted(text.as_str())))
+}
+
+fn required<'t>(text: Option<&'t Text<'_>>, expected: &str) -> Result<&'t str, Problem> {
+    text.map(Text::as_str).ok_or_else(|| Problem::missing(expected))
+}
+
+/// The text, empty where there is none.
+fn plain<'t>(text: Option<&'t Text<'_>>) -> &'t str {
+    text.map(Text::as_str).unwrap_or_default()
+}
+
+impl<'a> DeleteOptions<'a> {
+    /// What a request says in its query and, of a deletion, in its body. A body that is something else says
+    /// nothing: whether the API server understood it shows in the answer.
+    fn of(event: &'a Event<'_>, verb: Verb) -> DeleteOptions<'a> {
+        let body = event.request_object.filter(|_| matches!(verb, Verb::Delete | Verb::DeleteCollection));
+        let body =
+            body.and_then(|raw| serde_json::from_str::<DeleteOptions>(raw.get()).ok()).unwrap_or_default();
+        let query = plain(event.request_uri.as_ref()).split_once('?').map_or("", |(_, query)| query);
+        let value = |name: &str| {
+            query
+                .split('&')
+                .filter_map(|pair| pair.split_once('='))
+                .find(|(key, _)| *key == name)
+                .map(|pair| pair.1)
+        };
+        DeleteOptions {
+            propagation_policy: body
+                .propagation_policy
+                .or_else(|| value("propagationPolicy").map(Text::from)),
+            dry_run: body.dry_run.or_else(|| value("dryRun").map(|word| vec![Text::from(word)])),
+        }
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run.iter().flatten().any(|word| word.as_str() == "All")
+    }
+}

@@ -1,0 +1,283 @@
+//! Cuts an input into JSON documents: one a line, or spread over lines as kubectl prints them.
+
+use std::io::{BufRead, Read};
+use std::mem;
+
+use serde::de::IgnoredAny;
+
+use crate::error::{Defect, Problem};
+use crate::input::Opened;
+
+/// The longest line or document. An API object is at most 1.5 MiB in etcd; an audit event holds a few.
+pub(crate) const LONGEST: usize = 64 << 20;
+
+/// The documents of one input, one at a time, in one buffer.
+pub(crate) struct Documents {
+    pub input: Opened,
+    longest: usize,
+    layout: Layout,
+    /// The current document, blanks around it included.
+    text: String,
+    /// Line on which it starts.
+    pub line: u64,
+    /// Lines read so far.
+    pub lines: u64,
+    /// Bytes read so far, unpacked.
+    pub bytes: u64,
+    /// What followed the last document on its line.
+    rest: Vec<u8>,
+}
+
+/// How documents lie in the lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Decided by the first document.
+    Unknown,
+    /// One document a line.
+    Lines,
+    /// Documents end where their brackets close.
+    Spread,
+}
+
+impl Documents {
+    pub(crate) fn new(input: Opened, longest: usize) -> Documents {
+        Documents {
+            input,
+            longest,
+            layout: Layout::Unknown,
+            text: String::new(),
+            line: 0,
+            lines: 0,
+            bytes: 0,
+            rest: Vec::new(),
+        }
+    }
+
+    /// The current document.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Goes to the next document; `false` at the end. A defect is counted from `self.line`.
+    pub(crate) fn advance(&mut self) -> Result<bool, Defect> {
+        let mut bytes = mem::take(&mut self.text).into_bytes();
+        bytes.clear();
+        self.line = self.lines + 1;
+        if !self.first_line(&mut bytes)? {
+            return Ok(false);
+        }
+        if self.layout == Layout::Unknown {
+            self.layout = layout_of(&bytes);
+        }
+        if self.layout == Layout::Spread {
+            self.complete(&mut bytes)?;
+        }
+        // The line break would count as a line in the positions of the parser.
+        bytes.truncate(bytes.trim_ascii_end().len());
+        self.text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
+        Ok(true)
+    }
+
+    /// Whether nothing follows the current document.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.rest.is_empty() && self.input.text.fill_buf().is_ok_and(<[u8]>::is_empty)
+    }
+
+    /// Reads up to and with the next line that is not blank.
+    fn first_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Defect> {
+        if !self.rest.is_empty() {
+            // The rest begins on a line that is already counted.
+            self.line = self.lines;
+            mem::swap(bytes, &mut self.rest);
+            self.rest.clear();
+            return Ok(true);
+        }
+        loop {
+            if !self.read_line(bytes)? {
+                return Ok(false);
+            }
+            if self.lines == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
+                bytes.drain(..3);
+            }
+            if !is_blank(bytes) {
+                self.line = self.lines;
+                return Ok(true);
+            }
+            bytes.clear();
+        }
+    }
+
+    /// Appends a line; `false` at the end of the input.
+    fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Defect> {
+        let room = self.longest.saturating_sub(bytes.len());
+        let after = (self.lines + 1).saturating_sub(self.line);
+        let is_gzip = self.input.is_gzip;
+        let count = (&mut self.input.text)
+            .take(room as u64 + 1)
+            .read_until(b'\n', bytes)
+            .map_err(|error| Defect { after, problem: Box::new(Problem::of_reading(error, is_gzip)) })?;
+        if count > room {
+            return Err(Defect { after, problem: Box::new(Problem::TooLong { limit: self.longest }) });
+        }
+        self.lines += u64::from(count > 0);
+        self.bytes += count as u64;
+        Ok(count > 0)
+    }
+
+    /// Appends lines until the document is closed, and puts aside what follows it.
+    fn complete(&mut self, bytes: &mut Vec<u8>) -> Result<(), Defect> {
+        let mut brackets = Brackets::default();
+        let mut seen = 0;
+        loop {
+            if let Some(end) = brackets.close_in(&bytes[seen..]) {
+                let end = seen + end;
+                if !is_blank(&bytes[end..]) {
+                    self.rest.extend_from_slice(&bytes[end..]);
+                }
+                bytes.truncate(end);
+                return Ok(());
+            }
+            seen = bytes.len();
+            if !self.read_line(bytes)? {
+                // An unclosed document is the parser's to describe, for it may also be noise.
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A first line that is the beginning of a document shows that documents are spread over lines.
+fn layout_of(line: &[u8]) -> Layout {
+    match serde_json::from_slice::<IgnoredAny>(line) {
+        Err(error) if error.is_eof() => Layout::Spread,
+        Err(error) if is_second_document(line, &error) => Layout::Spread,
+        _ => Layout::Lines,
+    }
+}
+
+/// Whether a line goes wrong only where one closed document is followed by another.
+fn is_second_document(line: &[u8], error: &serde_json::Error) -> bool {
+    Brackets::default().close_in(line).is_some_and(|end| {
+        error.column() > end && line[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{')
+    })
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_whitespace)
+}
+
+fn not_utf8(error: &std::string::FromUtf8Error) -> Defect {
+    let valid = error.utf8_error().valid_up_to();
+    let bytes = error.as_bytes();
+    let before = &bytes[..valid];
+    let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    let after = before.iter().filter(|b| **b == b'\n').count() as u64;
+    let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    // A character without its last bytes: the file was cut in the middle of it.
+    if error.utf8_error().error_len().is_none() {
+        return Defect { after, problem: Box::new(Problem::Cut { at_end: true }) };
+    }
+    Defect { after, problem: Box::new(Problem::NotUtf8 { column: valid - line_start + 1, utf16 }) }
+}
+
+/// Follows the brackets of a document.
+#[derive(Default)]
+struct Brackets {
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Brackets {
+    /// The end of the document, if it lies in these bytes.
+    fn close_in(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, byte) in bytes.iter().enumerate() {
+            if self.in_string {
+                let ends = *byte == b'"' && !self.escaped;
+                self.escaped = *byte == b'\\' && !self.escaped;
+                // A line break ends a string too: then it was cut, and no bracket is to be missed.
+                self.in_string = !ends && *byte != b'\n';
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return Some(at + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+
+    fn documents(text: &[u8]) -> Documents {
+        documents_of_at_most(LONGEST, text)
+    }
+
+    fn documents_of_at_most(longest: usize, text: &[u8]) -> Documents {
+        Documents::new(Opened::open(&Input::Bytes("test".into(), text.to_vec())).unwrap(), longest)
+    }
+
+    fn all(text: &[u8]) -> Vec<(u64, String)> {
+        let mut documents = documents(text);
+        let mut found = Vec::new();
+        while documents.advance().unwrap() {
+            found.push((documents.line, documents.text().trim().to_owned()));
+        }
+        found
+    }
+
+    fn doc(line: u64, text: &str) -> (u64, String) {
+        (line, text.to_owned())
+    }
+
+    #[test]
+    fn lines_are_documents_and_blank_ones_are_counted() {
+        let found = all(b"\xef\xbb\xbf{\"a\":1}\r\n\r\n\n{\"b\":2}");
+        assert_eq!(found, [doc(1, "{\"a\":1}"), doc(4, "{\"b\":2}")]);
+    }
+
+    #[test]
+    fn documents_may_be_spread_over_lines() {
+        let found = all(b"\n{\n \"a\": \"}\\\"\"\n}\n{\n}{\"b\":\n2} \n\n");
+        let expected = [doc(2, "{\n \"a\": \"}\\\"\"\n}"), doc(5, "{\n}"), doc(6, "{\"b\":\n2}")];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn documents_may_share_a_line() {
+        assert_eq!(all(b"{\"a\":1} {\"b\":2}\n{}"), [doc(1, "{\"a\":1}"), doc(1, "{\"b\":2}"), doc(2, "{}")]);
+    }
+
+    #[test]
+    fn a_line_or_document_beyond_the_limit_is_an_error() {
+        for text in [&b"{}\n{\"a\":\"0123456789\"}\n"[..], b"{}\n{\"a\":\"0123456789\"}"] {
+            let mut short = documents_of_at_most(12, text);
+            assert!(short.advance().unwrap());
+            let defect = short.advance().unwrap_err();
+            assert!(matches!(*defect.problem, Problem::TooLong { limit: 12 }));
+            assert_eq!(short.line + defect.after, 2);
+        }
+        let mut spread = documents_of_at_most(12, b"{\n\"a\":\n\"0123456789\"\n}");
+        let defect = spread.advance().unwrap_err();
+        assert_eq!(spread.line + defect.after, 3);
+    }
+
+    #[test]
+    fn other_bytes_than_utf8_are_placed() {
+        let mut bad = documents(b"{\n\"a\":\"\xff\"}");
+        let defect = bad.advance().unwrap_err();
+        assert!(matches!(*defect.problem, Problem::NotUtf8 { column: 6, utf16: false }));
+        assert_eq!(bad.line + defect.after, 2);
+    }
+}

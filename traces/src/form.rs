@@ -1,0 +1,108 @@
+//! Recognises the form of a document by its content.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Defect, Problem, quoted};
+use crate::native::FORMAT;
+use crate::record::Form;
+use crate::text::Text;
+
+/// `apiVersion` of the audit events that are read.
+pub(crate) const AUDIT_VERSION: &str = "audit.k8s.io/v1";
+
+/// The fields that tell forms apart.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Probe<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    api_version: Option<Text<'a>>,
+    #[serde(borrow, rename = "type")]
+    event: Option<Text<'a>>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    format: Option<Text<'a>>,
+}
+
+/// The form of a trace that begins with this document.
+pub(crate) fn recognise(document: &str) -> Result<Form, Defect> {
+    match probe(document) {
+        Ok(Ok(form)) => Ok(form),
+        Ok(Err(found)) if found.starts_with("audit.k8s.io/") => {
+            Err(Problem::field(format!("audit events of {AUDIT_VERSION}"), found).into())
+        }
+        Ok(Err(found)) => Err(Problem::UnknownForm { found }.into()),
+        Err(defect) => Err(defect),
+    }
+}
+
+/// The problem of a document in a file of another form.
+pub(crate) fn mixed(form: Form, document: &str) -> Problem {
+    let found = match probe(document) {
+        Ok(Ok(Form::Audit)) if form != Form::Audit => "an audit event".to_owned(),
+        Ok(Ok(Form::Watch)) => "a watch event".to_owned(),
+        Ok(Ok(Form::Native)) => "the header of a native trace".to_owned(),
+        Ok(Ok(Form::Audit)) => "a list in a list".to_owned(),
+        Ok(Err(found)) => found,
+        Err(_) => "something else".to_owned(),
+    };
+    Problem::Mixed { form, found }
+}
+
+/// The form of a document, else what it is.
+fn probe(document: &str) -> Result<Result<Form, String>, Defect> {
+    let Some(probe) = read_probe(document)? else { return Ok(Err(describe_other(document))) };
+    let text = |text: &Option<Text>| text.as_ref().map(|t| t.as_str().to_owned()).unwrap_or_default();
+    let (kind, api_version) = (text(&probe.kind), text(&probe.api_version));
+    let is_audit = matches!(&*kind, "Event" | "EventList") && api_version.starts_with("audit.k8s.io/");
+    Ok(if text(&probe.format) == FORMAT {
+        Ok(Form::Native)
+    } else if is_audit && api_version == AUDIT_VERSION {
+        Ok(Form::Audit)
+    } else if is_audit {
+        Err(api_version)
+    } else if probe.event.is_some() && probe.object.is_some() {
+        Ok(Form::Watch)
+    } else {
+        Err(describe(&kind, &api_version))
+    })
+}
+
+/// `None` where the document is JSON but not an object with texts in these fields.
+fn read_probe(document: &str) -> Result<Option<Probe<'_>>, Defect> {
+    match serde_json::from_str(document) {
+        // An array can fill the fields of a struct too.
+        Ok(probe) => Ok(document.trim_start().starts_with('{').then_some(probe)),
+        Err(error) if error.is_data() => {
+            // The type of one field is wrong; whether the rest is JSON is not known yet.
+            serde_json::from_str::<serde::de::IgnoredAny>(document)?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn describe(kind: &str, api_version: &str) -> String {
+    match (kind, api_version) {
+        ("", _) => "a JSON object without kind".to_owned(),
+        ("Job" | "Pod" | "List" | "JobList" | "PodList", _) => format!(
+            "a bare {kind}, which does not tell what happened to it; record with `kubectl get -w --output-watch-events -o json`"
+        ),
+        _ => format!("an object of kind {} and apiVersion {}", quoted(kind), quoted(api_version)),
+    }
+}
+
+fn describe_other(document: &str) -> String {
+    let what = match document.trim_start().as_bytes().first() {
+        Some(b'{') => "a JSON object of other fields",
+        Some(b'[') => "a JSON array",
+        Some(b'"') => "a JSON string",
+        Some(b't' | b'f') => "a JSON boolean",
+        Some(b'n') => "null",
+        _ => "a JSON number",
+    };
+    what.to_owned()
+}

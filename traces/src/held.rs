@@ -1,0 +1,272 @@
+//! Records as the reader keeps them: positions in a document in place of borrowed texts.
+
+use std::ops::Range;
+
+use crate::error::{Defect, Problem, quoted};
+use crate::native::{Expected, Fault, Header, Mark, Observed};
+use crate::object::{Answer, Metadata, Object, Outline};
+use crate::record::{Body, Resource, WatchKind, Watched};
+use crate::request::{Actor, Interval, Level, Request, Subresource, Verb, is_success};
+use crate::text::{Span, Spans, Text};
+
+/// A record without its place.
+#[derive(Debug)]
+pub(crate) enum Held {
+    Header(Box<Header>),
+    Request(Box<HeldRequest>),
+    Watched(Box<HeldWatched>),
+    Mark(Box<Mark>),
+    Fault(Box<Fault>),
+    Observed(Box<Observed>),
+    Expected(Box<Expected>),
+}
+
+/// A [`Request`].
+#[derive(Debug)]
+pub(crate) struct HeldRequest {
+    pub interval: Interval,
+    pub level: Level,
+    pub user: Span,
+    pub agent: Span,
+    pub verb: Verb,
+    pub resource: Resource,
+    pub subresource: Span,
+    pub namespace: Span,
+    pub name: Span,
+    pub uid: Option<Span>,
+    pub code: u16,
+    pub reason: Option<Span>,
+    pub message: Option<Span>,
+    pub dry_run: bool,
+    pub patch_type: Option<Span>,
+    pub propagation_policy: Option<Span>,
+    pub version: Option<u64>,
+    pub request: Option<Range<usize>>,
+    pub answer: Answer,
+    pub response: Option<Range<usize>>,
+}
+
+/// A [`Watched`].
+#[derive(Debug)]
+pub(crate) struct HeldWatched {
+    pub kind: WatchKind,
+    pub resource: Resource,
+    pub namespace: Span,
+    pub name: Span,
+    pub uid: Span,
+    pub version: u64,
+    pub at: Option<i64>,
+    pub object: Range<usize>,
+}
+
+impl Held {
+    /// The record, given the document that it was read from.
+    pub(crate) fn view<'a>(&'a self, document: &'a str) -> Body<'a> {
+        match self {
+            Held::Header(header) => Body::Header(header),
+            Held::Request(request) => Body::Request(request.view(document)),
+            Held::Watched(watched) => Body::Watched(watched.view(document)),
+            Held::Mark(mark) => Body::Mark(mark),
+            Held::Fault(fault) => Body::Fault(fault),
+            Held::Observed(observed) => Body::Observed(observed),
+            Held::Expected(expected) => Body::Expected(expected),
+        }
+    }
+
+    /// When it happened, by the clock of the recorded server.
+    pub(crate) fn time(&self) -> Option<i64> {
+        match self {
+            Held::Request(request) => Some(request.interval.done),
+            Held::Watched(watched) => watched.at,
+            Held::Mark(mark) => mark.at,
+            Held::Fault(fault) => fault.at,
+            Held::Observed(observed) => observed.at,
+            Held::Header(_) | Held::Expected(_) => None,
+        }
+    }
+
+    /// The resourceVersion that it shows.
+    pub(crate) fn version(&self) -> Option<u64> {
+        match self {
+            Held::Request(request) => request.version,
+            Held::Watched(watched) => Some(watched.version),
+            Held::Header(_) | Held::Mark(_) | Held::Fault(_) | Held::Observed(_) | Held::Expected(_) => None,
+        }
+    }
+}
+
+impl HeldRequest {
+    fn view<'a>(&'a self, document: &'a str) -> Request<'a> {
+        let optional = |span: &'a Option<Span>| span.as_ref().map(|span| span.get(document));
+        Request {
+            interval: self.interval,
+            level: self.level,
+            actor: Actor { user: self.user.get(document), agent: self.agent.get(document) },
+            verb: self.verb,
+            resource: self.resource,
+            subresource: Subresource::named(self.subresource.get(document)),
+            namespace: self.namespace.get(document),
+            name: self.name.get(document),
+            uid: optional(&self.uid),
+            code: self.code,
+            reason: optional(&self.reason),
+            message: optional(&self.message),
+            dry_run: self.dry_run,
+            patch_type: optional(&self.patch_type),
+            propagation_policy: optional(&self.propagation_policy),
+            version: self.version,
+            request: self.request.as_ref().map(|range| object(document, range)),
+            answer: self.answer,
+            response: self.response.as_ref().map(|range| object(document, range)),
+        }
+    }
+}
+
+impl HeldWatched {
+    /// Reads what the object says of itself.
+    pub(crate) fn of(
+        document: &str,
+        kind: WatchKind,
+        at: Option<i64>,
+        object: Object<'_>,
+    ) -> Result<Option<HeldWatched>, Defect> {
+        let outline = outline(object)?;
+        if outline.kind.is_empty() {
+            return Err(Problem::missing("kind of a watched object").into());
+        }
+        let Some(resource) = Resource::of_object(&outline.api_version, &outline.kind) else {
+            return Ok(None);
+        };
+        let what = format!("metadata of a watched {}", outline.kind);
+        let metadata = outline.metadata.ok_or_else(|| Problem::missing(what))?;
+        let (uid, version) = identity(&metadata)?;
+        let spans = Spans(document);
+        Ok(Some(HeldWatched {
+            kind,
+            resource,
+            uid: spans.text(Some(uid)),
+            version,
+            at,
+            namespace: spans.text(metadata.namespace.as_ref()),
+            name: spans.text(metadata.name.as_ref()),
+            object: range(document, object),
+        }))
+    }
+
+    fn view<'a>(&'a self, document: &'a str) -> Watched<'a> {
+        Watched {
+            kind: self.kind,
+            resource: self.resource,
+            namespace: self.namespace.get(document),
+            name: self.name.get(document),
+            uid: self.uid.get(document),
+            version: self.version,
+            at: self.at,
+            object: object(document, &self.object),
+        }
+    }
+}
+
+/// What the body of an answer says.
+#[derive(Debug)]
+pub(crate) struct Answered<'a> {
+    pub answer: Answer,
+    pub outline: Outline<'a>,
+    pub version: Option<u64>,
+}
+
+impl<'a> Answered<'a> {
+    /// Reads the outline of an answer. What a successful write stored must have an identity.
+    pub(crate) fn of(
+        resource: Resource,
+        code: u16,
+        dry_run: bool,
+        response: Option<Object<'a>>,
+    ) -> Result<Answered<'a>, Defect> {
+        let Some(response) = response.filter(|object| object.text().starts_with('{')) else {
+            let answer = if response.is_some() { Answer::Other } else { Answer::Absent };
+            return Ok(Answered { answer, outline: Outline::default(), version: None });
+        };
+        let outline = outline(response)?;
+        let answer = match &*outline.kind {
+            "Status" => Answer::Status,
+            "PartialObjectMetadata" => Answer::Metadata,
+            kind if Resource::of_object(&outline.api_version, kind) == Some(resource) => Answer::Whole,
+            _ => Answer::Other,
+        };
+        let is_stored = is_success(code) && !dry_run;
+        let version = match (answer, &outline.metadata) {
+            (Answer::Whole, None) if is_stored => {
+                return Err(Problem::missing("metadata of the answer").into());
+            }
+            (Answer::Whole, Some(metadata)) if is_stored => Some(identity(metadata)?.1),
+            (Answer::Whole | Answer::Metadata, Some(metadata)) => {
+                metadata.resource_version.as_ref().map(|text| version(text.as_str())).transpose()?
+            }
+            _ => None,
+        };
+        Ok(Answered { answer, outline, version })
+    }
+}
+
+impl<'a> Answered<'a> {
+    /// The name of the object: as requested, else as generated.
+    pub(crate) fn name<'t>(&'t self, requested: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
+        requested.filter(|name| !name.as_str().is_empty()).or_else(|| self.stored()?.name.as_ref())
+    }
+
+    /// The UID of the object: of the answer, else as requested.
+    pub(crate) fn uid<'t>(&'t self, requested: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
+        self.stored().and_then(|metadata| metadata.uid.as_ref()).or(requested)
+    }
+
+    /// The reason of a refusal.
+    pub(crate) fn reason<'t>(&'t self, status: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
+        status.or_else(|| self.outline.reason.as_ref().filter(|_| self.answer == Answer::Status))
+    }
+
+    /// The message of a refusal.
+    pub(crate) fn message<'t>(&'t self, status: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
+        status.or_else(|| self.outline.message.as_ref().filter(|_| self.answer == Answer::Status))
+    }
+
+    /// Metadata of the object that the request was about.
+    fn stored(&self) -> Option<&Metadata<'a>> {
+        let is_object = matches!(self.answer, Answer::Whole | Answer::Metadata);
+        self.outline.metadata.as_ref().filter(|_| is_object)
+    }
+}
+
+fn outline(object: Object<'_>) -> Result<Outline<'_>, Problem> {
+    Outline::of(object).map_err(|error| {
+        let text = error.to_string();
+        let detail = text.rsplit_once(" at line ").map_or(&*text, |(detail, _)| detail);
+        Problem::field("an API object", detail)
+    })
+}
+
+fn identity<'m, 'a>(metadata: &'m Metadata<'a>) -> Result<(&'m Text<'a>, u64), Problem> {
+    let uid = metadata.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
+    let uid = uid.ok_or_else(|| Problem::missing("metadata.uid"))?;
+    let text =
+        metadata.resource_version.as_ref().ok_or_else(|| Problem::missing("metadata.resourceVersion"))?;
+    Ok((uid, version(text.as_str())?))
+}
+
+/// A resourceVersion orders a trace, so it must be a number.
+fn version(text: &str) -> Result<u64, Problem> {
+    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|_| is_decimal)
+        .ok_or_else(|| Problem::field("metadata.resourceVersion, a decimal number", quoted(text)))
+}
+
+/// Where an object stands in its document.
+pub(crate) fn range(document: &str, object: Object<'_>) -> Range<usize> {
+    crate::text::part(document, object.text()).unwrap_or_default()
+}
+
+fn object<'a>(document: &'a str, range: &Range<usize>) -> Object<'a> {
+    Object::from_checked(document.get(range.clone()).unwrap_or("null"))
+}

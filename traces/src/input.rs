@@ -1,0 +1,99 @@
+//! Where the bytes of a trace come from.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::Problem;
+
+const BUFFER: usize = 128 * 1024;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A trace to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file; gzip is recognised by its content.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes in memory, with a name for messages.
+    Bytes(String, Vec<u8>),
+}
+
+impl Input {
+    /// The input that a command line argument names: `-` is standard input.
+    #[must_use]
+    pub fn from_argument(argument: &str) -> Input {
+        if argument == "-" { Input::Stdin } else { Input::Path(PathBuf::from(argument)) }
+    }
+
+    /// The name of the input in messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Input::Path(path) => path.display().to_string(),
+            Input::Stdin => "standard input".to_owned(),
+            Input::Bytes(name, _) => name.clone(),
+        }
+    }
+}
+
+/// An input being read, unpacked.
+pub(crate) struct Opened {
+    pub text: Box<dyn BufRead + Send>,
+    pub is_gzip: bool,
+    /// Bytes read so far, before unpacking.
+    pub read: Arc<AtomicU64>,
+    /// Bytes there are, before unpacking; unknown of pipes.
+    pub total: Option<u64>,
+}
+
+impl Opened {
+    pub(crate) fn open(input: &Input) -> Result<Opened, Problem> {
+        let (raw, total): (Box<dyn Read + Send>, _) = match input {
+            Input::Stdin => (Box::new(io::stdin()), None),
+            Input::Bytes(_, bytes) => (Box::new(Cursor::new(bytes.clone())), Some(bytes.len() as u64)),
+            Input::Path(path) => {
+                let file = File::open(path).map_err(Problem::of_opening)?;
+                let meta = file.metadata().map_err(Problem::of_opening)?;
+                if meta.is_dir() {
+                    return Err(Problem::Directory);
+                }
+                (Box::new(file), meta.is_file().then_some(meta.len()))
+            }
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = BufReader::with_capacity(BUFFER, Counted { raw, read: Arc::clone(&read) });
+        let (text, is_gzip) = unpack(counted)?;
+        Ok(Opened { text, is_gzip, read, total })
+    }
+}
+
+/// Looks at the first two bytes, which even a pipe may deliver one by one.
+fn unpack<R: BufRead + Send + 'static>(mut raw: R) -> Result<(Box<dyn BufRead + Send>, bool), Problem> {
+    let mut start = Vec::with_capacity(GZIP.len());
+    raw.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(Problem::of_opening)?;
+    let is_gzip = start == GZIP;
+    let whole = Cursor::new(start).chain(raw);
+    if is_gzip {
+        return Ok((Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))), true));
+    }
+    Ok((Box::new(whole), false))
+}
+
+struct Counted<R> {
+    raw: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.raw.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

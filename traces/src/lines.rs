@@ -1,0 +1,230 @@
+//! The lines of the native format, read and written.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{Defect, Problem, quoted};
+use crate::form::mixed;
+use crate::held::{Answered, Held, HeldRequest, range};
+use crate::native::{FORMAT, Header, VERSION, Version};
+use crate::object::Object;
+use crate::parsed::{Parsed, Why};
+use crate::record::{Form, Resource};
+use crate::request::{Interval, Level, Verb};
+use crate::text::{Spans, Text};
+use crate::time::parse_micros;
+use crate::watch;
+
+/// Any line. One field names its type; a header has `format`.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Line<'a> {
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Text<'a>>,
+    #[serde(deserialize_with = "scalars", skip_serializing_if = "BTreeMap::is_empty")]
+    pub assume: BTreeMap<String, String>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub producer: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestLine<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchedLine<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<&'a RawValue>,
+}
+
+/// `request`: a write with its answer.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RequestLine<'a> {
+    #[serde(borrow)]
+    pub received: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub done: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub level: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub user: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub verb: Option<Text<'a>>,
+    pub resource: Option<Resource>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub subresource: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub namespace: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Text<'a>>,
+    pub code: Option<u16>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub patch_type: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub propagation_policy: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub request: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub response: Option<&'a RawValue>,
+}
+
+/// `watched`: a watch event.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct WatchedLine<'a> {
+    #[serde(default, with = "crate::time::optional", skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    #[serde(borrow, rename = "type")]
+    pub kind: Text<'a>,
+    #[serde(borrow)]
+    pub object: &'a RawValue,
+}
+
+/// Reads one document of a trace whose header says `version`.
+pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> {
+    let line: Line = serde_json::from_str(document)?;
+    if let Some(format) = &line.format {
+        return header(document, format.as_str(), &line);
+    }
+    if let Some(request) = &line.request {
+        return request_of(document, request);
+    }
+    if let Some(watched) = &line.watched {
+        return watch::event_of(
+            document,
+            watched.kind.as_str(),
+            watched.at,
+            Object::from_raw(watched.object),
+        );
+    }
+    match cold(&line) {
+        Some(Ok(held)) => Ok(Parsed::Held(held)),
+        // A newer minor version may have new line types, and new kinds in those of today.
+        None | Some(Err(_)) if version > VERSION => Ok(Parsed::Skipped(Why::Unknown)),
+        Some(Err(defect)) => Err(defect),
+        None => Err(mixed(Form::Native, document).into()),
+    }
+}
+
+/// The line types of which there are few, and which are kept as they are.
+fn cold(line: &Line<'_>) -> Option<Result<Held, Defect>> {
+    fn read<T: for<'de> Deserialize<'de>>(raw: &RawValue, hold: fn(Box<T>) -> Held) -> Result<Held, Defect> {
+        Ok(hold(Box::new(serde_json::from_str(raw.get())?)))
+    }
+    if let Some(raw) = line.mark {
+        return Some(read(raw, Held::Mark));
+    }
+    if let Some(raw) = line.fault {
+        return Some(read(raw, Held::Fault));
+    }
+    if let Some(raw) = line.observed {
+        return Some(read(raw, Held::Observed));
+    }
+    line.expected.map(|raw| read(raw, Held::Expected))
+}
+
+fn header(document: &str, format: &str, line: &Line<'_>) -> Result<Parsed, Defect> {
+    if format != FORMAT {
+        return Err(mixed(Form::Native, document).into());
+    }
+    let expected = "version of a native trace, such as \"1.0\"";
+    let text = line.version.as_ref().ok_or_else(|| Problem::missing(expected))?.as_str();
+    let version = Version::parse(text).ok_or_else(|| Problem::field(expected, quoted(text)))?;
+    if version.major != VERSION.major {
+        let advice = if version.major > VERSION.major {
+            "it was written by a newer jobcheck; read it with that one"
+        } else {
+            "it was written by an older jobcheck; record it again"
+        };
+        let supported = VERSION.major;
+        return Err(Problem::Version { supported, found: version.to_string(), advice }.into());
+    }
+    let own = |text: &Option<Text>| text.as_ref().map(|text| text.as_str().to_owned());
+    Ok(Parsed::Held(Held::Header(Box::new(Header {
+        version,
+        kubernetes: own(&line.kubernetes),
+        assume: line.assume.clone(),
+        producer: own(&line.producer),
+    }))))
+}
+
+fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> {
+    let absent = |field: &str| Problem::missing(format!("{field} of a recorded request"));
+    let resource = line.resource.ok_or_else(|| absent("resource"))?;
+    let code = line.code.ok_or_else(|| absent("code"))?;
+    let received = time(line.received.as_ref(), "received")?;
+    let done = time(line.done.as_ref(), "done")?.max(received);
+    let response = line.response.map(Object::from_raw);
+    let answered = Answered::of(resource, code, line.dry_run, response)?;
+    let spans = Spans(document);
+    Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+        interval: Interval { received, done },
+        level: word(line.level.as_ref(), "level", Level::named)?,
+        user: spans.text(Some(line.user.as_ref().ok_or_else(|| absent("user"))?)),
+        agent: spans.text(line.agent.as_ref()),
+        verb: word(line.verb.as_ref(), "verb", Verb::named)?,
+        resource,
+        subresource: spans.text(line.subresource.as_ref()),
+        namespace: spans.text(line.namespace.as_ref()),
+        name: spans.text(answered.name(line.name.as_ref())),
+        uid: spans.optional(answered.uid(line.uid.as_ref())),
+        code,
+        reason: spans.optional(answered.reason(line.reason.as_ref())),
+        message: spans.optional(answered.message(line.message.as_ref())),
+        dry_run: line.dry_run,
+        patch_type: spans.optional(line.patch_type.as_ref()),
+        propagation_policy: spans.optional(line.propagation_policy.as_ref()),
+        version: answered.version,
+        request: line.request.map(|raw| range(document, Object::from_raw(raw))),
+        answer: answered.answer,
+        response: response.map(|object| range(document, object)),
+    }))))
+}
+
+fn word<T>(text: Option<&Text<'_>>, field: &str, named: fn(&str) -> Option<T>) -> Result<T, Problem> {
+    let expected = || format!("{field} of a recorded request");
+    let text = text.ok_or_else(|| Problem::missing(expected()))?.as_str();
+    named(text).ok_or_else(|| Problem::field(expected(), quoted(text)))
+}
+
+fn time(text: Option<&Text<'_>>, field: &str) -> Result<i64, Problem> {
+    let expected = || format!("{field} of a recorded request, a time as in RFC 3339");
+    let text = text.ok_or_else(|| Problem::missing(expected()))?;
+    parse_micros(text.as_str()).ok_or_else(|| Problem::field(expected(), quoted(text.as_str())))
+}
+
+/// Constants are written as numbers, booleans or strings, whichever comes naturally.
+fn scalars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Scalar {
+        Text(String),
+        Number(serde_json::Number),
+        Bool(bool),
+    }
+    let map = BTreeMap::<String, Scalar>::deserialize(deserializer)?;
+    let text = |scalar| match scalar {
+        Scalar::Text(text) => text,
+        Scalar::Number(number) => number.to_string(),
+        Scalar::Bool(bool) => bool.to_string(),
+    };
+    Ok(map.into_iter().map(|(name, value)| (name, text(value))).collect())
+}

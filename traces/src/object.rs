@@ -1,0 +1,148 @@
+//! Objects as the text that was recorded: fields of a newer Kubernetes survive, and nothing is parsed unasked.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::text::Text;
+
+/// The text of one JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Object<'a>(&'a str);
+
+impl<'a> Object<'a> {
+    /// Takes a text that is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not.
+    pub fn new(text: &'a str) -> serde_json::Result<Object<'a>> {
+        serde_json::from_str(text).map(Object::from_raw)
+    }
+
+    pub(crate) fn from_raw(raw: &'a RawValue) -> Object<'a> {
+        Object(raw.get())
+    }
+
+    /// For a text that was recognised as a value before.
+    pub(crate) fn from_checked(text: &'a str) -> Object<'a> {
+        Object(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        self.0
+    }
+
+    /// Reads the text as a `T`, which may borrow from it.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no `T`.
+    pub fn read<T: Deserialize<'a>>(self) -> serde_json::Result<T> {
+        serde_json::from_str(self.0)
+    }
+}
+
+impl<'a> From<&'a RawValue> for Object<'a> {
+    fn from(raw: &'a RawValue) -> Object<'a> {
+        Object::from_raw(raw)
+    }
+}
+
+/// What the body of an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// Nothing was recorded.
+    Absent,
+    /// The whole Job or Pod, of the kind that the request was about.
+    Whole,
+    /// Its metadata alone (`PartialObjectMetadata`).
+    Metadata,
+    /// A `Status`: a refusal, or the receipt of a deletion.
+    Status,
+    /// Something else, such as the list that a deletecollection answers with.
+    Other,
+}
+
+/// The outermost facts of an object.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Outline<'a> {
+    pub api_version: Cow<'a, str>,
+    pub kind: Cow<'a, str>,
+    pub metadata: Option<Metadata<'a>>,
+    pub reason: Option<Text<'a>>,
+    pub message: Option<Text<'a>>,
+}
+
+/// What is read of `metadata`.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Metadata<'a> {
+    #[serde(borrow)]
+    pub namespace: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub uid: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub resource_version: Option<Text<'a>>,
+}
+
+impl<'a> Outline<'a> {
+    /// Reads the outline of an object. Of Jobs and Pods it reads no further than `metadata`: the rest is most
+    /// of the text, and its syntax was checked when the line was read.
+    pub(crate) fn of(object: Object<'a>) -> serde_json::Result<Outline<'a>> {
+        let mut outline = Outline::default();
+        let mut text = serde_json::Deserializer::from_str(object.0);
+        match Fill(&mut outline).deserialize(&mut text) {
+            Err(error) if !outline.is_enough() => Err(error),
+            _ => Ok(outline),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.metadata.is_some() && !self.api_version.is_empty() && matches!(&*self.kind, "Job" | "Pod")
+    }
+}
+
+/// Fills an outline and stops once it holds enough, which serde_json reports as an error.
+struct Fill<'o, 'a>(&'o mut Outline<'a>);
+
+impl<'a> DeserializeSeed<'a> for Fill<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Fill<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        let outline = self.0;
+        while let Some(Text(key)) = map.next_key()? {
+            match &*key {
+                "apiVersion" => outline.api_version = map.next_value::<Option<Text>>()?.unwrap_or_default().0,
+                "kind" => outline.kind = map.next_value::<Option<Text>>()?.unwrap_or_default().0,
+                "metadata" => outline.metadata = map.next_value()?,
+                "reason" => outline.reason = map.next_value()?,
+                "message" => outline.message = map.next_value()?,
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+            if outline.is_enough() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! One input: its documents, its form, and the record that comes next.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::documents::{Documents, LONGEST};
+use crate::error::{Defect, Problem, ReadError};
+use crate::form::recognise;
+use crate::held::Held;
+use crate::input::{Input, Opened};
+use crate::native::VERSION;
+use crate::parsed::{Parsed, Skipped};
+use crate::record::{Form, Place, Record};
+use crate::{audit, lines, watch};
+
+/// What is known of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Its name in messages.
+    pub name: String,
+    /// Its form, once the first document was read.
+    pub form: Option<Form>,
+    /// Bytes read so far, unpacked.
+    pub bytes: u64,
+    /// Lines read so far.
+    pub lines: u64,
+    /// Records found so far.
+    pub records: u64,
+    /// Documents passed over so far.
+    pub skipped: Skipped,
+}
+
+/// One input being read.
+pub(crate) struct Source {
+    pub info: FileInfo,
+    state: State,
+    /// Documents of a list that is being read, as positions in the current document.
+    listed: VecDeque<Range<usize>>,
+    is_listed: bool,
+    version: crate::native::Version,
+    head: Option<Head>,
+    /// Latest time and highest version so far, by which files are merged.
+    pub time: i64,
+    pub latest: u64,
+    read: Arc<AtomicU64>,
+    total: Option<u64>,
+}
+
+enum State {
+    Failed(Problem),
+    Open(Box<Documents>),
+    Ended,
+}
+
+/// The record that comes next.
+struct Head {
+    line: u64,
+    held: Held,
+}
+
+impl Source {
+    /// Opens an input; a failure is kept until the first record is asked for.
+    pub(crate) fn open(input: &Input) -> Source {
+        match Opened::open(input) {
+            Err(problem) => Source::refused(input, problem),
+            Ok(opened) => {
+                let (read, total) = (Arc::clone(&opened.read), opened.total);
+                let state = State::Open(Box::new(Documents::new(opened, LONGEST)));
+                Source { read, total, ..Source::new(input.name(), state) }
+            }
+        }
+    }
+
+    /// An input that is not to be read.
+    pub(crate) fn refused(input: &Input, problem: Problem) -> Source {
+        Source::new(input.name(), State::Failed(problem))
+    }
+
+    fn new(name: String, state: State) -> Source {
+        let skipped = Skipped::default();
+        Source {
+            info: FileInfo { name, form: None, bytes: 0, lines: 0, records: 0, skipped },
+            state,
+            listed: VecDeque::new(),
+            is_listed: false,
+            version: VERSION,
+            head: None,
+            time: i64::MIN,
+            latest: 0,
+            read: Arc::default(),
+            total: None,
+        }
+    }
+
+    /// Whether a record is ready.
+    pub(crate) fn has_head(&self) -> bool {
+        self.head.is_some()
+    }
+
+    /// The record that is ready.
+    pub(crate) fn record(&self, file: u32) -> Option<Record<'_>> {
+        let (Some(head), State::Open(documents), Some(form)) = (&self.head, &self.state, self.info.form)
+        else {
+            return None;
+        };
+        let place = Place { file, line: head.line };
+        Some(Record { place, form, body: head.held.view(documents.text()) })
+    }
+
+    /// Bytes read and bytes there are, before unpacking.
+    pub(crate) fn progress(&self) -> (u64, Option<u64>) {
+        let read = self.read.load(Ordering::Relaxed);
+        // What remains of an input that ended, or failed, will not be read.
+        let total = if matches!(self.state, State::Open(_)) { self.total } else { Some(read) };
+        (read, total)
+    }
+
+    /// Goes to the next record, if there is one. After an error the input counts as ended.
+    pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
+        self.head = None;
+        let mut documents = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Open(documents) => documents,
+            State::Ended => return Ok(()),
+            State::Failed(problem) => return Err(self.error(None, problem)),
+        };
+        let found = self.seek(&mut documents);
+        self.info.bytes = documents.bytes;
+        self.info.lines = documents.lines;
+        match found {
+            Ok(true) => self.state = State::Open(documents),
+            Ok(false) if self.info.form.is_none() => return Err(self.error(None, Problem::Empty)),
+            Ok(false) => {}
+            Err(defect) => {
+                let mut problem = *defect.problem;
+                if let Problem::Cut { at_end } = &mut problem {
+                    *at_end = documents.is_at_end();
+                }
+                return Err(self.error(Some(documents.line + defect.after), problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&self, line: Option<u64>, problem: Problem) -> ReadError {
+        ReadError { file: self.info.name.clone(), line, problem }
+    }
+
+    /// Reads documents up to the next record; `false` at the end.
+    fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
+        loop {
+            let item = match self.listed.pop_front() {
+                Some(item) => item,
+                None if documents.advance()? => {
+                    self.is_listed = false;
+                    0..documents.text().len()
+                }
+                None => return Ok(false),
+            };
+            // Lines are counted within documents that are spread over several.
+            let before = lines_before(documents.text(), item.start);
+            let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
+            match parsed {
+                Parsed::Held(held) => {
+                    self.hold(documents.line + before, held);
+                    return Ok(true);
+                }
+                Parsed::List(items) => {
+                    self.listed = items.into();
+                    self.is_listed = true;
+                }
+                Parsed::Skipped(why) => self.info.skipped.count(why),
+            }
+        }
+    }
+
+    fn parse(&mut self, document: &str, item: Range<usize>) -> Result<Parsed, Defect> {
+        let form = match self.info.form {
+            Some(form) => form,
+            None => *self.info.form.insert(recognise(document)?),
+        };
+        match form {
+            Form::Audit => audit::parse(document, document.get(item).unwrap_or_default(), self.is_listed),
+            Form::Watch => watch::parse(document),
+            Form::Native => lines::parse(document, self.version),
+        }
+    }
+
+    fn hold(&mut self, line: u64, held: Held) {
+        if let Held::Header(header) = &held {
+            self.version = header.version;
+        }
+        self.time = held.time().map_or(self.time, |time| time.max(self.time));
+        self.latest = held.version().map_or(self.latest, |version| version.max(self.latest));
+        self.info.records += 1;
+        self.head = Some(Head { line, held });
+    }
+}
+
+fn lines_before(document: &str, position: usize) -> u64 {
+    // Nearly always the document itself, which starts at its start.
+    document.as_bytes().iter().take(position).filter(|byte| **byte == b'\n').count() as u64
+}
+
+fn add_lines(defect: Defect, lines: u64) -> Defect {
+    Defect { after: defect.after + lines, problem: defect.problem }
+}

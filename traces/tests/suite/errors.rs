@@ -1,0 +1,285 @@
+//! Every message of a reader, word for word.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use jobcheck_traces::{Input, MOST_FILES, Problem, Reader};
+
+use crate::{AUDIT, audited, input, story, story_of, watched};
+
+fn only_error(text: impl AsRef<[u8]>) -> String {
+    let told = story_of(text);
+    assert_eq!(told.len(), 1, "{told:?}");
+    told[0].clone()
+}
+
+/// The error of an audit event in which something was replaced.
+fn edited(from: &str, to: &str) -> String {
+    let line = audited("a", 1, 200, 7);
+    assert!(line.contains(from));
+    only_error(line.replace(from, to))
+}
+
+#[test]
+fn an_input_that_cannot_be_opened_says_why() {
+    let missing = Input::Path(PathBuf::from("/no/such/file"));
+    assert_eq!(story(&[missing]), ["/no/such/file: no such file"]);
+    let directory = Input::Path(std::env::temp_dir());
+    let expected = format!("{}: expected a file, found a directory; name the files in it", directory.name());
+    assert_eq!(story(&[directory]), [expected]);
+}
+
+#[test]
+fn standard_input_can_be_named_once() {
+    let mut reader = Reader::open(&[input("empty", ""), Input::Stdin, Input::Stdin]);
+    assert!(matches!(reader.next().unwrap_err().problem, Problem::Empty));
+    // Whatever the test's own standard input holds, the second naming of it is refused.
+    let told: Vec<String> = std::iter::from_fn(|| reader.next().map(|record| record.map(|_| ())).err())
+        .map(|e| e.to_string())
+        .collect();
+    assert_eq!(told.last().unwrap(), "standard input: standard input was named twice, and can be read once");
+}
+
+#[test]
+fn more_files_than_can_be_open_are_refused_by_name() {
+    let mut inputs: Vec<Input> = (0..MOST_FILES).map(|_| input("many", watched("ADDED", "a", 1))).collect();
+    inputs.push(input("last", watched("ADDED", "a", 1)));
+    let told = story(&inputs);
+    assert_eq!(told.len(), MOST_FILES + 1);
+    assert_eq!(told[0], "last: expected at most 256 files, found more; concatenate some of them");
+}
+
+#[test]
+fn an_empty_file_is_an_error_and_a_trace_without_a_write_is_none() {
+    for text in ["", "\n \r\n", "\u{feff}"] {
+        assert_eq!(only_error(text), "trace: expected a trace, found an empty file");
+    }
+    assert_eq!(story_of(audited("a", 1, 200, 7).replace("\"update\"", "\"get\"")), Vec::<String>::new());
+    assert_eq!(story_of(r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#), ["0:1 header 1.0"]);
+}
+
+#[test]
+fn a_cut_line_is_told_apart_from_a_cut_file() {
+    let line = audited("a", 1, 200, 7);
+    let cut = &line[..line.len() / 2];
+    let end = "trace:2: expected the rest of a JSON document, found the end of the file; was it cut?";
+    assert_eq!(story_of(format!("{line}\n{cut}")), ["0:1 update jobs/a 200 @7", end]);
+    let inner = "trace:2: expected the rest of a JSON document, found the end of the line; was it cut?";
+    assert_eq!(story_of(format!("{line}\n{cut}\n{line}")), ["0:1 update jobs/a 200 @7", inner]);
+    let first = "trace:1: expected the rest of a JSON document, found the end of the file; was it cut?";
+    assert_eq!(only_error(cut), first);
+}
+
+#[test]
+fn noise_is_placed() {
+    let noise = "trace:1: expected JSON, found something else at column 1: expected value";
+    assert_eq!(only_error("I1121 00:28:37 starting\n"), noise);
+    let line = watched("ADDED", "a", 1);
+    let told = story_of(format!("{line}\n\n{{\"type\":ADDED}}\n"));
+    assert_eq!(told[1], "trace:3: expected JSON, found something else at column 9: expected value");
+    let told = story_of(format!("{line}\n{line} x\n"));
+    let column = line.len() + 2;
+    assert_eq!(
+        told[1],
+        format!("trace:2: expected JSON, found something else at column {column}: trailing characters")
+    );
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_placed() {
+    let mut bytes = watched("ADDED", "a", 1).into_bytes();
+    bytes[9] = 0xff;
+    assert_eq!(only_error(&bytes), "trace:1: expected UTF-8, found other bytes at column 10");
+    let utf16 = b"\xff\xfe{\0\"\0";
+    let told = "trace:1: expected UTF-8, found other bytes at column 1; the file looks like UTF-16";
+    assert_eq!(only_error(utf16), told);
+}
+
+#[test]
+fn damaged_gzip_is_told_apart_from_cut_gzip() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(AUDIT.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    let told = story_of(&packed[..packed.len() - 4]);
+    let cut = "expected the rest of the gzip data, found the end of the file; was it cut?";
+    assert!(told.last().unwrap().ends_with(cut), "{told:?}");
+    assert!(told.len() > 1, "what was readable is kept");
+    let mut damaged = packed.clone();
+    let last = damaged.len() - 6;
+    damaged[last] ^= 0xff;
+    let told = story_of(&damaged);
+    assert!(told.last().unwrap().contains("expected gzip data, found damage: "), "{told:?}");
+}
+
+#[test]
+fn a_file_of_no_known_form_says_what_it_is() {
+    let expected = |found: &str| {
+        format!(
+            "trace:1: expected an audit log (audit.k8s.io/v1), a watch stream ({{\"type\",\"object\"}}) or a native trace, found {found}"
+        )
+    };
+    let bare =
+        "which does not tell what happened to it; record with `kubectl get -w --output-watch-events -o json`";
+    let cases = [
+        (
+            r#"{"kind":"ConfigMap","apiVersion":"v1"}"#,
+            "an object of kind \"ConfigMap\" and apiVersion \"v1\"".into(),
+        ),
+        (r#"{"kind":"Job","apiVersion":"batch/v1"}"#, format!("a bare Job, {bare}")),
+        (r#"{"kind":"List","items":[]}"#, format!("a bare List, {bare}")),
+        (r#"{"kind":5}"#, "a JSON object of other fields".into()),
+        (r#"{"time":"now"}"#, "a JSON object without kind".into()),
+        ("[]", "a JSON array".into()),
+        ("\"text\"", "a JSON string".into()),
+        ("true", "a JSON boolean".into()),
+        ("null", "null".into()),
+        ("12", "a JSON number".into()),
+    ];
+    for (text, found) in cases {
+        assert_eq!(only_error(text), expected(&found));
+    }
+}
+
+#[test]
+fn audit_events_of_another_version_are_refused() {
+    let told = "trace:1: expected audit events of audit.k8s.io/v1, found audit.k8s.io/v1beta1";
+    assert_eq!(edited("audit.k8s.io/v1", "audit.k8s.io/v1beta1"), told);
+}
+
+#[test]
+fn forms_do_not_mix_within_a_file() {
+    let (audit, watch) = (audited("a", 1, 200, 7), watched("ADDED", "a", 7));
+    let native = r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#;
+    let cases = [
+        (&*audit, &*watch, "audit log", "a watch event"),
+        (&audit, native, "audit log", "the header of a native trace"),
+        (&watch, &audit, "watch stream", "an audit event"),
+        (native, &watch, "native trace", "a watch event"),
+        (&watch, r#"{"kind":"Node"}"#, "watch stream", "an object of kind \"Node\" and apiVersion \"\""),
+        (native, r#"{"kind":1}"#, "native trace", "a JSON object of other fields"),
+    ];
+    for (first, second, form, found) in cases {
+        let told = story_of(format!("{first}\n{second}\n"));
+        assert_eq!(told[1], format!("trace:2: expected another line of the {form}, found {found}"));
+    }
+}
+
+#[test]
+fn fields_that_an_audit_event_needs_are_named() {
+    let cases = [
+        (r#""stage":"ResponseComplete","#, "", "stage of an audit event, found none"),
+        (r#""ResponseComplete""#, r#""Done""#, "stage of an audit event, found \"Done\""),
+        (r#""verb":"update","#, "", "verb of an audit event, found none"),
+        (r#""level":"RequestResponse","#, "", "level of an audit event, found none"),
+        (r#""RequestResponse""#, r#""All""#, "level of an audit event, found \"All\""),
+        (r#""user":{"username":"kcm"},"#, "", "user.username of an audit event, found none"),
+        (r#""responseStatus":{"code":200},"#, "", "responseStatus.code of an audit event, found none"),
+        (r#""code":200"#, r#""code":-1"#, "responseStatus.code of an audit event, found -1"),
+        (
+            r#","stageTimestamp":"2026-11-21T00:00:01.500000Z""#,
+            "",
+            "stageTimestamp of an audit event, a time as in RFC 3339, found none",
+        ),
+        (
+            "2026-11-21T00:00:01.000000Z",
+            "yesterday",
+            "requestReceivedTimestamp of an audit event, a time as in RFC 3339, found \"yesterday\"",
+        ),
+        (r#""uid":"u-a","#, "", "metadata.uid, found none"),
+        (r#","resourceVersion":"7""#, "", "metadata.resourceVersion, found none"),
+        (
+            r#""resourceVersion":"7""#,
+            r#""resourceVersion":"7a""#,
+            "metadata.resourceVersion, a decimal number, found \"7a\"",
+        ),
+        (
+            r#""resourceVersion":"7""#,
+            r#""resourceVersion":7"#,
+            "an API object, found invalid type: integer `7`, expected a string",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(edited(from, to), format!("trace:1: expected {expected}"));
+    }
+}
+
+#[test]
+fn a_field_of_another_type_is_placed() {
+    let told = edited(r#""verb":"update""#, r#""verb":12345678"#);
+    assert!(told.ends_with("invalid type: integer `12345678`, expected a string"), "{told}");
+    assert!(told.starts_with("trace:1: unexpected JSON at column "), "{told}");
+}
+
+#[test]
+fn fields_that_a_watch_event_needs_are_named() {
+    let line = watched("ADDED", "a", 7);
+    let cases = [
+        (
+            "ADDED",
+            "CHANGED",
+            "type of a watch event (ADDED, MODIFIED, DELETED, BOOKMARK or ERROR), found \"CHANGED\"",
+        ),
+        (r#""kind":"Job","#, "", "kind of a watched object, found none"),
+        (r#""metadata""#, r#""meta""#, "metadata of a watched Job, found none"),
+        (r#""uid":"u-a""#, r#""uid":"""#, "metadata.uid, found none"),
+        (
+            r#""7""#,
+            r#""18446744073709551616""#,
+            "metadata.resourceVersion, a decimal number, found \"18446744073709551616\"",
+        ),
+        (r#""7""#, r#""+7""#, "metadata.resourceVersion, a decimal number, found \"+7\""),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(only_error(line.replace(from, to)), format!("trace:1: expected {expected}"));
+    }
+}
+
+#[test]
+fn a_native_trace_of_another_major_version_says_who_is_newer() {
+    let header = |version: &str| format!(r#"{{"format":"jobcheck.dev/trace","version":"{version}"}}"#);
+    assert_eq!(
+        only_error(header("2.1")),
+        "trace:1: expected a native trace of version 1.x, found version 2.1: it was written by a newer jobcheck; read it with that one"
+    );
+    assert_eq!(
+        only_error(header("0.9")),
+        "trace:1: expected a native trace of version 1.x, found version 0.9: it was written by an older jobcheck; record it again"
+    );
+    let expected = "trace:1: expected version of a native trace, such as \"1.0\", found \"one\"";
+    assert_eq!(only_error(header("one")), expected);
+}
+
+#[test]
+fn long_texts_are_shortened_in_messages() {
+    let told = edited("2026-11-21T00:00:01.000000Z", &"x".repeat(1000));
+    assert!(told.ends_with(&format!("found \"{}\"…", "x".repeat(60))), "{told}");
+}
+
+#[test]
+fn an_error_ends_its_own_file_alone_and_is_told_once() {
+    let bad = format!("{}\n{{\n{}\n", watched("ADDED", "a", 1), watched("ADDED", "b", 2));
+    let good = format!("{}\n{}\n", watched("ADDED", "c", 3), watched("ADDED", "d", 4));
+    assert_eq!(
+        story(&[input("bad", bad), input("good", good)]),
+        [
+            "0:1 ADDED a @1",
+            "bad:2: expected the rest of a JSON document, found the end of the line; was it cut?",
+            "1:1 ADDED c @3",
+            "1:2 ADDED d @4",
+        ]
+    );
+}
+
+#[test]
+fn absurd_nesting_is_no_danger() {
+    let deep = "[".repeat(200_000);
+    let unclosed = format!("{{\"type\":\"ADDED\",\"object\":{deep}");
+    assert!(only_error(unclosed).contains("was it cut?"));
+    let line = watched("ADDED", "a", 7)
+        .replace(r#""kind""#, &format!("\"x\":{deep}{},\"kind\"", "]".repeat(200_000)));
+    assert_eq!(story_of(line), ["0:1 ADDED a @7"]);
+    let metadata = watched("ADDED", "a", 7).replace(r#""u-a""#, &deep);
+    assert_eq!(only_error(&metadata).split(": ").next(), Some("trace:1"));
+}
