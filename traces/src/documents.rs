@@ -24,8 +24,9 @@ pub(crate) struct Documents {
     pub lines: u64,
     /// Bytes read so far, unpacked.
     pub bytes: u64,
-    /// What followed the last document on its line.
+    /// What followed a document on its line, and how much of it was taken since.
     rest: Vec<u8>,
+    taken: usize,
 }
 
 /// How documents lie in the lines.
@@ -50,6 +51,7 @@ impl Documents {
             lines: 0,
             bytes: 0,
             rest: Vec::new(),
+            taken: 0,
         }
     }
 
@@ -80,16 +82,14 @@ impl Documents {
 
     /// Whether nothing follows the current document.
     pub(crate) fn is_at_end(&mut self) -> bool {
-        self.rest.is_empty() && self.input.text.fill_buf().is_ok_and(<[u8]>::is_empty)
+        self.taken == self.rest.len() && self.input.text.fill_buf().is_ok_and(<[u8]>::is_empty)
     }
 
     /// Reads up to and with the next line that is not blank.
     fn first_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Defect> {
-        if !self.rest.is_empty() {
+        if self.take_rest(bytes) {
             // The rest begins on a line that is already counted.
             self.line = self.lines;
-            mem::swap(bytes, &mut self.rest);
-            self.rest.clear();
             return Ok(true);
         }
         loop {
@@ -105,6 +105,16 @@ impl Documents {
             }
             bytes.clear();
         }
+    }
+
+    /// Takes the next document, or the beginning of one, from the rest of a line; `false` if there is none.
+    fn take_rest(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let rest = &self.rest[self.taken..];
+        let end = Brackets::default().close_in(rest).unwrap_or(rest.len());
+        bytes.extend_from_slice(&rest[..end]);
+        let blank = rest[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.taken += end + blank;
+        !bytes.is_empty()
     }
 
     /// Appends a line; `false` at the end of the input.
@@ -132,7 +142,9 @@ impl Documents {
             if let Some(end) = brackets.close_in(&bytes[seen..]) {
                 let end = seen + end;
                 if !is_blank(&bytes[end..]) {
+                    self.rest.clear();
                     self.rest.extend_from_slice(&bytes[end..]);
+                    self.taken = 0;
                 }
                 bytes.truncate(end);
                 return Ok(());
@@ -257,6 +269,23 @@ mod tests {
     #[test]
     fn documents_may_share_a_line() {
         assert_eq!(all(b"{\"a\":1} {\"b\":2}\n{}"), [doc(1, "{\"a\":1}"), doc(1, "{\"b\":2}"), doc(2, "{}")]);
+        let found = all(b"{}{}  {} [\n1] {}\n{}");
+        assert_eq!(
+            found,
+            [doc(1, "{}"), doc(1, "{}"), doc(1, "{}"), doc(1, "[\n1]"), doc(2, "{}"), doc(3, "{}")]
+        );
+    }
+
+    #[test]
+    fn many_documents_on_one_line_take_time_for_each_and_no_more() {
+        // Quadratic time would be minutes here.
+        let mut documents = documents(&b"{}".repeat(200_000));
+        let mut count = 0;
+        while documents.advance().unwrap() {
+            assert_eq!(documents.line, 1);
+            count += 1;
+        }
+        assert_eq!(count, 200_000);
     }
 
     #[test]

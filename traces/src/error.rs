@@ -170,9 +170,7 @@ impl From<serde_json::Error> for Defect {
             // The parser stumbled over a line break: something ended on the line before that should not.
             return Defect { after: after - 1, problem: Box::new(Problem::Cut { at_end: false }) };
         }
-        let text = error.to_string();
-        // The position is ours to tell: the parser counts from the start of the document.
-        let detail = text.rsplit_once(" at line ").map_or(&*text, |(detail, _)| detail).to_owned();
+        let detail = detail_of(&error);
         let problem = match error.classify() {
             Category::Eof => Problem::Cut { at_end: false },
             Category::Syntax => Problem::NotJson { column, detail },
@@ -181,6 +179,12 @@ impl From<serde_json::Error> for Defect {
         };
         Defect { after, problem: Box::new(problem) }
     }
+}
+
+/// The parser's words without the position, which is ours to tell: it counts from where it began.
+pub(crate) fn detail_of(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(&*text, |(detail, _)| detail).to_owned()
 }
 
 /// A text of a message, shortened: a broken file can hold anything.

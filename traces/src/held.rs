@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Defect, Problem, quoted};
+use crate::error::{Defect, Problem, detail_of, quoted};
 use crate::native::{Expected, Fault, Header, Mark, Observed};
 use crate::object::{Answer, Metadata, Object, Outline};
 use crate::record::{Body, Resource, WatchKind, Watched};
@@ -238,11 +238,7 @@ impl<'a> Answered<'a> {
 }
 
 fn outline(object: Object<'_>) -> Result<Outline<'_>, Problem> {
-    Outline::of(object).map_err(|error| {
-        let text = error.to_string();
-        let detail = text.rsplit_once(" at line ").map_or(&*text, |(detail, _)| detail);
-        Problem::field("an API object", detail)
-    })
+    Outline::of(object).map_err(|error| Problem::field("an API object", detail_of(&error)))
 }
 
 fn identity<'m, 'a>(metadata: &'m Metadata<'a>) -> Result<(&'m Text<'a>, u64), Problem> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{Defect, Problem, quoted};
+use crate::error::{Defect, Problem, detail_of, quoted};
 use crate::form::mixed;
 use crate::held::{Answered, Held, HeldRequest, range};
 use crate::native::{FORMAT, Header, VERSION, Version};
@@ -126,19 +126,25 @@ pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> 
 
 /// The line types of which there are few, and which are kept as they are.
 fn cold(line: &Line<'_>) -> Option<Result<Held, Defect>> {
-    fn read<T: for<'de> Deserialize<'de>>(raw: &RawValue, hold: fn(Box<T>) -> Held) -> Result<Held, Defect> {
-        Ok(hold(Box::new(serde_json::from_str(raw.get())?)))
+    fn read<T: for<'de> Deserialize<'de>>(
+        what: &str,
+        raw: &RawValue,
+        hold: fn(Box<T>) -> Held,
+    ) -> Result<Held, Defect> {
+        let value = serde_json::from_str(raw.get());
+        let value = value.map_err(|error| Problem::field(format!("a native {what}"), detail_of(&error)))?;
+        Ok(hold(Box::new(value)))
     }
     if let Some(raw) = line.mark {
-        return Some(read(raw, Held::Mark));
+        return Some(read("mark", raw, Held::Mark));
     }
     if let Some(raw) = line.fault {
-        return Some(read(raw, Held::Fault));
+        return Some(read("fault", raw, Held::Fault));
     }
     if let Some(raw) = line.observed {
-        return Some(read(raw, Held::Observed));
+        return Some(read("observation", raw, Held::Observed));
     }
-    line.expected.map(|raw| read(raw, Held::Expected))
+    line.expected.map(|raw| read("expectation", raw, Held::Expected))
 }
 
 fn header(document: &str, format: &str, line: &Line<'_>) -> Result<Parsed, Defect> {

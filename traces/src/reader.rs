@@ -30,14 +30,14 @@ impl Reader {
     #[must_use]
     pub fn open(inputs: &[Input]) -> Reader {
         let mut stdin_is_taken = false;
-        let source = |(index, input): (usize, &Input)| match input {
-            _ if index >= MOST_FILES => Source::refused(input, Problem::TooMany { limit: MOST_FILES }),
-            Input::Stdin if std::mem::replace(&mut stdin_is_taken, true) => {
-                Source::refused(input, Problem::StdinTwice)
-            }
-            Input::Stdin | Input::Path(_) | Input::Bytes(..) => Source::open(input),
-        };
-        let sources: Vec<Source> = inputs.iter().enumerate().map(source).collect();
+        let sources: Vec<Source> = inputs
+            .iter()
+            .enumerate()
+            .map(|(index, input)| match refusal(index, input, &mut stdin_is_taken) {
+                Some(problem) => Source::refused(input, problem),
+                None => Source::open(input),
+            })
+            .collect();
         // Taken from the end, so that the inputs are begun, and complained of, in their order.
         let stale = (0..sources.len()).rev().collect();
         Reader { sources, stale, latest: 0 }
@@ -95,5 +95,33 @@ impl Reader {
             }
             (timed, watched) => watched.or(timed).map(|(index, _)| index),
         }
+    }
+}
+
+/// Why an input cannot be opened next to those before it.
+fn refusal(index: usize, input: &Input, stdin_is_taken: &mut bool) -> Option<Problem> {
+    if index >= MOST_FILES {
+        return Some(Problem::TooMany { limit: MOST_FILES });
+    }
+    let is_again = *input == Input::Stdin && std::mem::replace(stdin_is_taken, true);
+    is_again.then_some(Problem::StdinTwice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_input_can_be_named_once() {
+        let mut is_taken = false;
+        let file = Input::Path("file".into());
+        let inputs = [&Input::Stdin, &file, &Input::Stdin, &file];
+        let told: Vec<String> = inputs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, input)| refusal(index, input, &mut is_taken))
+            .map(|problem| problem.to_string())
+            .collect();
+        assert_eq!(told, ["standard input was named twice, and can be read once"]);
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Source {
     /// Documents of a list that is being read, as positions in the current document.
     listed: VecDeque<Range<usize>>,
     is_listed: bool,
+    /// How far lines were counted in the current document, and how many there were before.
+    counted: (usize, u64),
     version: crate::native::Version,
     head: Option<Head>,
     /// Latest time and highest version so far, by which files are merged.
@@ -85,6 +87,7 @@ impl Source {
             state,
             listed: VecDeque::new(),
             is_listed: false,
+            counted: (0, 0),
             version: VERSION,
             head: None,
             time: i64::MIN,
@@ -154,12 +157,13 @@ impl Source {
                 Some(item) => item,
                 None if documents.advance()? => {
                     self.is_listed = false;
+                    self.counted = (0, 0);
                     0..documents.text().len()
                 }
                 None => return Ok(false),
             };
             // Lines are counted within documents that are spread over several.
-            let before = lines_before(documents.text(), item.start);
+            let before = self.lines_before(documents.text(), item.start);
             let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
             match parsed {
                 Parsed::Held(held) => {
@@ -187,6 +191,14 @@ impl Source {
         }
     }
 
+    /// Line breaks before a position in the document; positions are asked for in rising order.
+    fn lines_before(&mut self, document: &str, position: usize) -> u64 {
+        let (from, lines) = self.counted;
+        let between = document.as_bytes().get(from..position).unwrap_or_default();
+        self.counted = (position, lines + between.iter().filter(|byte| **byte == b'\n').count() as u64);
+        self.counted.1
+    }
+
     fn hold(&mut self, line: u64, held: Held) {
         if let Held::Header(header) = &held {
             self.version = header.version;
@@ -196,11 +208,6 @@ impl Source {
         self.info.records += 1;
         self.head = Some(Head { line, held });
     }
-}
-
-fn lines_before(document: &str, position: usize) -> u64 {
-    // Nearly always the document itself, which starts at its start.
-    document.as_bytes().iter().take(position).filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn add_lines(defect: Defect, lines: u64) -> Defect {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use jobcheck_traces::{Input, MOST_FILES, Problem, Reader};
+use jobcheck_traces::{Input, MOST_FILES};
 
 use crate::{AUDIT, audited, input, story, story_of, watched};
 
@@ -29,17 +29,6 @@ fn an_input_that_cannot_be_opened_says_why() {
     let directory = Input::Path(std::env::temp_dir());
     let expected = format!("{}: expected a file, found a directory; name the files in it", directory.name());
     assert_eq!(story(&[directory]), [expected]);
-}
-
-#[test]
-fn standard_input_can_be_named_once() {
-    let mut reader = Reader::open(&[input("empty", ""), Input::Stdin, Input::Stdin]);
-    assert!(matches!(reader.next().unwrap_err().problem, Problem::Empty));
-    // Whatever the test's own standard input holds, the second naming of it is refused.
-    let told: Vec<String> = std::iter::from_fn(|| reader.next().map(|record| record.map(|_| ())).err())
-        .map(|e| e.to_string())
-        .collect();
-    assert_eq!(told.last().unwrap(), "standard input: standard input was named twice, and can be read once");
 }
 
 #[test]

@@ -119,6 +119,10 @@ fn a_list_of_events_is_read_as_its_events() {
     let told = story_of(&text);
     assert_eq!(told, [format!("0:1 {}", names[0]), format!("0:1 {}", names[1]), format!("0:3 {}", names[2])]);
     assert_eq!(without_places(&story_of(pretty(&text))), names);
+    // Each event of a spread list is placed on its own line.
+    let spread = story_of(pretty(&text));
+    let opens = |name: &str| spread.iter().any(|told| told.starts_with(&format!("{name} update")));
+    assert!(opens("0:4") && opens("0:34") && opens("0:74"), "{spread:?}");
     let nested = story_of(list(&list("")));
     assert_eq!(nested, ["trace:1: expected another line of the audit log, found a list in a list"]);
 }

@@ -76,6 +76,19 @@ fn a_newer_minor_version_may_say_more_and_an_equal_one_may_not() {
 }
 
 #[test]
+fn what_is_wrong_with_a_mark_is_told() {
+    let header = r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#;
+    let told = |line: &str| story_of(format!("{header}\n{line}"))[1].clone();
+    assert_eq!(
+        told(r#"{"mark":{"kind":"eclipse"}}"#),
+        "trace:2: expected a native mark, found unknown variant `eclipse`, expected one of `start`, `gap`, `restart`, `leader`, `end`"
+    );
+    let mark = r#"{"mark":{"at":"noon","kind":"end"}}"#;
+    let expected = "a native mark, found invalid value: string \"noon\", expected a time as in RFC 3339";
+    assert_eq!(told(mark), format!("trace:2: expected {expected}"));
+}
+
+#[test]
 fn constants_may_be_numbers_booleans_or_texts() {
     let text = r#"{"format":"jobcheck.dev/trace","version":"1.0","kubernetes":"1.36","assume":{"a":10,"b":"10s","c":true}}"#;
     let mut reader = Reader::open(&[input("trace", text)]);
