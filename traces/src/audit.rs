@@ -141,7 +141,7 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
     let response = event.response_object.map(Object::from_raw);
-    let answered = Answered::of(resource, code, options.is_dry_run(), response)?;
+    let answered = Answered::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
         interval: interval(event)?,

@@ -181,6 +181,7 @@ impl<'a> Answered<'a> {
         resource: Resource,
         code: u16,
         dry_run: bool,
+        verb: Verb,
         response: Option<Object<'a>>,
     ) -> Result<Answered<'a>, Defect> {
         let Some(response) = response.filter(|object| object.text().starts_with('{')) else {
@@ -199,6 +200,8 @@ impl<'a> Answered<'a> {
             (Answer::Whole, None) if is_stored => {
                 return Err(Problem::missing("metadata of the answer").into());
             }
+            // The answer to a DELETE that finds the object gone in the meantime shows it without a version.
+            (Answer::Whole, Some(metadata)) if verb == Verb::Delete && metadata.resource_version.is_none() => None,
             (Answer::Whole, Some(metadata)) if is_stored => Some(identity(metadata)?.1),
             (Answer::Whole | Answer::Metadata, Some(metadata)) => {
                 metadata.resource_version.as_ref().map(|text| version(text.as_str())).transpose()?

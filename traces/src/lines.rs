@@ -179,14 +179,15 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
     let received = time(line.received.as_ref(), "received")?;
     let done = time(line.done.as_ref(), "done")?.max(received);
     let response = line.response.map(Object::from_raw);
-    let answered = Answered::of(resource, code, line.dry_run, response)?;
+    let verb = word(line.verb.as_ref(), "verb", Verb::named)?;
+    let answered = Answered::of(resource, code, line.dry_run, verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
         interval: Interval { received, done },
         level: word(line.level.as_ref(), "level", Level::named)?,
         user: spans.text(Some(line.user.as_ref().ok_or_else(|| absent("user"))?)),
         agent: spans.text(line.agent.as_ref()),
-        verb: word(line.verb.as_ref(), "verb", Verb::named)?,
+        verb,
         resource,
         subresource: spans.text(line.subresource.as_ref()),
         namespace: spans.text(line.namespace.as_ref()),

@@ -47,8 +47,14 @@ pub enum Body {
     Job(Box<JobEvent>),
     /// A Pod.
     Pod(Box<PodEvent>),
-    /// Pods that a deletecollection removed.
+    /// Pods that a deletecollection removed, as they were before.
     PodCollection(Vec<PodObject>),
+    /// Jobs that a deletecollection removed, as they were before.
+    JobCollection(Vec<Job>),
+    /// A pod, known by its name alone, was evicted.
+    Evicted,
+    /// A pod, known by its name alone, was bound to a node.
+    Bound,
     /// Something that the trace does not show happened here.
     Gap(String),
     /// A controller was restarted, or leadership changed: its memory is empty.
@@ -95,6 +101,30 @@ pub struct PodEvent {
     pub hidden: bool,
     /// The refusal's message.
     pub message: Option<String>,
+}
+
+impl JobEvent {
+    /// An answer that tells nothing of the Job.
+    #[must_use]
+    pub fn nothing() -> JobEvent {
+        JobEvent {
+            uid: None,
+            after: None,
+            metadata: None,
+            gone: false,
+            base: None,
+            attempted: None,
+            deletion: None,
+            hidden: false,
+            message: None,
+        }
+    }
+
+    /// A new state of a Job.
+    #[must_use]
+    pub fn state(after: Arc<Job>) -> JobEvent {
+        JobEvent { uid: Some(after.uid), after: Some(after), ..JobEvent::nothing() }
+    }
 }
 
 impl Event {

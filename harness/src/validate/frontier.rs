@@ -17,8 +17,8 @@ use super::verdict::ViewRefusal;
 
 /// Evaluations for one write at most; beyond, the verdict is inconclusive.
 pub const VIEW_CAP: usize = 100_000;
-/// Early entries whose combinations are all tried.
-const FLOATING_CAP: usize = 4;
+/// Early entries whose combinations are all tried; of more, none, all, and all up to each.
+const COMBINED: usize = 4;
 
 /// The earliest views that explain everything so far.
 #[derive(Debug, Default)]
@@ -179,14 +179,9 @@ struct Search<'a> {
 impl Search<'_> {
     /// Tries the position with every combination of entries that may have come early.
     fn try_position(&mut self, history: &mut History, job: &Arc<Job>, version: u64) -> Option<Findings> {
-        let mut floating = history.floating();
-        floating.truncate(FLOATING_CAP);
-        for choice in 0..1u32 << floating.len() {
-            let pulled: Vec<Position> =
-                floating.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, p)| *p).collect();
-            if !pulled.is_empty() || choice > 0 {
-                history.pull(&pulled);
-            }
+        let floating = history.floating();
+        for pulled in combinations(&floating) {
+            history.pull(&pulled);
             self.tried += 1;
             let findings = self.evaluate(history, job);
             if findings.is_clean() {
@@ -239,4 +234,16 @@ impl Search<'_> {
             self.best.truncate(KEPT);
         }
     }
+}
+
+/// Which of the entries that may have come early are taken to have done so.
+fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
+    if floating.len() > COMBINED {
+        return (0..=floating.len()).rev().map(|count| floating[..count].to_vec()).chain([Vec::new()]).collect();
+    }
+    (0..1u32 << floating.len())
+        .map(|choice| {
+            floating.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, entry)| *entry).collect()
+        })
+        .collect()
 }

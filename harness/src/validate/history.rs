@@ -121,16 +121,25 @@ impl History {
 
     /// A status write was tried: what the process did so far belongs to an earlier sync from now on.
     pub fn end_sync(&mut self) {
-        let from = self.sync_start.max(self.at);
-        let written: Vec<Uid> = self
-            .range(from, self.end())
-            .filter(|entry| entry.own.is_some())
-            .map(|entry| entry.uid)
-            .collect();
+        self.set_sync_start(self.end());
+    }
+
+    /// Where the current sync began.
+    #[must_use]
+    pub fn sync_start(&self) -> Position {
+        self.sync_start
+    }
+
+    /// Takes another position as the beginning of the current sync.
+    pub fn set_sync_start(&mut self, position: Position) {
+        let position = position.clamp(self.start, self.end());
+        let (from, to) = (position.min(self.sync_start), position.max(self.sync_start));
+        self.sync_start = position;
+        let written: Vec<Uid> =
+            self.range(from, to).filter(|entry| entry.own.is_some()).map(|entry| entry.uid).collect();
         for uid in written {
-            self.cache.set(uid, self.post.get(uid).cloned());
+            self.restore(uid);
         }
-        self.sync_start = self.end();
     }
 
     /// Whether the cache at `position` shows every pod that the process gained in earlier syncs (PC-27).
@@ -155,7 +164,7 @@ impl History {
     /// The entries behind the current position that a view here may contain already.
     #[must_use]
     pub fn floating(&self) -> Vec<Position> {
-        const FAR: usize = 64;
+        const FAR: usize = 4096;
         let offset = (self.at - self.start) as usize;
         (self.at..)
             .zip(self.entries.iter().skip(offset).take(FAR))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::apiserver::{validate_create, validate_spec_update, validate_status_update, would_refuse_status};
+use jobcheck_model::apiserver::{Propagation, validate_create, validate_delete, validate_spec_update, validate_status_update, would_refuse_status};
 use jobcheck_model::guards::contract::judge_contract;
 use jobcheck_model::guards::counting::{added, judge_counting_truth};
 use jobcheck_model::guards::status::{judge_status_shape, judge_status_write, judge_terminal_truth};
@@ -139,6 +139,7 @@ fn executor_truth(track: &Track, before: &Job, after: &Job, settings: &Settings,
     judge_status_shape(&after.spec, old, new, settings.constants.max_uncounted_pods, findings);
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
+        Some(_) if track.uncertain.contains(&uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(true),
     };
@@ -278,7 +279,9 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
         _ => true,
     };
     let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
-    let explained = base != stored || recent || uid_differs;
+    // A conflict of UIDs: the request was meant for another Job of this name.
+    let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
+    let explained = base != stored || recent || uid_differs || precondition;
     let mut findings = Findings::new();
     let expected = "accepted: the request carries the stored resourceVersion";
     findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
@@ -299,7 +302,17 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
     }
     intrusion(track, event, by, "deletion of the Job", &mut findings);
-    judge_orphaning(event, it, &mut findings);
+    if let (Some(deletion), Some(before), Some(after)) = (&it.deletion, &track.stored, &it.after) {
+        if deletion.request_known {
+            let asked = match deletion.propagation.as_deref() {
+                Some("Orphan") => Some(Propagation::Orphan),
+                Some("Background") => Some(Propagation::Background),
+                Some("Foreground") => Some(Propagation::Foreground),
+                Some(_) | None => None,
+            };
+            validate_delete(asked, before, after, &mut findings);
+        }
+    }
     track.take(event, write, findings);
     track.tell(event.place, write.to_owned());
     if let Some(after) = it.after.clone() {
@@ -317,18 +330,6 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
     match (&track.replaced, event.when) {
         (Some((job, until)), Some(when)) if *until >= when.received - WINDOW => vec![job.clone()],
         _ => Vec::new(),
-    }
-}
-
-/// PC-31: without a propagation policy the pods are orphaned, which a finalizer on the Job carries out.
-fn judge_orphaning(event: &Event, it: &JobEvent, findings: &mut Findings) {
-    let Some(deletion) = it.deletion.as_ref().filter(|deletion| deletion.request_known && event.is_accepted()) else {
-        return;
-    };
-    if deletion.propagation.is_none() {
-        let orphans = it.after.as_ref().is_some_and(|job| job.finalizers.iter().any(|name| &**name == "orphan"));
-        let found = if orphans { "orphan" } else { "none" };
-        findings.require(Req::PC31, orphans, "finalizer of the deleted Job", "orphan", found);
     }
 }
 

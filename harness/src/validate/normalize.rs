@@ -9,7 +9,7 @@
 
 use jobcheck_model::Uid;
 use jobcheck_model::guards::ttl::JobDeletion;
-use jobcheck_model::job::Text;
+use jobcheck_model::job::{Job, Text};
 use jobcheck_traces::{Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb, WatchKind, Watched};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -129,22 +129,31 @@ impl Normalizer {
         let hidden = request.is_accepted() && request.level != Level::RequestResponse;
         self.hidden += u64::from(hidden);
         event.body = match (request.resource, request.verb) {
-            (Resource::Jobs, Verb::DeleteCollection) => Body::Gap("a deletecollection of Jobs".to_owned()),
-            (Resource::Pods, Verb::DeleteCollection) => self.collection(request)?,
+            (_, Verb::DeleteCollection) if !request.is_accepted() => return Ok(None),
+            (resource, Verb::DeleteCollection) => self.collection(request, resource)?,
+            (Resource::Pods, _) if request.subresource == Subresource::Other("eviction") => Body::Evicted,
+            (Resource::Pods, _) if request.subresource == Subresource::Other("binding") => Body::Bound,
             (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
             (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
         };
-        event.version = self.own_version(&event.body, request.version.filter(|_| request.is_accepted()));
+        event.version = self.own_version(&event.body, request.verb, request.version.filter(|_| request.is_accepted()));
         self.forget_versions(&event.body);
         Ok(Some(event))
     }
 
-    /// A version that this object had before marks a no-op or the removal of the object.
-    fn own_version(&mut self, body: &Body, version: Option<u64>) -> Option<u64> {
+    /// A version that this object had before marks a no-op. The request that removes the last finalizer of a
+    /// deleted object answers with the version before the removal, whether the trace showed it or not.
+    fn own_version(&mut self, body: &Body, verb: Verb, version: Option<u64>) -> Option<u64> {
+        let removal = |gone: bool| gone && verb != Verb::Delete;
         let uid = match body {
-            Body::Job(job) => job.uid,
-            Body::Pod(pod) => pod.uid,
-            Body::PodCollection(_) | Body::Gap(_) | Body::Restart => None,
+            Body::Job(job) => job.uid.filter(|_| !removal(job.gone)),
+            Body::Pod(pod) => pod.uid.filter(|_| !removal(pod.gone)),
+            Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart => None,
         }?;
         let version = version?;
         let seen = self.versions.entry(uid).or_default();
@@ -160,7 +169,14 @@ impl Normalizer {
         let gone = match body {
             Body::Job(job) if job.gone => job.uid,
             Body::Pod(pod) if pod.gone => pod.uid,
-            Body::Job(_) | Body::Pod(_) | Body::PodCollection(_) | Body::Gap(_) | Body::Restart => None,
+            Body::Job(_)
+            | Body::Pod(_)
+            | Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart => None,
         };
         if let Some(uid) = gone {
             self.versions.remove(&uid);
@@ -173,10 +189,10 @@ impl Normalizer {
             (Answer::Metadata, Some(object)) => {
                 let metadata = self.projector.metadata(object.text())?;
                 let gone = metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty();
-                JobEvent { uid: Some(metadata.uid), gone, metadata: Some(metadata), ..no_job() }
+                JobEvent { uid: Some(metadata.uid), gone, metadata: Some(metadata), ..JobEvent::nothing() }
             }
             (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
-                JobEvent { uid: request.uid.map(Uid::parse), ..no_job() }
+                JobEvent { uid: request.uid.map(Uid::parse), ..JobEvent::nothing() }
             }
         };
         event.hidden = hidden;
@@ -203,7 +219,7 @@ impl Normalizer {
         } else {
             self.specs.insert(uid, job.spec.clone());
         }
-        Ok(JobEvent { uid: Some(uid), after: Some(std::sync::Arc::new(job)), gone, ..no_job() })
+        Ok(JobEvent { gone, ..JobEvent::state(std::sync::Arc::new(job)) })
     }
 
     fn pod_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<PodEvent, ProjectError> {
@@ -223,6 +239,9 @@ impl Normalizer {
                 PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
             }
         };
+        if !request.is_accepted() && request.verb == Verb::Create {
+            event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
+        }
         event.hidden = hidden;
         event.message = request.message.map(str::to_owned);
         Ok(event)
@@ -244,13 +263,24 @@ impl Normalizer {
     }
 
     /// The answer to a deletecollection lists what it deleted, as it was before.
-    fn collection(&mut self, request: &Request<'_>) -> Result<Body, ProjectError> {
-        let gap = || Body::Gap("a deletecollection of Pods whose answer is not recorded".to_owned());
-        let Some(object) = request.response.filter(|_| request.is_accepted()) else { return Ok(gap()) };
-        let Ok(list) = object.read::<List<'_>>() else { return Ok(gap()) };
-        let pods: Result<Vec<PodObject>, ProjectError> =
-            list.items.iter().map(|item| self.pod_object(item.get())).collect();
-        pods.map(Body::PodCollection)
+    fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
+        let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
+        let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
+            let reason = format!("a deletecollection of {} whose answer is not recorded", resource.name());
+            return Ok(Body::Gap(reason));
+        };
+        let texts = list.items.iter().map(|item| item.get());
+        match resource {
+            Resource::Jobs => {
+                let jobs: Result<Vec<Job>, ProjectError> =
+                    texts.map(|text| self.projector.job(text).map(|object| object.job)).collect();
+                jobs.map(Body::JobCollection)
+            }
+            Resource::Pods => {
+                let pods: Result<Vec<PodObject>, ProjectError> = texts.map(|text| self.pod_object(text)).collect();
+                pods.map(Body::PodCollection)
+            }
+        }
     }
 }
 
@@ -296,20 +326,6 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         namespace: empty.clone(),
         name: empty,
         body,
-    }
-}
-
-fn no_job() -> JobEvent {
-    JobEvent {
-        uid: None,
-        after: None,
-        metadata: None,
-        gone: false,
-        base: None,
-        attempted: None,
-        deletion: None,
-        hidden: false,
-        message: None,
     }
 }
 

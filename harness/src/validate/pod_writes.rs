@@ -7,6 +7,7 @@ use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_model::{Findings, Req, Uid};
+use jobcheck_traces::Verb;
 
 use super::birth::judge_birth;
 use super::event::{Event, PodEvent};
@@ -15,7 +16,7 @@ use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
 use super::settings::Settings;
 use super::story;
-use super::track::Track;
+use super::track::{RefusedWrite, Track};
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -207,16 +208,39 @@ pub fn given_up(track: &mut Track, event: &Event, after: Option<&Pod>, uid: Uid,
 }
 
 /// A refused write to a pod of this Job.
-pub fn refused(track: &mut Track, event: &Event, by: By) {
+pub fn refused(track: &mut Track, event: &Event, uid: Option<Uid>, by: By) {
     if by != By::Manager {
         return;
     }
-    let is_delete = event.verb == Some(jobcheck_traces::Verb::Delete);
-    // TC-08: a failed deletion drops the decision, except that 404 counts as deleted. A failed release keeps a
-    // surplus pod alive just the same.
-    if event.code != 404 && (is_delete || event.verb == Some(jobcheck_traces::Verb::Patch)) {
-        track.deletion_failed();
+    match (event.verb, event.code) {
+        (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
+        (Some(Verb::Patch), 404) => {}
+        // A failed release keeps a surplus pod alive just as a failed deletion does.
+        (Some(Verb::Delete | Verb::Patch), code) => {
+            track.pod_write_refused(RefusedWrite::Deletion);
+            if code >= 500 {
+                uncertain(track, uid, event.verb);
+            }
+        }
+        (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
     }
     let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
     track.tell(event.place, format!("{verb} of pod {} refused with {}", event.name, event.code));
+}
+
+/// A 5xx may have been committed: views may know of the write or not, and what it did to etcd is not known.
+fn uncertain(track: &mut Track, uid: Option<Uid>, verb: Option<Verb>) {
+    let Some(uid) = uid else { return };
+    let write = if verb == Some(Verb::Delete) { OwnWrite::Delete } else { OwnWrite::Release };
+    let stored = track.history.stored.get(uid).cloned();
+    if stored.is_some() {
+        track.uncertain.insert(uid);
+        track.pod_changed_perhaps(uid, stored, write);
+    }
+}
+
+/// A creation was refused (PC-12, PC-13).
+pub fn creation_refused(track: &mut Track, event: &Event) {
+    track.pod_write_refused(RefusedWrite::Creation);
+    track.tell(event.place, format!("creation of a pod refused with {}", event.code));
 }

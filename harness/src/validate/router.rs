@@ -73,6 +73,7 @@ struct Judge {
     names: FxHashMap<(Text, Text), Uid>,
     owners: FxHashMap<Uid, Uid>,
     strays: FxHashMap<Uid, Pod>,
+    pod_names: FxHashMap<(Text, Text), Uid>,
     verdicts: Vec<JobVerdict>,
     premises: FxHashMap<Req, u64>,
     end: End,
@@ -94,6 +95,7 @@ impl Validator {
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
                 strays: FxHashMap::default(),
+                pod_names: FxHashMap::default(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
                 end: End::default(),
@@ -132,6 +134,7 @@ impl Judge {
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
+        self.settings.heard(event);
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
             Body::Pod(it) => self.pod(event, it, role),
@@ -140,10 +143,16 @@ impl Judge {
                     self.collected(event, pod);
                 }
             }
+            Body::JobCollection(jobs) => {
+                for job in jobs {
+                    self.collected_job(event, job, role);
+                }
+            }
+            Body::Evicted => self.evicted(event),
+            Body::Bound => self.bound(event),
             Body::Gap(reason) => self.gap(reason),
             Body::Restart => self.restart(event),
         }
-        self.settings.heard(event);
     }
 
     fn note_time(&mut self, event: &Event, role: Role) {
@@ -281,17 +290,14 @@ impl Judge {
     }
 
     fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        if !event.is_accepted() {
+            return self.pod_refused(event, it, role);
+        }
+        if it.gone {
+            self.pod_names.remove(&(event.namespace.clone(), event.name.clone()));
+        }
         let Some(uid) = it.uid else { return };
         let owner = self.owners.get(&uid).copied();
-        if !event.is_accepted() {
-            if let Some(job) = owner {
-                let by = self.by(event, role, job, false);
-                if let Some(track) = self.tracks.get_mut(&job) {
-                    pod_writes::refused(track, event, by);
-                }
-            }
-            return;
-        }
         if it.hidden && it.after.is_none() {
             if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
                 track.doubt("the trace's level hides a write of a pod".to_owned());
@@ -309,6 +315,20 @@ impl Judge {
                     self.pod_gone(event, uid);
                 }
             }
+        }
+    }
+
+    fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
+        let named = self.pod_names.get(&(event.namespace.clone(), event.name.clone())).copied();
+        let uid = it.uid.or(named);
+        let Some(job) = creator.or_else(|| self.owners.get(&uid?).copied()) else { return };
+        let by = self.by(event, role, job, creator.is_some());
+        let Some(track) = self.tracks.get_mut(&job) else { return };
+        if creator.is_some() && by == By::Manager {
+            pod_writes::creation_refused(track, event);
+        } else {
+            pod_writes::refused(track, event, uid, by);
         }
     }
 
@@ -389,6 +409,7 @@ impl Judge {
             return;
         }
         let stray = self.strays.remove(&pod.uid);
+        self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
         let created = event.verb == Some(Verb::Create) || (event.actor.is_none() && stray.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
@@ -412,6 +433,45 @@ impl Judge {
         pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
         if gone {
             self.owners.remove(&uid);
+        }
+    }
+
+    /// A Job of a deletecollection: it goes at once unless a finalizer, its own or that of its propagation
+    /// policy, holds it; later events tell.
+    fn collected_job(&mut self, event: &Event, job: &Job, role: Role) {
+        let held = !job.finalizers.is_empty();
+        let by = self.by(event, role, job.uid, false);
+        let Some(track) = self.tracks.get_mut(&job.uid) else { return };
+        let Some(stored) = track.stored.clone() else { return };
+        let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
+        let it = JobEvent::state(after);
+        job_writes::updated(track, event, &it, by, &self.settings);
+        if !held {
+            self.job_gone(event, job.uid);
+        }
+    }
+
+    fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
+        let uid = *self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?;
+        let job = *self.owners.get(&uid)?;
+        self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
+    }
+
+    /// An eviction is answered with a Status: the pod is being deleted from now on.
+    fn evicted(&mut self, event: &Event) {
+        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
+        let after = Pod { deleting: true, ..pod };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);
+        }
+    }
+
+    fn bound(&mut self, event: &Event) {
+        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            let after = Pod { scheduled: true, ..pod };
+            pod_writes::updated(track, event, &after, false, By::Other, &self.settings);
         }
     }
 

@@ -7,7 +7,7 @@ use jobcheck_model::guards::counting::Ledger;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::view::{Reading, View};
-use jobcheck_model::{Broken, Findings, Req, Time, Uid};
+use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
 use jobcheck_traces::Place;
 use rustc_hash::FxHashSet;
 
@@ -15,7 +15,7 @@ use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Frontier, Setting, Versions};
-use super::history::{History, OwnWrite};
+use super::history::{History, OwnWrite, Position};
 use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
@@ -57,8 +57,14 @@ pub struct Track {
     pub counted: CountedPods,
     /// The global backoff record.
     pub backoff: BackoffRecord,
-    /// Status writes that a failed deletion still excuses.
+    /// Where the sync before the current one began.
+    pub previous_sync: Position,
+    /// Status writes for which the refusals of their sync still count.
     pub excused_writes: u32,
+    /// Writes to pods that were refused in the current sync.
+    pub refused: Refused,
+    /// Writes of the manager that may have been made although the answer was an error.
+    pub uncertain: FxHashSet<Uid>,
     /// Writes on which a guard was evaluated.
     pub judged: u64,
     /// Requirements whose premise was met.
@@ -84,6 +90,49 @@ pub struct CountedPods {
     pub readopted: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+}
+
+/// Writes to pods that were refused in one sync.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refused {
+    /// Deletions, and removals of a finalizer.
+    pub deletions: u32,
+    /// Deletions that found no pod.
+    pub deletions_of_nothing: u32,
+    /// Creations.
+    pub creations: u32,
+}
+
+/// A refused write to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedWrite {
+    /// TC-08.
+    Deletion,
+    /// Answered with 404.
+    DeletionOfNothing,
+    /// PC-12, PC-13.
+    Creation,
+}
+
+impl Refused {
+    /// H2, H3, H4: refused writes that 1.36 reports as if they had been made, if that is all that is wrong and
+    /// there were enough of them.
+    fn misreport(self, broken: &[Broken]) -> Option<Req> {
+        let explained = |broken: &Broken| {
+            let (Said::Number(expected), Said::Number(found)) = (&broken.expected, &broken.found) else {
+                return None;
+            };
+            let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
+            match broken.req {
+                Req::PC01 => by(self.creations, found - expected).then_some(Req::H02),
+                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H03),
+                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H04),
+                _ => None,
+            }
+        };
+        let labels: Option<Vec<Req>> = broken.iter().map(explained).collect();
+        labels?.first().copied()
+    }
 }
 
 impl Ledger for CountedPods {
@@ -117,7 +166,10 @@ impl Track {
             frontier,
             counted: CountedPods::default(),
             backoff: BackoffRecord::default(),
+            previous_sync: 0,
             excused_writes: 0,
+            refused: Refused::default(),
+            uncertain: FxHashSet::default(),
             judged: 0,
             premises: Findings::new(),
             violations: Vec::new(),
@@ -215,7 +267,7 @@ impl Track {
     ) -> Explained {
         let setting = Setting {
             latest,
-            deletes_failed: match (settings.has_actors, self.excused_writes > 0) {
+            deletes_failed: match (settings.has_actors, self.refused.deletions > 0) {
                 (false, _) => DeletesFailed::Unknown,
                 (true, true) => DeletesFailed::Yes,
                 (true, false) => DeletesFailed::No,
@@ -224,7 +276,16 @@ impl Track {
             constants: &settings.constants,
             reading,
         };
-        self.frontier.explain(&mut self.history, versions, setting, judge)
+        let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
+        if !matches!(explained, Explained::No(_)) {
+            return explained;
+        }
+        // What follows the first status write of a sync rests on what that write rested on.
+        let sync_start = self.history.sync_start();
+        self.history.set_sync_start(self.previous_sync);
+        let second = self.frontier.explain(&mut self.history, versions, setting, judge);
+        self.history.set_sync_start(sync_start);
+        if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
 
     /// S-01, S-02: whether the built-in's way to read a flipped failure explains the write.
@@ -292,13 +353,22 @@ impl Track {
 
     /// The manager tried to write the status: a sync has come to an end, or to its middle.
     pub fn status_tried(&mut self) {
+        self.previous_sync = self.history.sync_start();
         self.history.end_sync();
         self.excused_writes = self.excused_writes.saturating_sub(1);
+        if self.excused_writes == 0 {
+            self.refused = Refused::default();
+        }
     }
 
-    /// The deletion of an active pod failed.
-    pub fn deletion_failed(&mut self) {
+    /// A write to a pod was refused in this sync.
+    pub fn pod_write_refused(&mut self, what: RefusedWrite) {
         self.excused_writes = WRITES_OF_A_SYNC;
+        match what {
+            RefusedWrite::Deletion => self.refused.deletions += 1,
+            RefusedWrite::DeletionOfNothing => self.refused.deletions_of_nothing += 1,
+            RefusedWrite::Creation => self.refused.creations += 1,
+        }
     }
 
     /// Takes over what guards on the truth found.
@@ -315,7 +385,7 @@ impl Track {
         let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
-            None => first,
+            None => Broken { known: self.refused.misreport(&views[0].broken), ..first },
         };
         self.report(event, write, broken, views);
         self.resync();

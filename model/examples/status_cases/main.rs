@@ -1,11 +1,11 @@
 //! Random cases for the API server's rules, with this model's decisions, for comparison with Kubernetes' own.
 //!
 //! ```text
-//! cargo run --example status_cases -- KIND COUNT SEED | oracle -compare
+//! cargo run --example status_cases -- KIND COUNT SEED [GATES-OFF] | oracle -compare
 //! ```
 //!
-//! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each line
-//! is a question for `harness/oracle`, with our answer: the ids of the rules that the write breaks.
+//! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each
+//! line is a question for `harness/oracle`, with our answer: the ids of the rules that the write breaks.
 
 mod json;
 mod pod;
@@ -27,8 +27,6 @@ use jobcheck_model::{Findings, Req, Said, Time, Uid};
 use pod::Pod;
 use random::Random;
 
-const RULES: RuleSet = RuleSet::V1_36;
-
 /// One question: the objects as JSON, and whether and why the write is refused here.
 struct Case {
     kind: &'static str,
@@ -42,19 +40,32 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|text| text.parse().ok()).collect();
     let (make, [count, seed]) = match (arguments.first().map(String::as_str), &numbers[..]) {
-        (Some("status"), &[count, seed]) => (status_case as fn(&mut Random) -> Case, [count, seed]),
-        (Some("spec"), &[count, seed]) => (spec_case as fn(&mut Random) -> Case, [count, seed]),
-        (Some("stored"), &[count, seed]) => (stored_case as fn(&mut Random) -> Case, [count, seed]),
+        (Some("status"), &[count, seed]) => (status_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
+        (Some("spec"), &[count, seed]) => (spec_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
+        (Some("stored"), &[count, seed]) => (stored_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
         _ => return ExitCode::from(2),
     };
+    let rules = without_gates(arguments.get(3).map_or("", String::as_str));
     let mut out = BufWriter::new(io::stdout().lock());
     let mut random = Random(seed);
     for _ in 0..count {
-        if writeln!(out, "{}", line(&make(&mut random))).is_err() {
+        if writeln!(out, "{}", line(&make(&mut random, &rules))).is_err() {
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The rules of 1.36 with the named gates off. The oracle needs the same with `-gates`.
+fn without_gates(off: &str) -> RuleSet {
+    let on = |gate: &str| !off.split(',').any(|name| name == gate);
+    RuleSet {
+        job_managed_by: on("JobManagedBy"),
+        pod_replacement_policy: on("JobPodReplacementPolicy"),
+        mutable_scheduling_directives: on("MutableSchedulingDirectivesForSuspendedJobs"),
+        mutable_pod_resources: on("MutablePodResourcesForSuspendedJobs"),
+        ..RuleSet::V1_36
+    }
 }
 
 fn line(case: &Case) -> String {
@@ -69,8 +80,8 @@ fn line(case: &Case) -> String {
         .end()
 }
 
-fn status_case(random: &mut Random) -> Case {
-    let mut old = base();
+fn status_case(random: &mut Random, rules: &RuleSet) -> Case {
+    let mut old = base(rules);
     statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     let mut new = old.clone();
@@ -81,19 +92,19 @@ fn status_case(random: &mut Random) -> Case {
         statuses::vary(random, &mut new.status);
     }
     let mut findings = Findings::new();
-    validate_status_update(&RULES, &old, &new, &mut findings);
+    validate_status_update(rules, &old, &new, &mut findings);
     let pod = Pod::plain();
     Case {
         kind: "status",
         old: Some(json::job(&old, &pod)),
         new: json::job(&new, &pod),
-        refused: would_refuse_status(&RULES, &old, &new).is_some(),
+        refused: would_refuse_status(rules, &old, &new).is_some(),
         broken: ids(&findings, &[Req::SS36]),
     }
 }
 
-fn spec_case(random: &mut Random) -> Case {
-    let (mut old, mut old_pod) = (base(), Pod::plain());
+fn spec_case(random: &mut Random, rules: &RuleSet) -> Case {
+    let (mut old, mut old_pod) = (base(rules), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     for _ in 0..random.below(4) {
@@ -117,18 +128,18 @@ fn spec_case(random: &mut Random) -> Case {
     }
     new.generation = old.generation + i64::from(new.spec != old.spec);
     let mut findings = Findings::new();
-    validate_spec_update(&RULES, &old, &new, &mut findings);
+    validate_spec_update(rules, &old, &new, &mut findings);
     Case {
         kind: "spec",
         old: Some(json::job(&old, &old_pod)),
         new: json::job(&new, &new_pod),
-        refused: would_refuse_spec(&RULES, &old, &new).is_some(),
+        refused: would_refuse_spec(rules, &old, &new).is_some(),
         broken: ids(&findings, &[Req::SP10]),
     }
 }
 
-fn stored_case(random: &mut Random) -> Case {
-    let (mut job, mut pod) = (base(), Pod::plain());
+fn stored_case(random: &mut Random, rules: &RuleSet) -> Case {
+    let (mut job, mut pod) = (base(rules), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut job.spec));
     for _ in 0..random.below(4) {
         specs::vary(random, &mut job);
@@ -137,12 +148,12 @@ fn stored_case(random: &mut Random) -> Case {
         pod.vary(random);
     }
     if random.one_in(6) {
-        rename(random, &mut job);
+        rename(random, rules, &mut job);
     }
     let spec = Arc::make_mut(&mut job.spec);
     spec.template = pod.template(&spec.template);
     let mut findings = Findings::new();
-    validate_create(&RULES, &job, &mut findings);
+    validate_create(rules, &job, &mut findings);
     // What the server itself brings about in a new Job is no reason for a refusal.
     findings.broken.retain(|broken| broken.found != Said::Words("a selector without it"));
     let refused = would_refuse_create(&job).is_some();
@@ -150,7 +161,7 @@ fn stored_case(random: &mut Random) -> Case {
 }
 
 /// Gives the Job a name around the limits, and the labels and selector that go with it.
-fn rename(random: &mut Random, job: &mut Job) {
+fn rename(random: &mut Random, rules: &RuleSet, job: &mut Job) {
     let length = random.pick(&[57, 58, 61, 62, 63, 64]);
     let name = random.pick(&[
         "a.b".to_owned(),
@@ -162,7 +173,7 @@ fn rename(random: &mut Random, job: &mut Job) {
     let mut sent = Job { name: name.into(), ..job.clone() };
     let spec = Arc::make_mut(&mut sent.spec);
     (spec.template.labels, spec.selector) = (Vec::new(), Selector::default());
-    *job = created(&RULES, &sent);
+    *job = created(rules, &sent);
 }
 
 fn ids(findings: &Findings, without: &[Req]) -> Vec<Req> {
@@ -174,7 +185,7 @@ fn ids(findings: &Findings, without: &[Req]) -> Vec<Req> {
 }
 
 /// A Job of the default specification.
-fn base() -> Job {
+fn base(rules: &RuleSet) -> Job {
     let spec = JobSpec {
         parallelism: None,
         completions: None,
@@ -205,5 +216,5 @@ fn base() -> Job {
         spec: Arc::new(spec),
         status: JobStatus::default(),
     };
-    created(&RULES, &sent)
+    created(rules, &sent)
 }

@@ -70,13 +70,13 @@ impl Pod {
             // Affinity that only differs in its node half is the same here, and so is empty affinity.
             u8::from(self.affinity.is_some_and(|(_, pods)| pods)) * 2 + u8::from(self.second_image)
         );
-        let node_affinity = self.affinity.is_some_and(|(node, _)| node);
-        let directives = format!("{:?}{node_affinity}{}{}", self.node_selector, self.tolerated, self.gated);
+        // Whether there is affinity at all is a directive too, be it empty.
+        let node_affinity = self.affinity.map(|(node, _)| node);
+        let directives = format!("{:?}{node_affinity:?}{}{}", self.node_selector, self.tolerated, self.gated);
         let resources = format!("{} {}", self.cpu, if has_init { self.init_cpu } else { 0 });
         let metadata = format!("{:?}", self.finalizers);
         let labels = format!("{:?}{:?}", like.labels, self.annotations);
-        let whole =
-            format!("{fixed}|{directives}|{resources}|{metadata}|{labels}|{:?}", self.affinity.is_some());
+        let whole = format!("{fixed}|{directives}|{resources}|{metadata}|{labels}");
         Template {
             digest: digest(&whole),
             metadata_digest: digest(&metadata),

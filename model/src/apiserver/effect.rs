@@ -64,8 +64,8 @@ pub fn created(rules: &RuleSet, sent: &Job) -> Job {
     Job { generation: 1, spec: Arc::new(spec), status: JobStatus::default(), ..sent.clone() }
 }
 
-/// What a write of `sent` to the main resource stores, if [`would_refuse_spec`](super::would_refuse_spec) does
-/// not object: the stored status (SS-32), and the next generation if the specification changes (SP-11).
+/// What a write of `sent` to the main resource stores, if [`would_refuse_spec`](super::would_refuse_spec)
+/// does not object: the stored status (SS-32), and the next generation if the specification changes (SP-11).
 #[must_use]
 pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     let mut spec = defaulted(rules, &sent.spec);
@@ -81,8 +81,8 @@ pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     }
 }
 
-/// What a write of `sent` to the status stores, if [`would_refuse_status`](super::would_refuse_status) does not
-/// object: the stored specification and generation, but the metadata that was sent (SS-32, MB-12).
+/// What a write of `sent` to the status stores, if [`would_refuse_status`](super::would_refuse_status) does
+/// not object: the stored specification and generation, but the metadata that was sent (SS-32, MB-12).
 #[must_use]
 pub fn status_updated(old: &Job, sent: &Job) -> Job {
     Job { generation: old.generation, spec: Arc::clone(&old.spec), ..sent.clone() }

@@ -7,8 +7,8 @@
 ///
 /// # Caveats
 ///
-/// The walk moves past the interval that starts first, as if both texts were sorted. In texts that are not, an
-/// index that stands in both may stay unseen; the API server accepts those too.
+/// The walk moves past the interval that starts first, as if both texts were sorted. In texts that are not,
+/// an index that stands in both may stay unseen; the API server accepts those too.
 pub(super) fn first_overlap(completed: &str, failed: &str, completions: i64) -> Option<i64> {
     let mut completed = readable_intervals(completed, completions);
     let mut failed = readable_intervals(failed, completions);

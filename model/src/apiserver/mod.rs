@@ -2,14 +2,15 @@
 //!
 //! The rules are pure functions over the old and the new object. They are used in two ways: a recorded write
 //! that was accepted must keep them ([`validate_create`], [`validate_spec_update`],
-//! [`validate_status_update`], [`validate_delete`]), and a write that the model is about to attempt is refused
-//! if it breaks one ([`would_refuse_create`], [`would_refuse_spec`], [`would_refuse_status`]). What the server
-//! makes of a request before it judges it are [`created`], [`spec_updated`], and [`status_updated`].
+//! [`validate_status_update`], [`validate_delete`]), and a write that the model is about to attempt is
+//! refused if it breaks one ([`would_refuse_create`], [`would_refuse_spec`], [`would_refuse_status`]). What
+//! the server makes of a request before it judges it are [`created`], [`spec_updated`], and
+//! [`status_updated`].
 //!
 //! # Guarantees
 //!
-//! The decisions are those of Kubernetes' own strategies: `harness/oracle` asks them about the random cases of
-//! `model/examples/status_cases.rs`.
+//! The decisions are those of Kubernetes' own strategies: `harness/oracle` asks them about the random cases
+//! of `model/examples/status_cases`.
 //!
 //! # Caveats
 //!

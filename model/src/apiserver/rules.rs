@@ -10,8 +10,8 @@ pub struct RuleSet {
     pub minor: u32,
     /// Gate `JobManagedBy`: `managedBy` is stored, and the status rules SS-08 to SS-28 are in force (UG-13).
     pub job_managed_by: bool,
-    /// Gate `JobPodReplacementPolicy`: the field is stored and defaulted (UG-04). With `JobManagedBy` off too,
-    /// `SuccessCriteriaMet` is refused on a Job without success policy (UG-07).
+    /// Gate `JobPodReplacementPolicy`: the field is stored and defaulted (UG-04). With `JobManagedBy` off
+    /// too, `SuccessCriteriaMet` is refused on a Job without success policy (UG-07).
     pub pod_replacement_policy: bool,
     /// Gate `MutableSchedulingDirectivesForSuspendedJobs`: the directives of a suspended Job that had started
     /// may change (SU-12). Off, only those of a Job that never started may.
@@ -24,8 +24,8 @@ pub struct RuleSet {
     pub mutable_before_suspended_condition: bool,
     /// A suspended Job with `completions` 0 may finish without `startTime` (SS-10, kubernetes#132614).
     pub suspended_with_zero_completions: bool,
-    /// A status write that turns `Suspended` from true to false may change `startTime` although `spec.suspend`
-    /// is false already (SS-09, kubernetes#134769).
+    /// A status write that turns `Suspended` from true to false may change `startTime` although
+    /// `spec.suspend` is false already (SS-09, kubernetes#134769).
     pub resuming_changes_start_time: bool,
     /// The specification has fields that [`crate::job::JobSpec`] does not hold (`scheduling`), so that a new
     /// generation may come with a specification that looks the same (SP-11).

@@ -68,8 +68,8 @@ fn numbers_are_not_negative(spec: &JobSpec) -> Outcome {
     }))
 }
 
-/// SP-03: the mode is a known one, and `Indexed` has completions, not too much parallelism, and a Job name that
-/// leaves room for the largest index in a host name.
+/// SP-03: the mode is a known one, and `Indexed` has completions, not too much parallelism, and a Job name
+/// that leaves room for the largest index in a host name.
 fn completion_mode_is_valid(job: &Job) -> Outcome {
     let spec = &job.spec;
     match spec.completion_mode {
@@ -197,8 +197,8 @@ fn managed_by_is_valid(spec: &JobSpec) -> Outcome {
     }
 }
 
-/// PC-15: the selector selects the template's labels; where it was generated, the template carries the labels of
-/// name and UID, and the selector asks for nothing else.
+/// PC-15: the selector selects the template's labels; where it was generated, the template carries the
+/// labels of name and UID, and the selector asks for nothing else.
 fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
     let job = subject.job;
     let (wanted, labels) = (&job.spec.selector.match_labels, &job.spec.template.labels);

@@ -110,8 +110,8 @@ fn completions_follow_parallelism(update: &Update<'_>) -> Outcome {
     }
 }
 
-/// SU-12, SU-13: the template of a suspended Job may change in its scheduling directives and resources; with the
-/// gate for resources, in all of its metadata.
+/// SU-12, SU-13: the template of a suspended Job may change in its scheduling directives and resources; with
+/// the gate for resources, in all of its metadata.
 fn template_changes_only_while_suspended(update: &Update<'_>) -> Outcome {
     let (old, new) = (&update.old.spec.template, &update.new.spec.template);
     if old.digest == new.digest {
@@ -159,8 +159,8 @@ fn is_suspended_and_idle(rules: &RuleSet, old: &Job) -> bool {
     old.spec.is_suspended() && (not_started || has_condition) && old.status.active == 0
 }
 
-/// SP-11: the generation grows by one if the specification changes, else it stays. A DELETE that marks the Job
-/// looks like an update where requests are not seen, and counts as well.
+/// SP-11: the generation grows by one if the specification changes, else it stays. A DELETE that marks the
+/// Job looks like an update where requests are not seen, and counts as well.
 fn generation_counts_spec_changes(update: &Update<'_>) -> Outcome {
     let (old, new) = (update.old, update.new);
     if old.generation == 0 || new.generation == 0 {

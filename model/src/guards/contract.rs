@@ -8,7 +8,6 @@ use crate::requirement::{Findings, Said};
 /// Judges one status write of a manager by the two states of the object.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     judge_order_of_conditions(old, new, findings);
-    judge_finished(old, new, findings);
     judge_after_finish(old, new, executor, findings);
     judge_condition_types(old, new, findings);
     judge_completion_time(new, findings);
@@ -36,14 +35,6 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Fi
             );
         }
     }
-}
-
-/// SS-33, SS-36: nothing lives when the Job finishes.
-fn judge_finished(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    if !new.is_finished() || old.is_finished() {
-        return;
-    }
-    findings.equal(Req::SS36, "ready of a finished Job", 0, new.ready.unwrap_or(0));
 }
 
 /// TC-11, SS-34: the terminal write is the last one. A must for executors, advice for mirrors.

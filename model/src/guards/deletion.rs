@@ -2,79 +2,80 @@
 
 use crate::catalogue::Req;
 use crate::guards::creation::want_active;
-use crate::guards::decision::{Tally, decide};
-use crate::indexes::Index;
+use crate::guards::decision::{Holds, Reason, Tally, decide, holds};
 use crate::pod::{Phase, Pod};
 use crate::requirement::{Findings, Said};
 use crate::time::Time;
 use crate::view::View;
 
-/// Why a controller deletes an active pod.
+/// Why a view allows to delete an active pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The Job's fate is decided (FT-17).
-    Finishing,
+pub struct Causes {
+    /// The Job's fate is decided; maybe, where that depends on the clock (FT-17).
+    pub finishing: Holds,
     /// The Job is suspended (FT-16).
-    Suspended,
-    /// More pods than wanted (PC-04).
-    Surplus,
+    pub suspended: bool,
+    /// There are more pods than wanted (PC-04).
+    pub surplus: bool,
     /// The index is invalid or held by another pod (PC-06).
-    BadIndex,
+    pub bad_index: bool,
 }
 
-/// Why a view allows to delete this active pod; `None` where it does not.
-#[must_use]
-pub fn cause(view: &View<'_>, pod: &Pod) -> Option<Cause> {
-    let tally = Tally::of(view);
-    if view.job.status.is_decided() || decide(view, &tally).is_some() || may_be_past_deadline(view, &tally) {
-        return Some(Cause::Finishing);
+impl Causes {
+    /// What a view says of this active pod.
+    #[must_use]
+    pub fn of(view: &View<'_>, pod: &Pod) -> Causes {
+        let tally = Tally::of(view);
+        let finishing = match () {
+            () if view.job.status.is_decided() || decide(view, &tally).is_some() => Holds::Yes,
+            () => holds(Reason::DeadlineExceeded, view, &tally),
+        };
+        let managed = finishing != Holds::Yes && !view.job.deleting;
+        let suspended = managed && view.spec().is_suspended();
+        let running = managed && !suspended;
+        Causes {
+            finishing,
+            suspended,
+            surplus: running && i64::from(view.post.sums().active) > want_active(view, &tally),
+            bad_index: running && view.spec().is_indexed() && has_bad_index(view, pod),
+        }
     }
-    if view.job.deleting {
-        return None;
+
+    /// Whether the pod is deleted without being counted, so that its finalizer goes first (FT-16).
+    #[must_use]
+    pub fn uncounted(self) -> bool {
+        self.suspended || self.surplus || self.bad_index
     }
-    if view.spec().is_suspended() {
-        return Some(Cause::Suspended);
-    }
-    if view.spec().is_indexed() && has_bad_index(view, pod) {
-        return Some(Cause::BadIndex);
-    }
-    (i64::from(view.post.sums().active) > want_active(view, &tally)).then_some(Cause::Surplus)
 }
 
-fn may_be_past_deadline(view: &View<'_>, tally: &Tally) -> bool {
-    use crate::guards::decision::{Holds, Reason, holds};
-    holds(Reason::DeadlineExceeded, view, tally) != Holds::No
-}
-
-/// Judges a DELETE of a pod by an executor. `pod` is the pod as etcd held it, `None` where it was gone.
+/// Judges a DELETE of a pod by an executor. `pod` is the pod as etcd held it.
 pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+    let what = "deletion of a pod";
     let Some(seen) = view.post.get(pod.uid) else {
-        findings.require(Req::FT32, false, "deletion of a pod", "a pod that the controller has seen", pod.uid);
+        findings.require(Req::FT32, false, what, "a pod that the controller has seen", pod.uid);
         return;
     };
-    let terminated = seen.is_terminated();
-    if !findings.require(Req::FT32, !terminated, "deletion of a pod", "an active pod", "a finished pod") {
+    if !findings.require(Req::FT32, !seen.is_terminated(), what, "an active pod", "a finished pod") {
         return;
     }
-    let cause = cause(view, seen);
+    let causes = Causes::of(view, seen);
     let req = match () {
         () if view.job.deleting => Req::FT19,
         () if view.spec().completions.is_none() => Req::PC05,
         () => Req::PC04,
     };
+    let wanted = causes.finishing == Holds::No && !causes.uncounted();
     let expected = "a reason: decided, suspended, surplus, or a bad index";
-    if !findings.require(req, cause.is_some(), "deletion of a pod", expected, "a pod that is wanted") {
+    if !findings.require(req, !wanted, what, expected, "a pod that is wanted") {
         return;
     }
-    match cause {
-        Some(Cause::Finishing) => findings.premise(Req::FT17),
-        Some(Cause::Suspended | Cause::Surplus | Cause::BadIndex) => {
-            let what = "tracking finalizer at the DELETE of a pod";
-            findings.require(Req::FT16, !seen.finalizer, what, "removed before the DELETE", "present");
-        }
-        None => {}
+    if causes.finishing == Holds::No {
+        let what = "tracking finalizer at the DELETE of a pod";
+        findings.require(Req::FT16, !seen.finalizer, what, "removed before the DELETE", "present");
+    } else {
+        findings.premise(Req::FT17);
     }
-    if cause == Some(Cause::Surplus) {
+    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No {
         judge_preference(view, seen, findings);
     }
 }
@@ -116,9 +117,4 @@ fn rank(pod: &Pod) -> Rank {
     // The most recently ready goes first; the time counts only where the pod is ready.
     let ready_since = if pod.ready { pod.ready_changed.unwrap_or(Time(i64::MAX)) } else { Time(0) };
     (pod.scheduled, phase, pod.ready, Reverse(ready_since), Reverse(pod.max_restarts), Reverse(pod.created))
-}
-
-/// Indexes that have more than one active pod, lowest first (PC-06).
-pub fn duplicated_indexes<'a>(view: &View<'a>) -> impl Iterator<Item = Index> + 'a {
-    view.post.indexes_in_use().filter(|(_, used)| used.active > 1).map(|(index, _)| index)
 }

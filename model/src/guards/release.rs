@@ -1,7 +1,7 @@
 //! Removing the tracking finalizer (FT-03, FT-09, FT-11, FT-14, FT-15, FT-16, FT-19 … FT-21, BI-15, MB-04).
 
 use crate::catalogue::Req;
-use crate::guards::deletion::{Cause, cause};
+use crate::guards::deletion::Causes;
 use crate::job::{ConditionKind, Job};
 use crate::pod::{Phase, Pod};
 use crate::requirement::{Findings, Said};
@@ -29,11 +29,7 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
         // FT-09: an invalid index is neither counted nor waited for.
         (Phase::Failed, true) => pod.valid_index(completions).is_none() || pod.is_ignored(),
         (Phase::Failed, false) => pod.is_ignored(),
-        (Phase::Succeeded, false) => false,
-        // FT-15: a Job that ends well leaves its living pods uncounted.
-        (Phase::Pending | Phase::Running | Phase::Unknown, _) => {
-            status.is_true(&ConditionKind::SuccessCriteriaMet)
-        }
+        (Phase::Succeeded, false) | (Phase::Pending | Phase::Running | Phase::Unknown, _) => false,
     }
 }
 
@@ -45,23 +41,22 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         return;
     }
     let what = "removal of the tracking finalizer";
-    let Some(seen) = view.post.get(pod.uid) else {
+    let (Some(read), Some(seen)) = (view.cache.get(pod.uid), view.post.get(pod.uid)) else {
         findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
         return;
     };
-    if seen.is_terminated() || view.has_failed(seen) {
-        let req = if view.spec().backoff_limit_per_index.is_some() && seen.phase == Phase::Failed {
-            Req::BI15
-        } else {
-            Req::FT03
-        };
-        findings.require(req, false, what, "a pod whose end is stored in the status", said(seen));
+    if read.is_terminated() || view.has_failed(read) {
+        let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
+        let req = if per_index { Req::BI15 } else { Req::FT03 };
+        findings.require(req, false, what, "a pod whose end is stored in the status", said(read));
         return;
     }
-    let allowed = match cause(view, seen) {
-        Some(Cause::Suspended | Cause::Surplus | Cause::BadIndex) => true,
-        Some(Cause::Finishing) | None => false,
-    };
+    if view.job.status.is_true(&ConditionKind::SuccessCriteriaMet) {
+        // FT-15: a Job that ends well leaves its living pods uncounted.
+        findings.premise(Req::FT15);
+        return;
+    }
+    let allowed = Causes::of(view, seen).uncounted();
     findings.require(Req::FT14, allowed, what, "a pod that has ended, or that is deleted next", said(seen));
 }
 
