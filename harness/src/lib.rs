@@ -1,4 +1,5 @@
 //! Judges recorded traces against the specification.
 
 pub mod project;
+pub mod report;
 pub mod validate;

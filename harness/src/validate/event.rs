@@ -97,6 +97,8 @@ pub struct PodEvent {
     pub birth: Option<Box<PodBirth>>,
     /// Whether the pod is gone.
     pub gone: bool,
+    /// Whether a refused PATCH would have changed its owners.
+    pub changes_owner: bool,
     /// Whether the trace's level hides the answer.
     pub hidden: bool,
     /// The refusal's message.

@@ -168,7 +168,9 @@ impl History {
         let offset = (self.at - self.start) as usize;
         (self.at..)
             .zip(self.entries.iter().skip(offset).take(FAR))
-            .filter(|(position, entry)| entry.early <= self.at && *position >= self.at && entry.early < *position)
+            .filter(|(position, entry)| {
+                entry.early <= self.at && (entry.early < *position || entry.perhaps.is_some())
+            })
             .map(|(position, _)| position)
             .collect()
     }

@@ -139,7 +139,7 @@ fn executor_truth(track: &Track, before: &Job, after: &Job, settings: &Settings,
     judge_status_shape(&after.spec, old, new, settings.constants.max_uncounted_pods, findings);
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
-        Some(_) if track.uncertain.contains(&uid) => None,
+        Some(_) if track.uncertain.contains_key(&uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(true),
     };

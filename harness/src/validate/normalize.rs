@@ -239,6 +239,8 @@ impl Normalizer {
                 PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
             }
         };
+        let names = |field: &str| request.request.is_some_and(|object| object.text().contains(field));
+        event.changes_owner = !request.is_accepted() && request.verb == Verb::Patch && names("ownerReferences");
         if !request.is_accepted() && request.verb == Verb::Create {
             event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
         }
@@ -330,7 +332,7 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
 }
 
 fn no_pod() -> PodEvent {
-    PodEvent { uid: None, after: None, metadata: None, birth: None, gone: false, hidden: false, message: None }
+    PodEvent { uid: None, after: None, metadata: None, birth: None, gone: false, changes_owner: false, hidden: false, message: None }
 }
 
 /// The form of an event that carries actors.

@@ -49,14 +49,17 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
 
 /// A pod of this Job has a new state; `gone` if it was removed with it.
 pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
+    let deletes = by == By::Manager && event.verb == Some(Verb::Delete) && event.actor.is_some();
     let Some(before) = track.history.stored.get(after.uid).cloned() else {
-        track.pod_changed(after.uid, (!gone).then(|| after.clone()), None);
+        // The answer to a DELETE may come after the pod has gone; its sender knows of it all the same.
+        track.pod_changed(after.uid, (!gone).then(|| after.clone()), deletes.then_some(OwnWrite::Delete));
         return;
     };
+    track.uncertain.remove(&after.uid);
     // A pod that a watch shows as deleted has lost its finalizer, whatever its last state says.
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
-    let deletion = !before.deleting && after.deleting;
+    let deletion = after.deleting && (!before.deleting || deletes);
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {
@@ -76,7 +79,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         track.pod_changed(after.uid, Some(state.clone()), None);
     }
     if gone {
-        track.pod_changed(after.uid, None, None);
+        track.pod_removed(event, after.uid);
     }
     tell(track, event, &before, after, gone);
 }
@@ -90,7 +93,7 @@ fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool)
 
 /// A pod of this Job is gone without a last state.
 pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
-    track.pod_changed(uid, None, None);
+    track.pod_removed(event, uid);
     track.tell(event.place, format!("pod {} is gone", story::short(uid)));
 }
 
@@ -208,7 +211,7 @@ pub fn given_up(track: &mut Track, event: &Event, after: Option<&Pod>, uid: Uid,
 }
 
 /// A refused write to a pod of this Job.
-pub fn refused(track: &mut Track, event: &Event, uid: Option<Uid>, by: By) {
+pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>, by: By) {
     if by != By::Manager {
         return;
     }
@@ -219,7 +222,7 @@ pub fn refused(track: &mut Track, event: &Event, uid: Option<Uid>, by: By) {
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
             if code >= 500 {
-                uncertain(track, uid, event.verb);
+                uncertain(track, event, it, uid);
             }
         }
         (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
@@ -228,15 +231,15 @@ pub fn refused(track: &mut Track, event: &Event, uid: Option<Uid>, by: By) {
     track.tell(event.place, format!("{verb} of pod {} refused with {}", event.name, event.code));
 }
 
-/// A 5xx may have been committed: views may know of the write or not, and what it did to etcd is not known.
-fn uncertain(track: &mut Track, uid: Option<Uid>, verb: Option<Verb>) {
-    let Some(uid) = uid else { return };
-    let write = if verb == Some(Verb::Delete) { OwnWrite::Delete } else { OwnWrite::Release };
-    let stored = track.history.stored.get(uid).cloned();
-    if stored.is_some() {
-        track.uncertain.insert(uid);
-        track.pod_changed_perhaps(uid, stored, write);
-    }
+/// A 5xx may have been committed: both are tried.
+fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) {
+    let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
+    let committed = match event.verb {
+        Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
+        _ if it.changes_owner => (None, OwnWrite::GiveUp),
+        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
+    };
+    track.uncertain.insert(pod.uid, committed);
 }
 
 /// A creation was refused (PC-12, PC-13).

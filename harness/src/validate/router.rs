@@ -1,5 +1,6 @@
 //! Leads every event to the Job that it is about.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jobcheck_model::apiserver::RuleSet;
@@ -74,6 +75,8 @@ struct Judge {
     owners: FxHashMap<Uid, Uid>,
     strays: FxHashMap<Uid, Pod>,
     pod_names: FxHashMap<(Text, Text), Uid>,
+    /// Pods that went lately, and their Jobs: a late DELETE names them.
+    departed: VecDeque<((Text, Text), Uid)>,
     verdicts: Vec<JobVerdict>,
     premises: FxHashMap<Req, u64>,
     end: End,
@@ -96,6 +99,7 @@ impl Validator {
                 owners: FxHashMap::default(),
                 strays: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
+                departed: VecDeque::new(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
                 end: End::default(),
@@ -293,9 +297,6 @@ impl Judge {
         if !event.is_accepted() {
             return self.pod_refused(event, it, role);
         }
-        if it.gone {
-            self.pod_names.remove(&(event.namespace.clone(), event.name.clone()));
-        }
         let Some(uid) = it.uid else { return };
         let owner = self.owners.get(&uid).copied();
         if it.hidden && it.after.is_none() {
@@ -320,15 +321,17 @@ impl Judge {
 
     fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
-        let named = self.pod_names.get(&(event.namespace.clone(), event.name.clone())).copied();
-        let uid = it.uid.or(named);
-        let Some(job) = creator.or_else(|| self.owners.get(&uid?).copied()) else { return };
+        let key = (event.namespace.clone(), event.name.clone());
+        let uid = it.uid.or_else(|| self.pod_names.get(&key).copied());
+        let late = || self.departed.iter().find(|(name, _)| *name == key).map(|(_, job)| *job);
+        let owner = uid.and_then(|uid| self.owners.get(&uid).copied()).or_else(late);
+        let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
             pod_writes::creation_refused(track, event);
         } else {
-            pod_writes::refused(track, event, uid, by);
+            pod_writes::refused(track, event, it, uid, by);
         }
     }
 
@@ -383,13 +386,27 @@ impl Judge {
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
+            track.note_time(event);
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
         }
         if it.gone {
-            self.owners.remove(&pod.uid);
+            self.departs(event, pod.uid, job);
         }
         self.close_if_over(job);
+    }
+
+    fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
+        const DEPARTED: usize = 256;
+        self.owners.remove(&uid);
+        let key = (event.namespace.clone(), event.name.clone());
+        if self.pod_names.get(&key) == Some(&uid) {
+            self.pod_names.remove(&key);
+        }
+        if self.departed.len() == DEPARTED {
+            self.departed.pop_front();
+        }
+        self.departed.push_back((key, job));
     }
 
     fn pod_leaves(&mut self, event: &Event, it: &PodEvent, pod: &Pod, labels: &[(Text, Text)], job: Uid, role: Role) {
@@ -405,7 +422,15 @@ impl Judge {
     }
 
     fn pod_arrives(&mut self, event: &Event, it: &PodEvent, pod: &Pod, labels: &[(Text, Text)], job: Uid, role: Role) {
-        if !self.tracks.contains_key(&job) || it.gone {
+        if it.gone {
+            // A late answer to the DELETE of a pod that went in the meantime.
+            let by = self.by(event, role, job, false);
+            if let Some(track) = self.tracks.get_mut(&job) {
+                pod_writes::updated(track, event, pod, true, by, &self.settings);
+            }
+            return;
+        }
+        if !self.tracks.contains_key(&job) {
             return;
         }
         let stray = self.strays.remove(&pod.uid);
@@ -477,10 +502,11 @@ impl Judge {
 
     fn pod_gone(&mut self, event: &Event, uid: Uid) {
         self.strays.remove(&uid);
-        if let Some(job) = self.owners.remove(&uid) {
+        if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 pod_writes::gone(track, event, uid);
             }
+            self.departs(event, uid, job);
             self.close_if_over(job);
         }
     }

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use jobcheck_traces::Form;
 
-use super::event::Event;
+use super::event::{Body, Event};
 
 /// How far apart, in trace time, two lines may be that stand in the wrong order.
 pub const WINDOW_MICROS: i64 = 5_000_000;
@@ -66,7 +66,10 @@ impl Sequencer {
             self.release(emit, WATCH_EVENTS, i64::MIN);
             return;
         }
-        self.by_time.push(Keyed { key: (done, self.counter, 0), event });
+        // A collection goes piece by piece; its first piece goes when the request has come in.
+        let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
+        let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
+        self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
         while self.by_time.peek().is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS) {
             if let Some(keyed) = self.by_time.pop() {

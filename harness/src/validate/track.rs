@@ -1,6 +1,6 @@
 //! One Job from its creation to its end: what etcd held, what the manager may have seen, what was counted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jobcheck_model::guards::counting::Ledger;
@@ -19,6 +19,8 @@ use super::history::{History, OwnWrite, Position};
 use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
+/// Entries of the history whose times are remembered.
+const RECENT: usize = 64;
 /// Lines of a Job's story that are kept for an explanation.
 const STORY_LINES: usize = 24;
 /// Violations that are reported for one Job; the first is the verdict.
@@ -63,8 +65,11 @@ pub struct Track {
     pub excused_writes: u32,
     /// Writes to pods that were refused in the current sync.
     pub refused: Refused,
-    /// Writes of the manager that may have been made although the answer was an error.
-    pub uncertain: FxHashSet<Uid>,
+    /// Writes of the manager that may have been made although the answer was a server error: what they would
+    /// have left in etcd, and what the manager did.
+    pub uncertain: BTreeMap<Uid, (Option<Pod>, OwnWrite)>,
+    /// When the latest entries of the history were made, in microseconds.
+    recent: VecDeque<(Position, i64)>,
     /// Writes on which a guard was evaluated.
     pub judged: u64,
     /// Requirements whose premise was met.
@@ -169,7 +174,8 @@ impl Track {
             previous_sync: 0,
             excused_writes: 0,
             refused: Refused::default(),
-            uncertain: FxHashSet::default(),
+            uncertain: BTreeMap::new(),
+            recent: VecDeque::new(),
             judged: 0,
             premises: Findings::new(),
             violations: Vec::new(),
@@ -217,6 +223,25 @@ impl Track {
         self.history.push(uid, after, own, end);
     }
 
+    /// A pod is gone from etcd. Its removal carries no version of its own: what overlaps with it may have come
+    /// before or after.
+    pub fn pod_removed(&mut self, event: &Event, uid: Uid) {
+        let end = self.history.end();
+        let received = event.when.map_or(i64::MAX, |when| when.received);
+        let overlapping = self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
+        self.uncertain.remove(&uid);
+        self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
+    }
+
+    /// Notes when the entry that comes next is made.
+    pub fn note_time(&mut self, event: &Event) {
+        let Some(when) = event.when else { return };
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((self.history.end(), when.done));
+    }
+
     /// The same where it may have been the manager's doing, which the form does not show.
     pub fn pod_changed_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite) {
         let early = self.frontier.earliest();
@@ -247,11 +272,13 @@ impl Track {
                 true
             }
             Explained::No(views) => {
-                if self.explains_without_backoff(event, settings, versions, latest, &views, judge) {
+                if self.explains_without_backoff(event, settings, versions, latest, &views, judge)
+                    || self.explains_as_committed(settings, versions, latest, judge)
+                {
                     return true;
                 }
                 let known = self.known_reading(settings, versions, latest, judge);
-                self.report_views(event, write, views, known);
+                self.report_views(event, settings, write, views, known);
                 false
             }
         }
@@ -337,6 +364,24 @@ impl Track {
         }
     }
 
+    /// A write that was answered with a server error may have been committed (judging.md 3).
+    fn explains_as_committed(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        if self.uncertain.is_empty() {
+            return false;
+        }
+        for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
+            self.pod_changed(uid, after, Some(write));
+        }
+        self.history.end_sync();
+        matches!(self.explain(settings, versions, latest, Reading::Ideal, judge), Explained::Yes(_))
+    }
+
     /// After a status write that a view explains: the record of that view is the controller's.
     pub fn keep_backoff(&mut self, settings: &Settings) {
         let before = self.backoff.clone();
@@ -381,14 +426,36 @@ impl Track {
         }
     }
 
-    fn report_views(&mut self, event: &Event, write: &str, views: Vec<ViewRefusal>, known: Option<Req>) {
+    fn report_views(
+        &mut self,
+        event: &Event,
+        settings: &Settings,
+        write: &str,
+        views: Vec<ViewRefusal>,
+        known: Option<Req>,
+    ) {
         let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
-            None => Broken { known: self.refused.misreport(&views[0].broken), ..first },
+            None => Broken { known: self.misreport(settings, &views[0].broken), ..first },
         };
         self.report(event, write, broken, views);
         self.resync();
+    }
+
+    /// H2, H3, H4, by the refusals of the sync. A watch shows none: there H2 is told by its value, the number of
+    /// pods that were wanted.
+    fn misreport(&self, settings: &Settings, broken: &[Broken]) -> Option<Req> {
+        if settings.has_actors {
+            return self.refused.misreport(broken);
+        }
+        let [Broken { req: Req::PC01, found: Said::Number(found), expected: Said::Number(expected), .. }] = broken else {
+            return None;
+        };
+        let job = self.stored.as_ref()?;
+        let wanted = job.spec.completions.map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
+        let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
+        (found > expected && *found <= wanted).then_some(Req::H02)
     }
 
     /// Reports a violation. A deviation is KNOWN of the built-in alone.

@@ -1,0 +1,18 @@
+//! The report of a replay: what `jobcheck replay` prints, as data.
+//!
+//! [`judge`] reads inputs and judges them; a [`ReplayReport`] is the answer. Its JSON is a stable format,
+//! described by `docs/report.schema.json`; text and JUnit are made from the same value.
+
+mod build;
+mod group;
+mod id;
+mod judge;
+mod types;
+
+pub use group::groups;
+pub use id::{ALIASES, Id, aliases, find};
+pub use judge::{Judging, judge};
+pub use types::{
+    API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
+    ReportList, Requirements, View,
+};
