@@ -1,1 +1,3 @@
-//! Nothing but tests lives here.
+//! What the integration tests share: the corpus of invalid traces.
+
+pub mod corpus;

@@ -1,0 +1,97 @@
+//! The corpus: recordings conform, and every invalid trace is rejected for the requirement that it breaks.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
+use jobcheck_model::{CATALOGUE, Req};
+use jobcheck_tests::corpus::{Case, cases, folder, make};
+use jobcheck_traces::{Input, Reader};
+
+/// Judges a trace; panics where it cannot be read, because nothing in the corpus may be unreadable.
+fn judge(input: Input) -> Summary {
+    let name = input.name();
+    let mut reader = Reader::open(&[input]);
+    let mut validator = Validator::new(Options::default());
+    while let Some(record) = reader.next().unwrap_or_else(|error| panic!("{name}: {error}")) {
+        validator.feed(&record).unwrap_or_else(|error| panic!("{name}:{}: {}", error.place.line, error.problem));
+    }
+    validator.finish()
+}
+
+fn files(of: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder().join(of)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn every_recording_of_the_built_in_conforms() {
+    let recordings = files("recordings");
+    assert!(recordings.len() >= 66, "the recordings are missing");
+    for path in recordings {
+        let summary = judge(Input::Path(path.clone()));
+        let broken: Vec<String> =
+            summary.jobs.iter().flat_map(|job| &job.violations).map(|it| format!("{} {}", it.req(), it.write)).collect();
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{}: {broken:?}", name(&path));
+        assert!(summary.judged > 0, "{}: nothing was judged", name(&path));
+    }
+}
+
+/// The first violation in order is the verdict; the expectation matches its id or one of its set.
+fn first(summary: &Summary) -> Option<Req> {
+    summary.jobs.iter().flat_map(|job| &job.violations).min_by_key(|it| it.place).map(|it| it.req())
+}
+
+fn matches(case: &Case, found: Req) -> bool {
+    found.id() == case.requirement || found.also().iter().any(|also| also.id() == case.requirement)
+}
+
+#[test]
+fn every_invalid_trace_is_rejected_for_the_requirement_that_it_breaks() {
+    let mut wrong = Vec::new();
+    for case in cases().unwrap() {
+        let trace = make(&case).unwrap();
+        let summary = judge(Input::Bytes(case.file_name(), trace.into_bytes()));
+        match first(&summary) {
+            Some(found) if matches(&case, found) => {}
+            found => wrong.push(format!("{}: {found:?}", case.file_name())),
+        }
+    }
+    assert!(wrong.is_empty(), "{} traces are not rejected as they should:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_invalid_traces_are_what_the_edits_make() {
+    let mut expected = BTreeSet::new();
+    for case in cases().unwrap() {
+        let path = folder().join("invalid").join(case.file_name());
+        let stored = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            stored == make(&case).unwrap(),
+            "{} is out of date: run `cargo run -p jobcheck-tests --bin corpus`",
+            case.file_name()
+        );
+        expected.insert(case.file_name());
+    }
+    let found: BTreeSet<String> = files("invalid").iter().map(|path| name(path)).collect();
+    assert_eq!(found, expected, "files without edits, or the other way round");
+}
+
+#[test]
+fn every_requirement_that_a_trace_can_break_is_broken_by_one() {
+    let broken: BTreeSet<String> = cases().unwrap().into_iter().map(|case| case.requirement).collect();
+    let missing: Vec<&str> = CATALOGUE
+        .iter()
+        .filter(|entry| entry.judged.by_trace())
+        .map(|entry| entry.id)
+        .filter(|id| !broken.contains(*id))
+        .collect();
+    assert!(missing.is_empty(), "no invalid trace breaks {missing:?}");
+}
