@@ -9,7 +9,7 @@ use super::id::{Id, aliases};
 use super::judge::Judging;
 use super::types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
-    Requirements, View, named,
+    Requirements, TraceReport, View, named,
 };
 use crate::validate::verdict::{Owed, ViewRefusal};
 use crate::validate::{JobVerdict, Outcome, Summary, Violation};
@@ -22,35 +22,74 @@ pub(super) struct Read {
     pub errors: Vec<InputError>,
 }
 
-/// The report of a validation.
-pub(super) fn build(summary: Summary, judging: &Judging, read: Read) -> ReplayReport {
-    let requirements = requirements(&summary, judging);
-    let mut doubts = summary.doubts.clone();
-    doubts.extend(trace_doubts(&summary, &read));
-    doubts.extend(premise_doubts(&summary, judging, &requirements));
-    let jobs: Vec<JobReport> = summary.jobs.into_iter().map(|job| job_report(job, judging, &read)).collect();
-    let whole = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
-    let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
-    let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
-    ReplayReport {
+/// A trace that was judged.
+pub(super) struct JudgedTrace {
+    pub summary: Summary,
+    /// The rules that were applied.
+    pub kubernetes: String,
+    pub read: Read,
+}
+
+/// The report of all traces.
+pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport {
+    let requirements = requirements(&traces, judging);
+    let doubts = premise_doubts(judging, &requirements);
+    let mut report = ReplayReport {
         api_version: API_VERSION,
         kind: "ReplayReport",
-        verdict: if doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) },
-        exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([whole, unread])),
-        kubernetes: format!("1.{}", judging.options.rules.minor),
-        judged_writes: summary.judged,
-        events: summary.events,
-        jobs,
+        verdict: Outcome::Conforms,
+        exit_code: if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive },
+        judged_writes: 0,
+        events: 0,
+        traces: Vec::new(),
+        jobs: Vec::new(),
         requirements,
         doubts,
-        inputs: read.files.iter().map(input_report).collect(),
-        errors: read.errors,
+        inputs: Vec::new(),
+        errors: Vec::new(),
+    };
+    for trace in traces {
+        add(&mut report, trace, judging);
     }
+    report.exit_code =
+        Exit::of_all(report.traces.iter().map(|trace| trace.exit_code).chain([report.exit_code]));
+    let worst = report.traces.iter().map(|trace| trace.verdict).max().unwrap_or(Outcome::Inconclusive);
+    report.verdict = if report.doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) };
+    report
+}
+
+fn add(report: &mut ReplayReport, trace: JudgedTrace, judging: &Judging) {
+    let JudgedTrace { summary, kubernetes, read } = trace;
+    let mut doubts = summary.doubts.clone();
+    doubts.extend(nothing_judged(&summary, &read));
+    let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
+    let jobs: Vec<JobReport> = summary.jobs.into_iter().map(|job| job_report(job, judging, &read)).collect();
+    let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
+    let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
+    let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
+    report.traces.push(TraceReport {
+        files: read.names,
+        kubernetes,
+        verdict: if doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) },
+        exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([doubted, unread])),
+        judged_writes,
+        events,
+        shows_actors,
+        doubts,
+        jobs: (report.jobs.len(), jobs.len()),
+        inputs: (report.inputs.len(), read.files.len()),
+    });
+    report.judged_writes += judged_writes;
+    report.events += events;
+    report.jobs.extend(jobs);
+    report.inputs.extend(read.files.iter().map(input_report));
+    report.errors.extend(read.errors);
 }
 
 /// Why a trace as a whole cannot conform.
-fn trace_doubts(summary: &Summary, read: &Read) -> Option<String> {
-    if summary.judged > 0 {
+fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
+    let is_unread = summary.events == 0 && !read.errors.is_empty();
+    if summary.judged > 0 || is_unread {
         return None;
     }
     let skipped: u64 = read.files.iter().map(|file| file.skipped.total()).sum();
@@ -71,29 +110,39 @@ fn trace_doubts(summary: &Summary, read: &Read) -> Option<String> {
     })
 }
 
-/// Requirements that were asked for and not reached.
-fn premise_doubts(summary: &Summary, judging: &Judging, requirements: &Requirements) -> Vec<String> {
+/// Requirements that were asked for and not reached by any trace.
+fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String> {
     let why = |req: &Req| match req.entry().judged {
+        _ if requirements.judged.contains_key(&Id(*req)) => None,
         Judged::Explored(reason) => Some(format!("{req} is not decided by traces: {reason}")),
         Judged::Not(reason) => Some(format!("{req} is not judged: {reason}")),
-        _ if !summary.has_actors && summary.events > 0 && requirements.not_decidable.contains(&Id(*req)) => {
-            Some(format!("{req} cannot be decided from a watch stream, which shows neither actors nor refusals"))
+        Judged::Audit if requirements.not_decidable.contains(&Id(*req)) => Some(format!(
+            "{req} cannot be decided from a watch stream, which shows neither actors nor refusals"
+        )),
+        Judged::Truth | Judged::View | Judged::Audit | Judged::Pending => {
+            Some(format!("{req}: its premise was never met"))
         }
-        _ if requirements.judged.contains_key(&Id(*req)) => None,
-        _ => Some(format!("{req}: its premise was never met")),
     };
     judging.only.iter().filter_map(why).collect()
 }
 
-fn requirements(summary: &Summary, judging: &Judging) -> Requirements {
+fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
     let mut list = Requirements::default();
-    for entry in CATALOGUE.iter().filter(|entry| judging.only.is_empty() || judging.only.contains(&entry.req)) {
-        let met = |req: Req| summary.premises.iter().find(|(known, _)| *known == req).map(|(_, jobs)| *jobs);
-        match met(entry.req) {
+    let summaries = || traces.iter().map(|trace| &trace.summary);
+    let is_watched_only = summaries().all(|it| !it.has_actors) && summaries().any(|it| it.events > 0);
+    let mut met: FxHashMap<Req, u64> = FxHashMap::default();
+    for (req, jobs) in summaries().flat_map(|summary| &summary.premises) {
+        *met.entry(*req).or_default() += jobs;
+    }
+    for entry in CATALOGUE.iter().filter(|entry| judging.only.is_empty() || judging.only.contains(&entry.req))
+    {
+        match met.get(&entry.req) {
             Some(jobs) => {
-                list.judged.insert(Id(entry.req), jobs);
+                list.judged.insert(Id(entry.req), *jobs);
             }
-            None if entry.judged == Judged::Audit && !summary.has_actors => list.not_decidable.push(Id(entry.req)),
+            None if entry.judged == Judged::Audit && is_watched_only => {
+                list.not_decidable.push(Id(entry.req))
+            }
             None if entry.judged.by_trace() => list.premise_never_met.push(Id(entry.req)),
             None => {}
         }
@@ -102,7 +151,8 @@ fn requirements(summary: &Summary, judging: &Judging) -> Requirements {
 }
 
 fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
-    let wanted = |req: Option<Req>| judging.only.is_empty() || req.is_some_and(|req| is_asked_for(req, judging));
+    let wanted =
+        |req: Option<Req>| judging.only.is_empty() || req.is_some_and(|req| is_asked_for(req, judging));
     let warnings: Vec<Line> = job
         .warnings
         .iter()
@@ -204,7 +254,8 @@ fn strict_finding(warning: &Line) -> Finding {
         what: "advice".to_owned(),
         expected: "no warning".to_owned(),
         found: text,
-        sentence: entry.map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
+        sentence: entry
+            .map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
         source: entry.map_or("judging of refusals", |it| it.source),
         story: Vec::new(),
         world: Vec::new(),

@@ -1,21 +1,26 @@
 //! Reads inputs as one trace and judges it.
 
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_model::constants::Constants;
 use jobcheck_model::{Req, Uid};
-use jobcheck_traces::{Body, Input, Mark, MarkKind, ReadError, Reader, Record, Resource};
+use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
 use rustc_hash::FxHashMap;
 
-use super::build::{Read, build};
+use super::assume::{Assumption, assumed};
+use super::build::{JudgedTrace, Read, build};
+use super::group::PROGRESS_EVERY;
 use super::types::{InputError, ReplayReport};
-use crate::validate::{Options, Unreadable, Validator};
-
-/// Records between two calls of the progress function.
-const PROGRESS_EVERY: u32 = 512;
+use crate::validate::{Options, Role, Unreadable, Validator};
 
 /// What is asked of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Judging {
-    /// What the validation is told.
-    pub options: Options,
+    /// The API server's rules; unless given, those of a native trace's header, else 1.36's.
+    pub kubernetes: Option<RuleSet>,
+    /// Constants of the subject, before those of a header.
+    pub assume: Vec<Assumption>,
+    /// Who plays which role.
+    pub actors: Vec<(Role, String)>,
     /// The requirements that count; all where this is empty.
     pub only: Vec<Req>,
     /// Whether warnings are violations.
@@ -24,38 +29,51 @@ pub struct Judging {
     pub allow_known: bool,
 }
 
-/// Judges inputs that are parts of one trace.
+/// Judges traces; the inputs of each are merged.
 ///
 /// An input that cannot be read on ends there: what it showed before is judged, and if other inputs go on,
 /// a gap is assumed, so that what depends on the missing part is inconclusive and not wrong.
 ///
-/// `progress` is told now and then how many bytes were read, and how many there are.
-pub fn judge(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> ReplayReport {
+/// `progress` is told now and then of how many bytes of a trace were read, and how many there are.
+pub fn judge(
+    traces: &[Vec<Input>],
+    judging: &Judging,
+    progress: &mut dyn FnMut(u64, Option<u64>),
+) -> ReplayReport {
+    build(traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect(), judging)
+}
+
+fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> JudgedTrace {
     let mut reader = Reader::open(inputs);
-    let mut validator = Validator::new(judging.options.clone());
     let mut reading = Reading::new(inputs);
-    let mut until_progress = PROGRESS_EVERY;
+    let mut validator = None;
+    let mut records: u32 = 0;
     loop {
-        until_progress -= 1;
-        if until_progress == 0 {
+        records = records.wrapping_add(1);
+        if records.is_multiple_of(PROGRESS_EVERY) {
             let (read, total) = reader.progress();
             progress(read, total);
-            until_progress = PROGRESS_EVERY;
         }
         match reader.next() {
-            Ok(Some(record)) => reading.take(&record, &mut validator),
+            Ok(Some(record)) => {
+                let validator = validator.get_or_insert_with(|| reading.validator(&record, judging));
+                reading.take(&record, validator);
+            }
             Ok(None) => break,
             Err(error) => reading.failed(of_reading(&error), None),
         }
     }
     let files = reader.files().cloned().collect();
+    let minor = reading.rules.minor;
+    let summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
     let Reading { names, origins, errors, .. } = reading;
-    build(validator.finish(), judging, Read { names, files, origins, errors })
+    JudgedTrace { summary, kubernetes: format!("1.{minor}"), read: Read { names, files, origins, errors } }
 }
 
 /// What is remembered while inputs are read.
 struct Reading {
     names: Vec<String>,
+    rules: RuleSet,
     origins: FxHashMap<Uid, Vec<u32>>,
     errors: Vec<InputError>,
     /// Inputs that hold something unreadable: what follows in them is passed over.
@@ -68,11 +86,31 @@ impl Reading {
     fn new(inputs: &[Input]) -> Reading {
         Reading {
             names: inputs.iter().map(Input::name).collect(),
+            rules: RuleSet::default(),
             origins: FxHashMap::default(),
             errors: Vec::new(),
             broken: vec![false; inputs.len()],
             gap: None,
         }
+    }
+
+    /// The validator of a trace that begins with this record.
+    fn validator(&mut self, first: &Record<'_>, judging: &Judging) -> Validator {
+        let header = if let Body::Header(header) = first.body { Some(header) } else { None };
+        let (rules, constants) =
+            assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
+                let file = first.place.file;
+                self.failed(self.unreadable(first.place, problem), Some(file));
+                (RuleSet::default(), Constants::default())
+            });
+        self.rules = rules;
+        Validator::new(Options { rules, constants, actors: judging.actors.clone() })
+    }
+
+    fn unreadable(&self, place: Place, problem: String) -> InputError {
+        let file = self.names.get(place.file as usize).cloned().unwrap_or_default();
+        let (expected, found) = sides(&problem);
+        InputError { file, line: Some(place.line), message: problem, expected, found }
     }
 
     fn take(&mut self, record: &Record<'_>, validator: &mut Validator) {
@@ -92,9 +130,7 @@ impl Reading {
             }
         }
         if let Err(Unreadable { place, problem }) = validator.feed(record) {
-            let name = self.names.get(file as usize).cloned().unwrap_or_default();
-            let (expected, found) = sides(&problem);
-            self.failed(InputError { file: name, line: Some(place.line), message: problem, expected, found }, Some(file));
+            self.failed(self.unreadable(place, problem), Some(file));
         }
     }
 

@@ -3,16 +3,19 @@
 //! [`judge`] reads inputs and judges them; a [`ReplayReport`] is the answer. Its JSON is a stable format,
 //! described by `docs/report.schema.json`; text and JUnit are made from the same value.
 
+mod assume;
 mod build;
+mod duration;
 mod group;
 mod id;
 mod judge;
 mod types;
 
-pub use group::groups;
+pub use assume::{Assumption, rules};
+pub use group::{Grouping, group};
 pub use id::{ALIASES, Id, aliases, find};
 pub use judge::{Judging, judge};
 pub use types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
-    ReportList, Requirements, View,
+    Requirements, TraceReport, View,
 };

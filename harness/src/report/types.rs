@@ -63,7 +63,7 @@ impl Serialize for Exit {
     }
 }
 
-/// The verdict on one trace, with its evidence.
+/// What a replay comes to: the verdicts on all its traces together.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
@@ -71,21 +71,21 @@ pub struct ReplayReport {
     pub api_version: &'static str,
     /// `ReplayReport`.
     pub kind: &'static str,
-    /// The verdict on what could be read.
+    /// The worst verdict on what could be read.
     pub verdict: Outcome,
-    /// What the verdict, the flags and the errors come to.
+    /// What the verdicts, the flags and the errors come to: the first that occurs of 5, 4, 2, 1, 3, 0.
     pub exit_code: Exit,
-    /// The rules that were applied: `1.36`.
-    pub kubernetes: String,
     /// Writes on which a guard was evaluated.
     pub judged_writes: u64,
     /// Events that were read.
     pub events: u64,
-    /// The Jobs, in the order in which their stories ended.
+    /// The traces that the inputs are.
+    pub traces: Vec<TraceReport>,
+    /// The Jobs of all traces.
     pub jobs: Vec<JobReport>,
     /// Which requirements were judged.
     pub requirements: Requirements,
-    /// Doubts about the trace as a whole.
+    /// Requirements that were asked for and could not be judged.
     pub doubts: Vec<String>,
     /// What was read.
     pub inputs: Vec<InputReport>,
@@ -93,29 +93,52 @@ pub struct ReplayReport {
     pub errors: Vec<InputError>,
 }
 
-/// The verdicts on several traces that have nothing to do with one another.
+/// The verdict on one trace: inputs that were merged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReportList {
-    /// [`API_VERSION`].
-    pub api_version: &'static str,
-    /// `ReplayReportList`.
-    pub kind: &'static str,
-    /// The worst verdict.
+pub struct TraceReport {
+    /// The inputs.
+    pub files: Vec<String>,
+    /// The rules that were applied: `1.36`.
+    pub kubernetes: String,
+    /// The verdict on what could be read of them.
     pub verdict: Outcome,
-    /// The first exit code that occurs of 5, 4, 2, 1, 3, 0.
+    /// What the verdict, the flags and the errors come to.
     pub exit_code: Exit,
-    /// One report for each trace.
-    pub items: Vec<ReplayReport>,
+    /// Writes on which a guard was evaluated.
+    pub judged_writes: u64,
+    /// Events that were read.
+    pub events: u64,
+    /// Whether actors and refusals were shown.
+    pub shows_actors: bool,
+    /// Doubts about the trace as a whole.
+    pub doubts: Vec<String>,
+    /// How many there are, before it, in [`ReplayReport::jobs`], and how many of them are its own.
+    #[serde(skip)]
+    pub jobs: (usize, usize),
+    /// The same of [`ReplayReport::inputs`].
+    #[serde(skip)]
+    pub inputs: (usize, usize),
 }
 
-impl ReportList {
-    /// The list of these reports.
+impl ReplayReport {
+    /// The Jobs of a trace.
     #[must_use]
-    pub fn new(items: Vec<ReplayReport>) -> ReportList {
-        let exit_code = Exit::of_all(items.iter().map(|report| report.exit_code));
-        let verdict = items.iter().map(|report| report.verdict).max().unwrap_or(Outcome::Inconclusive);
-        ReportList { api_version: API_VERSION, kind: "ReplayReportList", verdict, exit_code, items }
+    pub fn jobs_of(&self, trace: &TraceReport) -> &[JobReport] {
+        let (from, count) = trace.jobs;
+        self.jobs.get(from..from + count).unwrap_or_default()
+    }
+
+    /// The inputs of a trace.
+    #[must_use]
+    pub fn inputs_of(&self, trace: &TraceReport) -> &[InputReport] {
+        let (from, count) = trace.inputs;
+        self.inputs.get(from..from + count).unwrap_or_default()
+    }
+
+    /// The errors of a trace.
+    pub fn errors_of<'a>(&'a self, trace: &'a TraceReport) -> impl Iterator<Item = &'a InputError> {
+        self.errors.iter().filter(|error| trace.files.contains(&error.file))
     }
 }
 

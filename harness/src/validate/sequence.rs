@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use jobcheck_traces::Form;
+use jobcheck_traces::{Form, Interval};
 
 use super::event::{Body, Event};
 
@@ -57,10 +57,14 @@ impl Ord for Keyed {
 
 impl Sequencer {
     /// Takes an event; calls `emit` with every event whose turn has come.
-    pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+    pub fn push(&mut self, mut event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
+        // A mark among timed events stands where it was read, not before those that are held back.
+        if event.form != Form::Watch && matches!(event.body, Body::Gap(_) | Body::Restart) {
+            event.when = event.when.or(Some(Interval { received: done, done }));
+        }
         if event.form == Form::Watch || event.when.is_none() {
             self.arrange(event);
             self.release(emit, WATCH_EVENTS, i64::MIN);

@@ -1,0 +1,130 @@
+//! The arguments that all commands share.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::completions::CompletionsArgs;
+use crate::replay::ReplayArgs;
+
+/// Checks controllers of Kubernetes Jobs against the specification.
+#[derive(Debug, Parser)]
+#[command(name = "jobcheck", version, propagate_version = true, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What all commands share.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge recorded traces: audit logs, watch streams, native traces.
+    Replay(ReplayArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+}
+
+/// What all commands share.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are honoured.
+    #[arg(long, global = true, help_heading = "Global options", value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// Show more: all Jobs, every id, warnings and what is pending.
+    #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show one line for each trace, and no progress.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// Makes it so for all that is printed.
+    pub fn apply(self) {
+        let choice = match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  conforms
+  1  a requirement is violated
+  2  wrong usage, or an input that cannot be read (the message names file and line)
+  3  inconclusive: nothing to judge, a gap, or a level of recording that shows too little
+  4  something is missing in the environment
+  5  internal error: please report it";
+
+/// The command line's grammar, under the name by which the program was called.
+pub fn command(arguments: &[OsString]) -> clap::Command {
+    let mut command = Cli::command().color(color_of(arguments));
+    if is_plugin(arguments) {
+        command = command.bin_name(PLUGIN).mut_subcommands(|subcommand| {
+            let help = subcommand.get_after_help().map(ToString::to_string);
+            match help {
+                Some(help) => subcommand.after_help(help.replace("  jobcheck ", &format!("  {PLUGIN} "))),
+                None => subcommand,
+            }
+        });
+    }
+    command
+}
+
+const PLUGIN: &str = "kubectl jobcheck";
+
+/// Whether kubectl called.
+fn is_plugin(arguments: &[OsString]) -> bool {
+    let name = arguments.first().and_then(|program| Path::new(program).file_name());
+    name.is_some_and(|name| name.to_string_lossy().starts_with("kubectl-"))
+}
+
+/// `--color` counts for the messages of the parser too, which come before it is parsed.
+fn color_of(arguments: &[OsString]) -> clap::ColorChoice {
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+    let value = words.iter().enumerate().find_map(|(position, word)| match &**word {
+        "--color" => words.get(position + 1).map(|value| value.to_string()),
+        word => word.strip_prefix("--color=").map(str::to_owned),
+    });
+    match value.as_deref() {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn kubectl_is_recognised_by_the_name_of_the_program() {
+        assert!(is_plugin(&["/usr/local/bin/kubectl-jobcheck".into()]));
+        assert!(!is_plugin(&["/opt/kubectl-things/jobcheck".into()]));
+        assert!(!is_plugin(&[]));
+    }
+}

@@ -1,0 +1,59 @@
+//! Lists of requirement ids, short enough to be read.
+
+use std::collections::BTreeMap;
+
+use jobcheck_harness::report::Id;
+
+/// `FT-01..03,07 PC-02`.
+pub fn compact(ids: impl Iterator<Item = Id>) -> String {
+    let words: Vec<String> =
+        families(ids).into_iter().map(|(family, numbers)| format!("{family}{}", ranges(&numbers))).collect();
+    words.join(" ")
+}
+
+/// `FT×4 PC×1`.
+pub fn by_family(ids: impl Iterator<Item = Id>) -> String {
+    let words: Vec<String> = families(ids)
+        .into_iter()
+        .map(|(family, numbers)| format!("{}×{}", family.trim_end_matches('-'), numbers.len()))
+        .collect();
+    words.join(" ")
+}
+
+/// Ids as they differ: `FT-` of `FT-02`, `H` of `H2`, with the digits.
+fn families(ids: impl Iterator<Item = Id>) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut families: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
+    for id in ids {
+        let text = id.0.id();
+        let (family, number) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        families.entry(family).or_default().push(number);
+    }
+    families.values_mut().for_each(|numbers| numbers.sort_unstable());
+    families
+}
+
+fn ranges(numbers: &[&str]) -> String {
+    let value = |text: &str| text.parse::<u32>().unwrap_or(0);
+    let mut words = Vec::new();
+    for run in numbers.chunk_by(|a, b| value(a) + 1 == value(b)) {
+        match run {
+            [first, _, .., last] => words.push(format!("{first}..{last}")),
+            _ => words.extend(run.iter().map(|number| (*number).to_owned())),
+        }
+    }
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_model::Req;
+
+    use super::*;
+
+    #[test]
+    fn runs_of_three_and_more_become_ranges() {
+        let ids = || [Req::PC02, Req::FT01, Req::FT02, Req::FT03, Req::FT07, Req::FT08].into_iter().map(Id);
+        assert_eq!(compact(ids()), "FT-01..03,07,08 PC-02");
+        assert_eq!(by_family(ids()), "FT×5 PC×1");
+    }
+}

@@ -1,0 +1,369 @@
+//! The report for people. It is no interface: its JSON is.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style as Paint};
+use jobcheck_harness::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport, View};
+use jobcheck_harness::validate::Outcome;
+
+use super::ids;
+use crate::args::Global;
+use crate::output::clean;
+
+/// Jobs up to which all are shown, also those that conform.
+const FEW_JOBS: usize = 20;
+/// Pending items that are shown without `-v`.
+const FEW_PENDING: usize = 3;
+/// Columns that a list of ids fills.
+const WIDTH: usize = 100;
+
+const BOLD: Paint = Paint::new().bold();
+const DIM: Paint = Paint::new().dimmed();
+
+/// How much is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    explain: bool,
+    verbose: bool,
+    quiet: bool,
+}
+
+impl Style {
+    /// As the command line says.
+    pub fn new(explain: bool, global: &Global) -> Style {
+        Style { explain, verbose: global.verbose, quiet: global.quiet }
+    }
+}
+
+/// The report as a text.
+pub fn render(report: &ReplayReport, style: Style) -> String {
+    let mut text = Text { out: String::new(), style, many: report.traces.len() > 1 };
+    for trace in &report.traces {
+        text.trace(report, trace);
+    }
+    if text.many {
+        text.total(report);
+    }
+    for doubt in &report.doubts {
+        text.line(&format!("{}  {}", verdict(Outcome::Inconclusive), clean(doubt)));
+    }
+    if !style.quiet && report.events > 0 {
+        text.summary(report);
+    }
+    text.out
+}
+
+struct Text {
+    out: String,
+    style: Style,
+    /// Whether there are several traces: then one line says enough of a trace that conforms.
+    many: bool,
+}
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn trace(&mut self, report: &ReplayReport, trace: &TraceReport) {
+        self.headline(report, trace);
+        if self.style.quiet {
+            return;
+        }
+        for doubt in &trace.doubts {
+            self.line(&format!("  {}", clean(doubt)));
+        }
+        let is_settled = self.many && trace.verdict == Outcome::Conforms;
+        if !is_settled || self.style.verbose {
+            self.jobs(report.jobs_of(trace), trace.files.len() > 1);
+        }
+    }
+
+    fn headline(&mut self, report: &ReplayReport, trace: &TraceReport) {
+        let files = match &trace.files[..] {
+            [one] => clean(one),
+            several => format!("{} files", several.len()),
+        };
+        let mut forms: Vec<&str> = report.inputs_of(trace).iter().filter_map(|input| input.form).collect();
+        forms.sort_unstable();
+        forms.dedup();
+        let forms = if forms.is_empty() { String::new() } else { format!(" ({})", forms.join(", ")) };
+        let unread = match report.errors_of(trace).count() {
+            0 => String::new(),
+            _ if trace.files.len() == 1 => "; not read to its end".to_owned(),
+            unread => format!("; {} not read to the end", count(unread as u64, "file")),
+        };
+        let excused = if trace.verdict == Outcome::Violates && trace.exit_code == Exit::Conforms {
+            "; known deviations only, which --allow-known excuses"
+        } else {
+            ""
+        };
+        let rules = if trace.kubernetes == "1.36" {
+            String::new()
+        } else {
+            format!(", rules of {}", trace.kubernetes)
+        };
+        self.line(&format!(
+            "{}  {files}{forms}: {}, {}, {}{rules}{unread}{excused}",
+            verdict(trace.verdict),
+            count(report.jobs_of(trace).len() as u64, "Job"),
+            judged(trace.judged_writes),
+            count(trace.events, "event"),
+        ));
+    }
+
+    fn jobs(&mut self, jobs: &[JobReport], with_files: bool) {
+        let all = self.style.verbose || jobs.len() <= FEW_JOBS;
+        let shown = |job: &&JobReport| all || job.verdict != Outcome::Conforms;
+        for job in jobs.iter().filter(shown) {
+            self.job(job, with_files);
+        }
+        let hidden = jobs.iter().filter(|job| !shown(job)).count();
+        if hidden > 0 {
+            self.line(&format!(
+                "  {DIM}… and {} that conform; -v shows them{DIM:#}",
+                count(hidden as u64, "Job")
+            ));
+        }
+    }
+
+    fn job(&mut self, job: &JobReport, with_files: bool) {
+        let manager = job.managed_by.as_deref().map(|name| format!(", managed by {}", clean(name)));
+        let files = if with_files && !job.files.is_empty() {
+            format!("  {}", clean(&job.files.join(", ")))
+        } else {
+            String::new()
+        };
+        self.line(&format!(
+            "  {}  {BOLD}{}{BOLD:#}  {DIM}{}{}, {}{files}{DIM:#}",
+            verdict(job.verdict),
+            clean(&job.job),
+            job.profile,
+            manager.unwrap_or_default(),
+            judged(job.judged_writes),
+        ));
+        for doubt in &job.doubts {
+            self.line(&format!("    {}", clean(doubt)));
+        }
+        let every = self.style.verbose || self.style.explain;
+        let listed = if every { job.violations.len() } else { 1 };
+        for finding in job.violations.iter().take(listed) {
+            self.finding(finding);
+        }
+        self.consequences(job.violations.get(listed..).unwrap_or_default());
+        if every {
+            for warning in &job.warnings {
+                self.line(&format!("    warning  {}{}", place(warning), clean(&warning.text)));
+            }
+        }
+    }
+
+    fn consequences(&mut self, findings: &[Finding]) {
+        if findings.is_empty() {
+            return;
+        }
+        let mut ids: Vec<String> = findings.iter().map(id).collect();
+        ids.dedup();
+        ids.truncate(8);
+        self.line(&format!(
+            "    {DIM}{} after it, perhaps consequences: {}; -v shows them{DIM:#}",
+            count(findings.len() as u64, "violation"),
+            ids.join(", ")
+        ));
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        let red = AnsiColor::Red.on_default().bold();
+        let also = if finding.also.is_empty() {
+            String::new()
+        } else {
+            format!(" (also {})", finding.also.join(", "))
+        };
+        let known =
+            finding.known.map(|known| format!(", KNOWN deviation {known} of the built-in controller"));
+        self.line(&format!(
+            "    {red}{}{red:#}{also}  {}{}{}",
+            id(finding),
+            at(finding.file.as_deref(), finding.line),
+            if finding.level == "MUST" { "" } else { ", advice" },
+            known.unwrap_or_default()
+        ));
+        let sides = [
+            ("write", clean(&finding.write)),
+            ("what", clean(&finding.what)),
+            ("expected", clean(&finding.expected)),
+            ("found", clean(&finding.found)),
+            ("rule", finding.sentence.to_owned()),
+            ("source", finding.source.to_owned()),
+        ];
+        for (name, value) in sides {
+            self.line(&format!("      {DIM}{name:<8}{DIM:#}  {value}"));
+        }
+        if self.style.explain {
+            self.story(finding);
+        }
+    }
+
+    fn story(&mut self, finding: &Finding) {
+        if !finding.story.is_empty() {
+            self.line(&format!("      {DIM}before it{DIM:#}"));
+        }
+        for line in &finding.story {
+            self.line(&format!("        {}{}", nearby(line, finding), clean(&line.text)));
+        }
+        if !finding.world.is_empty() {
+            self.line(&format!("      {DIM}the world before it{DIM:#}"));
+        }
+        for line in &finding.world {
+            self.line(&format!("        {}", clean(line)));
+        }
+        if !finding.views.is_empty() {
+            self.line(&format!("      {DIM}no view of the caches allows it; those that come closest{DIM:#}"));
+        }
+        for view in &finding.views {
+            self.view(view);
+        }
+    }
+
+    fn view(&mut self, view: &View) {
+        let lag = |behind: u64, what: &str| match behind {
+            0 => format!("{what} cache up to date"),
+            _ => format!("{what} cache {} behind", count(behind, "event")),
+        };
+        self.line(&format!("        {}, {}", lag(view.job_lag, "Job"), lag(view.pod_lag, "Pod")));
+        for guard in &view.broken {
+            self.line(&format!(
+                "          {}  {}: expected {}, found {}",
+                guard.requirement,
+                clean(&guard.what),
+                clean(&guard.expected),
+                clean(&guard.found)
+            ));
+        }
+    }
+
+    fn summary(&mut self, report: &ReplayReport) {
+        let requirements = &report.requirements;
+        let judged = requirements.judged.keys().copied();
+        self.ids("judged", judged.len(), &ids::compact(judged));
+        let never = requirements.premise_never_met.iter().copied();
+        if self.style.verbose {
+            self.ids("no premise", never.len(), &ids::compact(never));
+        } else {
+            self.ids("no premise", never.len(), &ids::by_family(never));
+        }
+        let hidden = requirements.not_decidable.iter().copied();
+        self.ids("not shown", hidden.len(), &ids::compact(hidden));
+        self.pending(report);
+        let warnings: usize = report.jobs.iter().map(|job| job.warnings.len()).sum();
+        if warnings > 0 && !self.style.verbose {
+            self.line(&format!("{:<12}  {warnings}; -v shows them, --strict counts them", "warnings"));
+        }
+    }
+
+    /// A list of ids, in lines of a readable length.
+    fn ids(&mut self, title: &str, count: usize, words: &str) {
+        if count == 0 {
+            return;
+        }
+        let mut line = format!("{title:<12}  {count}: ");
+        let mut used = line.len();
+        for (position, word) in words.split(' ').enumerate() {
+            if used + word.len() + 1 > WIDTH {
+                line.push_str("\n              ");
+                used = 14;
+            } else if position > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += word.chars().count();
+        }
+        self.line(&line);
+    }
+
+    fn pending(&mut self, report: &ReplayReport) {
+        let items: Vec<String> = report
+            .jobs
+            .iter()
+            .flat_map(|job| job.pending.iter().map(move |item| (job, item)))
+            .map(|(job, item)| format!("{} {} ({})", item.requirement, clean(&item.what), clean(&job.job)))
+            .collect();
+        let shown = if self.style.verbose { items.len() } else { items.len().min(FEW_PENDING) };
+        for (position, item) in items[..shown].iter().enumerate() {
+            self.line(&format!("{:<12}  {item}", if position == 0 { "pending" } else { "" }));
+        }
+        if items.len() > shown {
+            self.line(&format!("{:<12}  … and {} more; -v shows them", "", items.len() - shown));
+        }
+    }
+
+    fn total(&mut self, report: &ReplayReport) {
+        let of = |outcome: Outcome| report.traces.iter().filter(|trace| trace.verdict == outcome).count();
+        let outcomes = [
+            (Outcome::Violates, "violating"),
+            (Outcome::Inconclusive, "inconclusive"),
+            (Outcome::Conforms, "conforming"),
+        ];
+        let mut parts = String::new();
+        for (outcome, word) in outcomes.into_iter().filter(|(outcome, _)| of(*outcome) > 0) {
+            let _ = write!(parts, ", {} {word}", of(outcome));
+        }
+        if !report.errors.is_empty() {
+            let _ = write!(parts, ", {} not read to the end", count(report.errors.len() as u64, "file"));
+        }
+        let traces = count(report.traces.len() as u64, "trace");
+        let jobs = count(report.jobs.len() as u64, "Job");
+        self.line(&format!(
+            "{}  {traces}{parts}; {jobs}, {}",
+            verdict(report.verdict),
+            judged(report.judged_writes)
+        ));
+    }
+}
+
+/// A verdict in its colour, padded so that what follows is aligned.
+fn verdict(outcome: Outcome) -> String {
+    let color = match outcome {
+        Outcome::Conforms => AnsiColor::Green,
+        Outcome::Inconclusive => AnsiColor::Yellow,
+        Outcome::Violates => AnsiColor::Red,
+    };
+    let paint = color.on_default().bold();
+    format!("{paint}{outcome:<12}{paint:#}")
+}
+
+fn id(finding: &Finding) -> String {
+    finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string())
+}
+
+fn at(file: Option<&str>, line: Option<u64>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!("{}:{line}", clean(file)),
+        _ => "at the end of the trace".to_owned(),
+    }
+}
+
+fn place(line: &Line) -> String {
+    match (&line.file, line.line) {
+        (Some(_), Some(_)) => format!("{}  ", at(line.file.as_deref(), line.line)),
+        _ => String::new(),
+    }
+}
+
+/// The place of a line of a story: of the finding's own file, the number is enough.
+fn nearby(line: &Line, finding: &Finding) -> String {
+    match line.line {
+        Some(number) if line.file == finding.file => format!("{number:>6}  "),
+        _ => place(line),
+    }
+}
+
+fn judged(writes: u64) -> String {
+    format!("{} judged", count(writes, "write"))
+}
+
+fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}

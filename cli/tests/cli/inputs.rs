@@ -1,0 +1,199 @@
+//! What is read, and what is said of that which cannot be.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::support::{Folder, binary, finish, lines, recording, replay};
+
+#[test]
+fn standard_input_and_gzip_are_read_like_files() {
+    let text = std::fs::read(recording("nonindexed-success.audit")).unwrap();
+    let run = finish(binary().args(["replay", "-"]), &text);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().contains("standard input (audit log): 1 Job"), "{}", run.out);
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(&text).unwrap();
+    let folder = Folder::new();
+    let run = replay([folder.write("trace", packer.finish().unwrap())]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().contains("1 Job, 20 writes judged"), "{}", run.out);
+}
+
+#[test]
+fn a_rotated_log_is_one_trace_whatever_the_order_of_its_files() {
+    let folder = Folder::new();
+    let all = lines("nonindexed-success.audit");
+    let (old, new) = all.split_at(9);
+    let (old, new) = (folder.write_lines("audit-1.log", old), folder.write_lines("audit.log", new));
+    let run = replay([new.as_os_str(), old.as_os_str(), "-ojson".as_ref()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let report = run.json();
+    assert_eq!(report["traces"].as_array().unwrap().len(), 1);
+    assert_eq!(report["jobs"][0]["files"].as_array().unwrap().len(), 2);
+    assert_eq!(report["judgedWrites"], 20);
+}
+
+#[test]
+fn one_watch_for_each_resource_is_one_trace() {
+    let folder = Folder::new();
+    let all = lines("nonindexed-success.watch");
+    let (jobs, pods): (Vec<String>, Vec<String>) =
+        all.iter().cloned().partition(|line| line.contains("\"kind\":\"Job\",\"apiVersion\""));
+    let (jobs, pods) = if jobs.is_empty() {
+        all.into_iter().partition(|line| line.contains("\"apiVersion\":\"batch/v1\",\"kind\":\"Job\""))
+    } else {
+        (jobs, pods)
+    };
+    assert!(!jobs.is_empty() && !pods.is_empty());
+    let run = replay([folder.write_lines("pods", &pods), folder.write_lines("jobs", &jobs)]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().contains("2 files (watch stream): 1 Job, 20 writes judged"), "{}", run.out);
+}
+
+#[test]
+fn all_recordings_at_once_conform_each_for_itself() {
+    let folder = recording("x").parent().unwrap().to_owned();
+    let files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 66);
+    let run = replay(&files);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains(&format!("{0} traces, {0} conforming", files.len())), "{}", run.out);
+}
+
+#[test]
+fn copies_of_one_trace_are_judged_apart() {
+    let folder = Folder::new();
+    let copy = folder.write_lines("copy.jsonl", &lines("nonindexed-success.audit"));
+    let run = replay([recording("nonindexed-success.audit"), copy]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("2 traces, 2 conforming"), "{}", run.out);
+}
+
+/// Asserts exit code 2, and what is said; `line` 0 means the file as a whole.
+fn refused(name: &str, bytes: impl AsRef<[u8]>, line: u64, said: &str) {
+    let folder = Folder::new();
+    let file = folder.write(name, bytes);
+    let run = replay([&file]);
+    assert_eq!(run.code, 2, "{run:?}");
+    let place = if line == 0 { String::new() } else { format!(":{line}") };
+    let expected = format!("error: {}{place}: ", file.display());
+    assert!(run.err.starts_with(&expected), "{expected:?} does not begin {:?}", run.err);
+    assert!(run.err.contains(said), "{said:?} is not in {:?}", run.err);
+    assert!(!run.err.contains("panicked"), "{}", run.err);
+}
+
+/// The recording with one line changed.
+fn edited(number: usize, edit: impl Fn(&str) -> String) -> String {
+    let mut lines = lines("nonindexed-success.audit");
+    lines[number - 1] = edit(&lines[number - 1]);
+    lines.join("\n")
+}
+
+#[test]
+fn a_cut_line_is_named() {
+    refused("cut.jsonl", edited(18, |line| line[..200].to_owned()), 18, "was it cut?");
+    refused("cut.jsonl", edited(4, |line| line[..200].to_owned()), 4, "");
+}
+
+#[test]
+fn noise_is_no_trace() {
+    refused("noise", b"\xff\xfe\x00\x01", 1, "expected UTF-8");
+    refused("text", "hello\n", 1, "expected JSON");
+    refused("noise-later", edited(7, |_| "###".to_owned()), 7, "expected JSON");
+}
+
+#[test]
+fn an_empty_file_is_no_trace() {
+    refused("empty", "", 0, "expected a trace, found an empty file");
+    refused("blank", "\n\n", 0, "empty file");
+}
+
+#[test]
+fn other_kinds_are_told_from_traces() {
+    refused("job", r#"{"kind":"Job","apiVersion":"batch/v1"}"#, 1, "kubectl get -w --output-watch-events");
+    refused(
+        "kind",
+        r#"{"kind":"Deployment","apiVersion":"apps/v1"}"#,
+        1,
+        "found an object of kind \"Deployment\"",
+    );
+    refused("array", "[1,2]", 1, "found a JSON array");
+    refused(
+        "mixed",
+        edited(3, |_| r#"{"type":"ADDED","object":{}}"#.to_owned()),
+        3,
+        "expected another line of the audit log",
+    );
+}
+
+#[test]
+fn missing_metadata_and_unreadable_versions_are_named() {
+    refused("metadata", r#"{"type":"ADDED","object":{"kind":"Job","apiVersion":"batch/v1"}}"#, 1, "expected");
+    let version = edited(5, |line| line.replace("\"resourceVersion\":\"", "\"resourceVersion\":\"x"));
+    refused("version", version, 5, "a decimal number");
+    let wrong = edited(4, |line| line.replace("\"active\":2", "\"active\":\"two\""));
+    refused("type", wrong, 4, "active");
+}
+
+#[test]
+fn huge_nesting_is_refused_without_a_crash() {
+    refused("arrays", "[".repeat(300_000), 1, "expected");
+    let object = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    refused("objects", &object, 1, "expected");
+    let watched = r#"{"type":"ADDED","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"j","namespace":"n","uid":"u","resourceVersion":"1"},"spec":SPEC}}"#;
+    let folder = Folder::new();
+    let run = replay([folder.write("spec", watched.replace("SPEC", &object))]);
+    assert!((0..=3).contains(&run.code), "{run:?}");
+}
+
+#[test]
+fn files_that_are_not_there_or_no_files_are_named() {
+    let folder = Folder::new();
+    let missing = folder.path("missing.jsonl");
+    let run = replay([&missing]);
+    assert_eq!((run.code, run.err), (2, format!("error: {}: no such file\n", missing.display())));
+    let run = replay([folder.path("")]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("expected a file, found a directory; name the files in it"), "{}", run.err);
+    let run = finish(binary().args(["replay", "-", "-"]), b"");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("standard input was named twice"), "{}", run.err);
+}
+
+#[test]
+fn the_readable_part_is_judged_all_the_same() {
+    let folder = Folder::new();
+    let file = folder.write("cut.jsonl", edited(12, |_| "{".to_owned()));
+    let run = replay([file.as_os_str(), "-ojson".as_ref()]);
+    assert_eq!(run.code, 2);
+    let report = run.json();
+    assert_eq!(report["exitCode"], 2);
+    assert_eq!(report["verdict"], "conforms");
+    assert_eq!(report["errors"][0]["line"], 12);
+    assert_eq!(report["jobs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_that_breaks_off_while_others_go_on_leaves_a_gap() {
+    let folder = Folder::new();
+    let all = lines("nonindexed-success.audit");
+    let (old, new) = all.split_at(9);
+    let mut old = old.to_vec();
+    old[7] = "{".to_owned();
+    let files = [folder.write_lines("audit-1.log", &old), folder.write_lines("audit.log", new)];
+    let run = replay(files.iter().map(|file| file.as_os_str()).chain(["-ojson".as_ref()]));
+    assert_eq!(run.code, 2);
+    assert_eq!(run.json()["jobs"][0]["verdict"], "inconclusive", "{}", run.out);
+}
+
+#[test]
+fn the_header_of_a_native_trace_says_what_is_assumed() {
+    let folder = Folder::new();
+    let header = |rest: &str| format!("{{\"format\":\"jobcheck.dev/trace\",\"version\":\"1.0\"{rest}}}\n");
+    let told = folder.write("told.jsonl", header(",\"kubernetes\":\"1.34\""));
+    let run = replay([told.as_os_str(), "-ojson".as_ref()]);
+    assert_eq!((run.code, &run.json()["traces"][0]["kubernetes"]), (3, &"1.34".into()));
+    let run = replay([told.as_os_str(), "-ojson".as_ref(), "--kubernetes=1.37".as_ref()]);
+    assert_eq!(run.json()["traces"][0]["kubernetes"], "1.37");
+    refused("unknown", header(",\"assume\":{\"retries\":\"3\"}"), 1, "expected one of pod-failure-backoff");
+}

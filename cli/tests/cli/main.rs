@@ -1,0 +1,10 @@
+//! Tests of the `jobcheck` binary: its exit codes, outputs, flags, and what it says of bad input.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
+
+mod inputs;
+mod options;
+mod outputs;
+mod schema;
+mod support;
+mod verdicts;

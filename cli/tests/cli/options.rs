@@ -1,0 +1,118 @@
+//! The flags of `jobcheck replay`.
+
+use crate::support::{Folder, Run, counted_too_much, jobcheck, lines, recording, replay};
+
+fn with(flags: &[&str], file: &std::path::Path) -> Run {
+    replay(flags.iter().map(std::ffi::OsStr::new).chain([file.as_os_str()]))
+}
+
+#[test]
+fn help_teaches_by_examples_and_exit_codes() {
+    let run = jobcheck(["replay", "--help"]);
+    assert_eq!(run.code, 0);
+    for expected in ["Examples:", "Exit codes:", "jobcheck replay audit.log", "How to record:"] {
+        assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
+    }
+    assert!(run.out.lines().all(|line| line.chars().count() <= 110), "{}", run.out);
+    assert_eq!(jobcheck(["--help"]).code, 0);
+    assert_eq!(jobcheck(["--version"]).code, 0);
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let file = recording("completions-zero.audit");
+    assert_eq!(jobcheck(Vec::<&str>::new()).code, 2);
+    assert_eq!(jobcheck(["replai"]).code, 2);
+    assert_eq!(jobcheck(["replay"]).code, 2);
+    for (flags, said) in [
+        (["--requirement", "FT-99"], "no requirement has this id"),
+        (["--kubernetes", "1.33"], "expected 1.34, 1.35, 1.36 or 1.37"),
+        (["--kubernetes", "latest"], "expected 1.34"),
+        (["--assume", "retries=3"], "expected one of pod-failure-backoff"),
+        (["--assume", "pod-failure-backoff=10"], "expected a duration such as 100ms"),
+        (["--assume", "max-uncounted-pods=many"], "expected a number of pods"),
+        (["--actor", "boss=admin"], "expected one of the roles job-controller"),
+        (["--actor", "job-controller"], "expected ROLE=USER"),
+        (["--output", "xml"], "possible values: text, json, yaml, junit"),
+        (["--color", "sometimes"], "possible values: auto, always, never"),
+    ] {
+        let run = with(&flags, &file);
+        assert_eq!(run.code, 2, "{flags:?}: {run:?}");
+        assert!(run.err.contains(said), "{flags:?}: {said:?} is not in {}", run.err);
+    }
+}
+
+#[test]
+fn a_requirement_filters_violations_and_the_exit_code() {
+    let folder = Folder::new();
+    let file = folder.write_lines("bad.jsonl", &counted_too_much());
+    assert_eq!(with(&["--requirement", "FT-02"], &file).code, 1);
+    let same_fact = with(&["--requirement=ft-03"], &file);
+    assert!(same_fact.code == 1 && same_fact.out.contains("FT-02 (also FT-03"), "{same_fact:?}");
+    let other = with(&["--requirement=TC-05"], &file);
+    assert!(other.code == 0 && other.out.contains("judged        1: TC-05"), "{other:?}");
+    assert_eq!(with(&["--requirement=TC-05", "--requirement=FT-02"], &file).code, 1);
+}
+
+#[test]
+fn a_requirement_whose_premise_was_never_met_is_inconclusive() {
+    let file = recording("completions-zero.audit");
+    let run = with(&["--requirement", "BI-01"], &file);
+    assert!(run.code == 3 && run.out.contains("BI-01: its premise was never met"), "{run:?}");
+    let run = with(&["--requirement", "FT-28"], &file);
+    assert!(run.code == 3 && run.out.contains("FT-28 is not decided by traces"), "{run:?}");
+    let run = with(&["--requirement", "TT-01"], &recording("ttl-zero.watch"));
+    assert!(run.code == 3 && run.out.contains("TT-01 cannot be decided from a watch stream"), "{run:?}");
+}
+
+#[test]
+fn a_premise_that_one_of_several_traces_meets_is_met() {
+    let indexed = recording("indexed-success.audit");
+    let run = replay([
+        "--requirement=PC-21".as_ref(),
+        indexed.as_os_str(),
+        recording("completions-zero.audit").as_os_str(),
+    ]);
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
+#[test]
+fn versions_and_assumptions_are_taken() {
+    let file = recording("exponential-backoff.audit");
+    let run = with(&["--kubernetes=1.34", "-ojson"], &file);
+    assert_eq!(run.json()["traces"][0]["kubernetes"], "1.34");
+    assert!(with(&["--kubernetes=1.34"], &file).first_line().contains("rules of 1.34"));
+    let assumed = "--assume=pod-failure-backoff=100ms,max-uncounted-pods=10,pod-failure-backoff-max=10m";
+    assert_eq!(with(&[assumed], &file).code, 0);
+    let longer = with(&["--assume=pod-failure-backoff=5m", "--strict"], &file);
+    assert!(longer.code == 1 && longer.out.contains("BO-01"), "{longer:?}");
+}
+
+#[test]
+fn an_actor_can_be_named() {
+    let folder = Folder::new();
+    let renamed: Vec<String> = lines("ttl-zero.audit")
+        .iter()
+        .map(|line| {
+            let user = if line.contains("/ttl-after-finished-controller\"") { "sweeper" } else { "kcm" };
+            line.replace("system:kube-controller-manager", user)
+                .replace("/ttl-after-finished-controller\"", "/x\"")
+        })
+        .collect();
+    let file = folder.write_lines("renamed.jsonl", &renamed);
+    let premise = |run: &Run| run.json()["requirements"]["judged"]["TT-01"].is_number();
+    let unnamed = with(&["-ojson"], &file);
+    let user = "--actor=ttl-after-finished-controller=sweeper";
+    let named = with(&["-ojson", user], &file);
+    assert!(!premise(&unnamed) && premise(&named), "{} {}", unnamed.out, named.out);
+}
+
+#[test]
+fn how_files_are_grouped_can_be_forced() {
+    let files = [recording("completions-zero.audit"), recording("nonindexed-success.audit")];
+    let traces = |how: &str| {
+        let run = replay(files.iter().map(|it| it.as_os_str()).chain(["-ojson".as_ref(), how.as_ref()]));
+        run.json()["traces"].as_array().unwrap().len()
+    };
+    assert_eq!([traces("--group=auto"), traces("--group=one"), traces("--group=each")], [2, 1, 2]);
+}

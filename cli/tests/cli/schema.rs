@@ -1,0 +1,95 @@
+//! Checks a report against `docs/report.schema.json`, with the few words of JSON Schema that it uses.
+
+use serde_json::Value;
+
+const SCHEMA: &str = include_str!("../../../docs/report.schema.json");
+
+/// Panics where the report does not fit.
+pub fn check(report: &Value) {
+    let problems = problems(report);
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// Where the report does not fit.
+pub fn problems(report: &Value) -> Vec<String> {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let mut problems = Vec::new();
+    Checker { schema: &schema, problems: &mut problems }.check(&schema, report, "$");
+    problems
+}
+
+struct Checker<'a> {
+    schema: &'a Value,
+    problems: &'a mut Vec<String>,
+}
+
+impl Checker<'_> {
+    fn check(&mut self, rule: &Value, value: &Value, path: &str) {
+        for (word, argument) in rule.as_object().unwrap() {
+            match word.as_str() {
+                "$ref" => {
+                    let pointer = argument.as_str().unwrap().strip_prefix('#').unwrap();
+                    self.check(self.schema.pointer(pointer).unwrap(), value, path);
+                }
+                "type" => self.type_(argument, value, path),
+                "enum" => {
+                    self.holds(argument.as_array().unwrap().contains(value), path, "not one of the values")
+                }
+                "const" => self.holds(argument == value, path, "not the value"),
+                "minimum" => {
+                    let is_less = value.as_f64().is_some_and(|number| number < argument.as_f64().unwrap());
+                    self.holds(!is_less, path, "too small");
+                }
+                "items" => {
+                    for (position, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(argument, item, &format!("{path}[{position}]"));
+                    }
+                }
+                "required" => {
+                    for name in argument.as_array().unwrap().iter().filter_map(Value::as_str) {
+                        let is_there = value.as_object().is_none_or(|object| object.contains_key(name));
+                        self.holds(is_there, path, &format!("no {name}"));
+                    }
+                }
+                "properties" | "additionalProperties" => {}
+                "$schema" | "$id" | "$defs" | "title" | "description" => {}
+                other => panic!("the checker does not know {other:?}"),
+            }
+        }
+        self.members(rule, value, path);
+    }
+
+    fn members(&mut self, rule: &Value, value: &Value, path: &str) {
+        for (name, member) in value.as_object().into_iter().flatten() {
+            match (rule["properties"].get(name), &rule["additionalProperties"]) {
+                (Some(rule), _) => self.check(rule, member, &format!("{path}.{name}")),
+                (None, Value::Bool(false)) => self.holds(false, path, &format!("unexpected {name}")),
+                (None, rule @ Value::Object(_)) => self.check(rule, member, &format!("{path}.{name}")),
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn type_(&mut self, types: &Value, value: &Value, path: &str) {
+        let is = |name: &str| match name {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "integer" => value.is_i64() || value.is_u64(),
+            "null" => value.is_null(),
+            other => panic!("the checker does not know the type {other:?}"),
+        };
+        let names: Vec<&str> = match types {
+            Value::String(name) => vec![name],
+            several => several.as_array().unwrap().iter().filter_map(Value::as_str).collect(),
+        };
+        self.holds(names.iter().any(|name| is(name)), path, &format!("not of type {}", names.join(" or ")));
+    }
+
+    fn holds(&mut self, holds: bool, path: &str, problem: &str) {
+        if !holds {
+            self.problems.push(format!("{path}: {problem}"));
+        }
+    }
+}

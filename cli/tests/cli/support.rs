@@ -1,0 +1,142 @@
+//! Runs the binary, and makes small traces of recordings.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Run {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Run {
+    /// The report, where the output is JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}", self.out))
+    }
+
+    pub fn first_line(&self) -> &str {
+        self.out.lines().next().unwrap_or_default()
+    }
+}
+
+pub fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jobcheck"));
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs `jobcheck` with these arguments.
+pub fn jobcheck<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+    finish(binary().args(arguments), b"")
+}
+
+/// Runs `jobcheck replay` with these arguments.
+pub fn replay<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+    finish(binary().arg("replay").args(arguments), b"")
+}
+
+/// Runs a command that reads `input`.
+pub fn finish(command: &mut Command, input: &[u8]) -> Run {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that reads no input may have ended already.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A recording of the corpus, such as `nonindexed-success.audit`.
+pub fn recording(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/corpus/recordings").join(format!("{name}.jsonl"))
+}
+
+pub fn lines(name: &str) -> Vec<String> {
+    fs::read_to_string(recording(name)).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// A folder of one test, which goes with it.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub fn write_lines(&self, name: &str, lines: &[String]) -> PathBuf {
+        self.write(name, lines.join("\n") + "\n")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A recording with another number of successes at its end: FT-02 is broken on line 18.
+pub fn counted_too_much() -> Vec<String> {
+    lines("nonindexed-success.audit")
+        .iter()
+        .map(|line| line.replace("\"succeeded\":3", "\"succeeded\":4"))
+        .collect()
+}
+
+/// A recording with a first status write that miscounts the active pods: no view of the caches explains it.
+pub fn active_miscounted() -> Vec<String> {
+    let mut lines = lines("nonindexed-success.audit");
+    lines[3] = lines[3].replace("\"active\":2", "\"active\":7");
+    lines
+}
+
+/// A recording in which the API server refuses one status write, after `edit` of the status that was tried.
+pub fn with_refused_write(edit: impl FnOnce(&mut Value)) -> Vec<String> {
+    let mut lines = lines("created-suspended.audit");
+    let mut event: Value = serde_json::from_str(&lines[4]).unwrap();
+    event["auditID"] = "00000000-0000-0000-0000-00000000cafe".into();
+    edit(&mut event["requestObject"]["status"]);
+    let message = "Job.batch \"job\" is invalid";
+    event["responseStatus"] = serde_json::json!({
+        "metadata": {}, "status": "Failure", "message": message, "reason": "Invalid", "code": 422
+    });
+    event["responseObject"] = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+        "reason": "Invalid", "code": 422
+    });
+    lines.insert(4, event.to_string());
+    lines
+}
+
+/// A trace whose only violation is a documented deviation of the built-in: more pods ready than active.
+pub fn known_deviation() -> Vec<String> {
+    with_refused_write(|status| status["ready"] = 2.into())
+}

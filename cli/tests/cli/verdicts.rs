@@ -1,0 +1,166 @@
+//! Every exit code, and which verdict leads to it.
+
+use serde_json::Value;
+
+use crate::support::{
+    Folder, active_miscounted, counted_too_much, known_deviation, lines, recording, replay,
+    with_refused_write,
+};
+
+#[test]
+fn a_recording_of_the_built_in_controller_conforms_in_a_few_lines() {
+    let run = replay([recording("nonindexed-success.audit")]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().starts_with("conforms"), "{}", run.out);
+    assert!(run.first_line().contains("(audit log): 1 Job, "), "{}", run.out);
+    assert!(run.out.lines().count() <= 12, "{}", run.out);
+    assert_eq!(run.err, "");
+}
+
+#[test]
+fn a_violation_is_told_with_its_place_both_sides_and_the_rule() {
+    let folder = Folder::new();
+    let file = folder.write_lines("bad.jsonl", &counted_too_much());
+    let run = replay([&file]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.first_line().starts_with("violates"), "{}", run.out);
+    let place = format!("{}:18", file.display());
+    for expected in ["FT-02 (also ", &place, "expected  3", "found     4", "KEP-2307", "succeeded 4"] {
+        assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
+    }
+}
+
+#[test]
+fn explain_tells_the_story_the_world_and_the_views() {
+    let folder = Folder::new();
+    let run =
+        replay([folder.write_lines("bad.jsonl", &active_miscounted()).as_os_str(), "--explain".as_ref()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    for expected in [
+        "before it",
+        "the world before it",
+        "no view of the caches allows it",
+        "Pod cache",
+        "expected 2, found 7",
+    ] {
+        assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
+    }
+}
+
+#[test]
+fn a_known_deviation_violates_unless_it_is_allowed() {
+    let folder = Folder::new();
+    let file = folder.write_lines("known.jsonl", &known_deviation());
+    let run = replay([file.as_os_str()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("S-09") && run.out.contains("KNOWN deviation"), "{}", run.out);
+    let allowed = replay([file.as_os_str(), "--allow-known".as_ref()]);
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    assert!(allowed.out.contains("--allow-known excuses"), "{}", allowed.out);
+    let bad = folder.write_lines("bad.jsonl", &counted_too_much());
+    assert_eq!(replay([bad.as_os_str(), "--allow-known".as_ref()]).code, 1);
+}
+
+#[test]
+fn a_warning_is_a_violation_only_if_strict() {
+    let folder = Folder::new();
+    let file = folder.write_lines("warned.jsonl", &with_refused_write(|_| {}));
+    let run = replay([file.as_os_str()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("warnings      1"), "{}", run.out);
+    let strict = replay([file.as_os_str(), "--strict".as_ref()]);
+    assert_eq!(strict.code, 1, "{strict:?}");
+}
+
+#[test]
+fn a_trace_of_a_level_that_shows_too_little_is_inconclusive() {
+    let folder = Folder::new();
+    let cut: Vec<String> = lines("nonindexed-success.audit")
+        .iter()
+        .map(|line| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            event["level"] = "Metadata".into();
+            let fields = event.as_object_mut().unwrap();
+            fields.remove("requestObject");
+            fields.remove("responseObject");
+            event.to_string()
+        })
+        .collect();
+    let run = replay([folder.write_lines("metadata.jsonl", &cut)]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.out.contains("level RequestResponse"), "{}", run.out);
+}
+
+#[test]
+fn a_gap_makes_what_depends_on_it_inconclusive() {
+    let folder = Folder::new();
+    let mut watch = lines("nonindexed-success.watch");
+    let gone = r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version","reason":"Expired","code":410}}"#;
+    watch.insert(6, gone.to_owned());
+    let run = replay([folder.write_lines("gap.jsonl", &watch)]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.first_line().starts_with("inconclusive"), "{}", run.out);
+}
+
+#[test]
+fn a_trace_of_other_things_is_inconclusive() {
+    let folder = Folder::new();
+    let mut read: Value = serde_json::from_str(&lines("nonindexed-success.audit")[0]).unwrap();
+    read["verb"] = "list".into();
+    let run = replay([folder.write_lines("reads.jsonl", &[read.to_string()])]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.out.contains("no write to a Job or a Pod"), "{}", run.out);
+}
+
+#[test]
+fn what_still_had_to_happen_is_pending_and_no_violation() {
+    let folder = Folder::new();
+    let mut cut = lines("nonindexed-success.audit");
+    cut.pop();
+    let run = replay([folder.write_lines("unfinished.jsonl", &cut)]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("pending       TC-04"), "{}", run.out);
+}
+
+#[test]
+fn an_unreadable_part_counts_more_than_a_violation_before_it() {
+    let folder = Folder::new();
+    let mut bad = counted_too_much();
+    bad.push("{\"kind\":\"Event\",".to_owned());
+    let file = folder.write_lines("bad.jsonl", &bad);
+    let run = replay([&file]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.out.contains("FT-02") && run.first_line().contains("not read to its end"), "{}", run.out);
+    assert!(run.err.contains(&format!("{}:19: ", file.display())), "{}", run.err);
+}
+
+#[test]
+fn of_several_traces_the_first_that_occurs_of_2_1_3_0_is_the_exit_code() {
+    let folder = Folder::new();
+    let good = recording("completions-zero.audit");
+    let bad = folder.write_lines("bad.jsonl", &counted_too_much());
+    let nothing = folder.write("nothing.jsonl", r#"{"type":"BOOKMARK","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"resourceVersion":"1"}}}"#);
+    let missing = folder.path("missing.jsonl");
+    for (files, code) in [
+        (vec![&good, &nothing], 3),
+        (vec![&good, &nothing, &bad], 1),
+        (vec![&good, &nothing, &bad, &missing], 2),
+    ] {
+        let run = replay(files);
+        assert_eq!(run.code, code, "{run:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_the_environments_fault() {
+    use std::process::Stdio;
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = crate::support::binary();
+    command
+        .arg("replay")
+        .arg(recording("completions-zero.audit"))
+        .stdout(Stdio::from(full))
+        .stderr(Stdio::null());
+    assert_eq!(command.status().unwrap().code(), Some(4));
+}

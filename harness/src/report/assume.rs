@@ -1,0 +1,131 @@
+//! What is assumed of the API server and of the subject, as `--kubernetes` and `--assume` take it, and as the
+//! header of a native trace tells it.
+
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_model::constants::Constants;
+use jobcheck_traces::Header;
+
+use super::duration::milliseconds;
+
+/// A constant of the subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// `pod-failure-backoff`, in milliseconds.
+    PodFailureBackoff(i64),
+    /// `pod-failure-backoff-max`, in milliseconds.
+    PodFailureBackoffMax(i64),
+    /// `max-uncounted-pods`.
+    MaxUncountedPods(usize),
+}
+
+impl Assumption {
+    /// Reads `KEY=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// What was expected.
+    pub fn parse(text: &str) -> Result<Assumption, String> {
+        let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+        Assumption::of(key, value)
+    }
+
+    fn of(key: &str, value: &str) -> Result<Assumption, String> {
+        match key {
+            "pod-failure-backoff" => milliseconds(value).map(Assumption::PodFailureBackoff),
+            "pod-failure-backoff-max" => milliseconds(value).map(Assumption::PodFailureBackoffMax),
+            "max-uncounted-pods" => value
+                .parse()
+                .map(Assumption::MaxUncountedPods)
+                .map_err(|_| format!("expected a number of pods, found {value:?}")),
+            _ => {
+                Err("expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods"
+                    .to_owned())
+            }
+        }
+    }
+
+    fn apply(self, constants: &mut Constants) {
+        match self {
+            Assumption::PodFailureBackoff(ms) => constants.pod_failure_backoff_ms = ms,
+            Assumption::PodFailureBackoffMax(ms) => constants.pod_failure_backoff_max_ms = ms,
+            Assumption::MaxUncountedPods(count) => constants.max_uncounted_pods = count,
+        }
+    }
+}
+
+/// Reads a version of Kubernetes, such as `1.36` or `v1.36.3`.
+///
+/// # Errors
+///
+/// Which versions are known.
+pub fn rules(version: &str) -> Result<RuleSet, String> {
+    let text = version.strip_prefix('v').unwrap_or(version);
+    let mut numbers = text.split('.').map(str::parse::<u32>);
+    let minor = match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
+        (Some(Ok(1)), Some(Ok(minor)), None | Some(Ok(_)), None) => Some(minor),
+        _ => None,
+    };
+    minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36 or 1.37".to_owned())
+}
+
+/// The rules and constants of a trace: those of its header, if it has one, unless the caller says otherwise.
+pub(super) fn assumed(
+    header: Option<&Header>,
+    kubernetes: Option<RuleSet>,
+    assume: &[Assumption],
+) -> Result<(RuleSet, Constants), String> {
+    let told = header.and_then(|header| header.kubernetes.as_deref());
+    let rule_set = match (kubernetes, told) {
+        (Some(rule_set), _) => rule_set,
+        (None, Some(version)) => rules(version).map_err(|problem| format!("{problem}, found {version:?}"))?,
+        (None, None) => RuleSet::default(),
+    };
+    let mut constants = Constants::default();
+    for (key, value) in header.into_iter().flat_map(|header| &header.assume) {
+        Assumption::of(key, value)
+            .map_err(|problem| format!("assume.{key}: {problem}"))?
+            .apply(&mut constants);
+    }
+    assume.iter().for_each(|assumption| assumption.apply(&mut constants));
+    Ok((rule_set, constants))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_kubernetes_writes_them() {
+        for (text, minor) in [("1.36", 36), ("v1.34", 34), ("1.35.4", 35), ("1.37", 37)] {
+            assert_eq!(rules(text).map(|rules| rules.minor), Ok(minor));
+        }
+        for text in ["1.33", "1.38", "2.36", "36", "1.36.x", "", "latest", "1.36.1.1"] {
+            assert!(rules(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn assumptions_are_known_keys_with_values_of_their_type() {
+        assert_eq!(Assumption::parse("pod-failure-backoff=100ms"), Ok(Assumption::PodFailureBackoff(100)));
+        assert_eq!(Assumption::parse("max-uncounted-pods=10"), Ok(Assumption::MaxUncountedPods(10)));
+        for text in
+            ["max-uncounted-pods=-1", "max-uncounted-pods=10s", "backoff=1s", "pod-failure-backoff", "=1"]
+        {
+            assert!(Assumption::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_caller_overrides_the_header_and_the_header_the_defaults() {
+        let mut header = Header::new();
+        header.kubernetes = Some("1.34".to_owned());
+        header.assume.insert("pod-failure-backoff".to_owned(), "100ms".to_owned());
+        let told = assumed(Some(&header), None, &[]);
+        assert!(told.is_ok_and(|(rules, it)| rules.minor == 34 && it.pod_failure_backoff_ms == 100));
+        let mine = [Assumption::PodFailureBackoff(5)];
+        let said = assumed(Some(&header), Some(RuleSet::V1_35), &mine);
+        assert!(said.is_ok_and(|(rules, it)| rules.minor == 35 && it.pod_failure_backoff_ms == 5));
+        header.kubernetes = Some("1.12".to_owned());
+        assert!(assumed(Some(&header), None, &[]).is_err());
+    }
+}
