@@ -1,5 +1,4 @@
 //! Judges recorded traces against the specification.
 
 pub mod project;
-pub mod report;
 pub mod validate;
