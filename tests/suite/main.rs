@@ -2,3 +2,4 @@
 
 mod coverage;
 mod corpus;
+mod tidy;

@@ -222,6 +222,13 @@ impl History {
         self.forget_before(self.end());
     }
 
+    /// Gives back memory that nothing uses.
+    pub fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
+        self.own.shrink_to_fit();
+        self.pulled = Vec::new();
+    }
+
     fn forget_own(&mut self, uid: Uid, position: Position) {
         if let Some(positions) = self.own.get_mut(&uid) {
             positions.retain(|own| *own >= position);

@@ -244,6 +244,8 @@ impl Judge {
         }
         if it.gone && event.is_accepted() {
             self.job_gone(event, uid);
+        } else if let Some(track) = self.tracks.get_mut(&uid) {
+            track.rest();
         }
     }
 
@@ -384,11 +386,15 @@ impl Judge {
     }
 
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
+        let released = !pod.finalizer || it.gone;
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.note_time(event);
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
+            if released {
+                track.rest();
+            }
         }
         if it.gone {
             self.departs(event, pod.uid, job);

@@ -487,6 +487,29 @@ impl Track {
         lines
     }
 
+    /// A finished Job whose pods are released has nothing left to count: what was kept for that goes, so that
+    /// memory is bounded by what lives.
+    pub fn rest(&mut self) {
+        const LINES_AT_REST: usize = 4;
+        let finished = self.stored.as_ref().is_some_and(|job| job.status.is_finished());
+        if !finished || self.history.stored.iter().any(|pod| pod.finalizer) {
+            return;
+        }
+        let settled: Vec<Uid> =
+            self.history.stored.iter().filter(|pod| pod.is_terminated()).map(|pod| pod.uid).collect();
+        for uid in settled {
+            self.history.push(uid, None, None, self.history.end());
+        }
+        self.resync();
+        self.history.shrink();
+        self.counted = CountedPods::default();
+        self.backoff.lose();
+        self.uncertain.clear();
+        self.recent = VecDeque::new();
+        self.story.drain(..self.story.len().saturating_sub(LINES_AT_REST));
+        self.story.shrink_to_fit();
+    }
+
     /// A debt that is overdue at the end of the trace.
     pub fn overdue(&mut self, place: Option<Place>, broken: Broken) {
         let place = place.unwrap_or(Place { file: 0, line: 0 });

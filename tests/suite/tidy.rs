@@ -1,0 +1,121 @@
+//! Style as a test: the dependency fence, file sizes, and words that must not be committed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jobcheck_tests::corpus::root;
+use serde_json::Value;
+
+/// Lines that a source file may have without its tests.
+const FILE_LINES: usize = 500;
+
+fn metadata() -> Value {
+    // Only what this platform builds: the rest need not be on this machine.
+    let version = Command::new("rustc").arg("-vV").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Names of all packages that a package needs to be built, tests apart.
+fn needs(metadata: &Value, package: &str) -> Vec<String> {
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let name_of = |id: &Value| {
+        let packages = metadata["packages"].as_array().unwrap();
+        packages.iter().find(|it| it["id"] == *id).map(|it| it["name"].as_str().unwrap().to_owned()).unwrap()
+    };
+    let mut found: Vec<Value> = nodes.iter().map(|node| &node["id"]).filter(|id| name_of(id) == package).cloned().collect();
+    let mut at = 0;
+    while at < found.len() {
+        let node = nodes.iter().find(|node| node["id"] == found[at]).unwrap();
+        for dependency in node["deps"].as_array().unwrap() {
+            let normal = dependency["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"] != "dev");
+            if normal && !found.contains(&dependency["pkg"]) {
+                found.push(dependency["pkg"].clone());
+            }
+        }
+        at += 1;
+    }
+    found[1..].iter().map(name_of).collect()
+}
+
+#[test]
+fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
+    let metadata = metadata();
+    for (package, foreign) in [
+        ("jobcheck-model", &["jobcheck-traces", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"][..]),
+        ("jobcheck-traces", &["jobcheck-model", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"]),
+        ("jobcheck-harness", &["jobcheck-controller", "jobcheck"]),
+    ] {
+        let needed = needs(&metadata, package);
+        for name in foreign {
+            assert!(!needed.iter().any(|it| it == name), "{package} depends on {name}");
+        }
+    }
+}
+
+#[test]
+fn stateright_is_named_in_one_file_of_the_model() {
+    let naming: Vec<PathBuf> = sources("model/src")
+        .into_iter()
+        .filter(|path| code(path).contains("stateright::"))
+        .collect();
+    assert!(naming.iter().all(|path| path.ends_with("check.rs")), "{naming:?}");
+}
+
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut open = vec![root().join(folder)];
+    let mut found = Vec::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn all_sources() -> Vec<PathBuf> {
+    ["model", "traces", "harness", "cli", "tests"].iter().flat_map(|folder| sources(folder)).collect()
+}
+
+/// The text of a file before its test module.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn files_stay_small() {
+    // The catalogue is one table.
+    let long: Vec<String> = all_sources()
+        .iter()
+        .filter(|path| !path.ends_with("catalogue.rs"))
+        .map(|path| (path, code(path).lines().count()))
+        .filter(|(_, lines)| *lines > FILE_LINES)
+        .map(|(path, lines)| format!("{}: {lines}", path.display()))
+        .collect();
+    assert!(long.is_empty(), "over {FILE_LINES} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn nothing_is_left_open_or_ignored() {
+    // Put together here, so that this file does not name them.
+    let words = ["TO", "FIX", "todo", "dbg", "#[ign"];
+    let ends = ["DO", "ME", "!(", "!(", "ore"];
+    for path in all_sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        for (word, end) in words.iter().zip(ends) {
+            assert!(!text.contains(&format!("{word}{end}")), "{} holds {word}{end}", path.display());
+        }
+    }
+}
