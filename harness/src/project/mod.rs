@@ -12,7 +12,6 @@ mod error;
 #[cfg(test)]
 mod fixtures;
 mod job;
-mod kind;
 mod metadata;
 mod pod;
 mod spec;
@@ -25,7 +24,6 @@ mod wire;
 pub use birth::{ContainerBirth, EnvSource, PodBirth};
 pub use error::ProjectError;
 pub use job::JobObject;
-pub use kind::{ObjectKind, StatusAnswer, kind_of};
 pub use metadata::{OwnerRef, PartialMetadata};
 pub use pod::PodObject;
 pub use time::parse_time;

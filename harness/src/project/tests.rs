@@ -4,13 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::fixtures::{JOB, METADATA, POD, POD_REQUEST, raw, value, with};
-use super::{ProjectError, Projector, kind_of};
+use super::{ProjectError, Projector};
 
 /// Everything that the projection can be asked about an object.
 fn project_in_every_way(object: &Value) -> [Result<(), ProjectError>; 4] {
     let raw = raw(object);
     let mut projector = Projector::new();
-    let _ = kind_of(&raw);
     [
         projector.job(&raw).map(drop),
         projector.pod(&raw, None).map(drop),

@@ -76,10 +76,17 @@ impl Normalizer {
         match &record.body {
             Said::Request(request) if request.dry_run => Ok(None),
             Said::Request(request) => self.request(record, request).map_err(unreadable),
+            Said::Watched(watched) if self.is_echo(watched) => Ok(None),
             Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
             Said::Mark(mark) => Ok(mark_body(mark).map(|body| bare(record, body))),
             Said::Header(_) | Said::Fault(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
         }
+    }
+
+    /// Where a watch and an audit log show the same writes, the request tells more: its echo is left out.
+    fn is_echo(&self, watched: &Watched<'_>) -> bool {
+        let uid = Uid::parse(watched.uid);
+        self.versions.get(&uid).is_some_and(|seen| seen.contains(&watched.version))
     }
 
     fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
