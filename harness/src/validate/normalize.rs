@@ -299,11 +299,15 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
 /// The version that a request was computed from. A request is long and this is asked of every one, so it is
 /// looked for as text: an unescaped key can only stand in the structure, and before `spec` only in `metadata`.
 fn base_version(object: Object<'_>) -> Option<u64> {
-    const KEY: &str = "\"resourceVersion\":\"";
     let text = object.text();
-    let head = text.find("\"spec\":").map_or(text, |end| &text[..end]);
-    let value = &head[head.find(KEY)? + KEY.len()..];
+    let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
+    let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
     value.split('"').next()?.parse().ok()
+}
+
+/// The text behind the first occurrence of a key and its colon.
+fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.match_indices(key).find_map(|(at, _)| text[at + key.len()..].trim_start().strip_prefix(':')).map(str::trim_start)
 }
 
 fn mark_body(mark: &Mark) -> Option<Body> {
