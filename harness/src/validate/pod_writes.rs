@@ -74,10 +74,12 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
     }
-    if deletion {
+    // What nothing holds goes at once: no cache ever shows it as terminating, except to its deleter.
+    let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    if deletion && !at_once {
         state.deleting = true;
         delete(track, event, &before, &state, by, settings);
-    } else if !released {
+    } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
     }
     if gone {

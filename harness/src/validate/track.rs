@@ -470,10 +470,14 @@ impl Track {
         let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
-            None => match self.misreport(settings, &views[0].broken) {
-                Some(req) => Broken { req, known: Some(req), ..first },
-                None => first,
-            },
+            None => {
+                // Among the closest views, one in which the refusals of the sync are all that is misreported.
+                let label = |view: &ViewRefusal| Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()));
+                match views.iter().find_map(label) {
+                    Some((req, broken)) => Broken { req, known: Some(req), ..broken },
+                    None => first,
+                }
+            }
         };
         self.report(event, write, broken, views);
         self.resync();
