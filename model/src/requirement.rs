@@ -159,6 +159,36 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::TT06, Req::TT13],
     &[Req::TT01, Req::TT13],
     &[Req::MB02, Req::MB03],
+    // A wrong counter, seen from the step that was left out.
+    &[Req::FT02, Req::FT04],
+    &[Req::FT02, Req::FT08],
+    &[Req::FT02, Req::FT13],
+    &[Req::FT02, Req::FT31],
+    &[Req::FT13, Req::RP13],
+    &[Req::FT13, Req::S07],
+    &[Req::FT14, Req::FT15],
+    &[Req::FT14, Req::FT17],
+    &[Req::FT14, Req::FT21],
+    // FT-25 names S-05 as its last clause.
+    &[Req::FT25, Req::S05],
+    &[Req::FT06, Req::PC29],
+    // What a terminating pod holds, and under which policy.
+    &[Req::RP02, Req::RP03],
+    &[Req::RP03, Req::RP05],
+    &[Req::RP02, Req::PC08, Req::RP11],
+    &[Req::RP05, Req::PC08, Req::RP11],
+    // A delay that is too short, and the date that it runs from.
+    &[Req::BO01, Req::BO04],
+    &[Req::BO01, Req::BO07],
+    &[Req::BO01, Req::RP10],
+    &[Req::BO10, Req::BO07],
+    &[Req::BO10, Req::RP10],
+    &[Req::BO15, Req::TC07],
+    &[Req::BO16, Req::TC14],
+    // The labels of refused writes that are reported as if made.
+    &[Req::PC01, Req::H02],
+    &[Req::PC03, Req::H03],
+    &[Req::PC02, Req::H04],
 ];
 
 /// A requirement that a write breaks: the false comparison, with both sides.

@@ -121,6 +121,7 @@ fn apply(edit: &str, trace: &mut Trace) -> Result<(), String> {
         "version" => version(&words, trace),
         "actor" => actor(&words, rest, trace),
         "refuse" => refuse(&words, rest, trace),
+        "uids" => uids(&words, trace),
         other => Err(format!("no edit is called {other}")),
     }
 }
@@ -250,6 +251,19 @@ fn version(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     for line in in_range(words[0], trace)? {
         for pointer in ["/responseObject/metadata/resourceVersion", "/object/metadata/resourceVersion"] {
             put(line, pointer, Some(&Value::String((*number).to_owned())));
+        }
+    }
+    Ok(())
+}
+
+/// `uids LINES POINTER COUNT`: a list of made-up UIDs.
+fn uids(words: &[&str], trace: &mut Trace) -> Result<(), String> {
+    let pointer = words.get(1).ok_or("a pointer is missing")?;
+    let count: u32 = words.get(2).and_then(|word| word.parse().ok()).ok_or("a count is missing")?;
+    let list: Vec<String> = (1..=count).map(|number| format!("00000000-0000-4000-8000-{number:012}")).collect();
+    for line in in_range(words[0], trace)? {
+        if !put(line, pointer, Some(&serde_json::json!(list))) {
+            return Err("nothing was changed".to_owned());
         }
     }
     Ok(())

@@ -227,7 +227,9 @@ impl Search<'_> {
         const KEPT: usize = 3;
         let refusal =
             ViewRefusal { job_lag: self.last - version, pod_lag: self.end - position, broken: findings.broken };
-        let rank = |it: &ViewRefusal| (it.broken.len(), it.job_lag + it.pod_lag);
+        // What no trace shows, such as unmet expectations (PC-27), is no verdict of its own.
+        let hidden = |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
+        let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), it.job_lag + it.pod_lag);
         let at = self.best.partition_point(|kept| rank(kept) <= rank(&refusal));
         if at < KEPT {
             self.best.insert(at, refusal);

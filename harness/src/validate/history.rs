@@ -275,7 +275,8 @@ impl History {
         if let Some(positions) = self.own.get(&uid) {
             for position in positions.iter().filter(|position| **position >= from) {
                 let Some(write) = self.entries[(*position - self.start) as usize].own.clone() else { continue };
-                if *position < self.sync_start {
+                // A sync looks at the finalizers that it removed itself no more: what they held is recorded.
+                if *position < self.sync_start || matches!(write, OwnWrite::Release) {
                     cached = write.fold(cached);
                 }
                 left = write.fold(left);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::apiserver::{Propagation, validate_create, validate_delete, validate_spec_update, validate_status_update, would_refuse_status};
+use jobcheck_model::apiserver::{Propagation, validate_create, validate_delete, validate_removal, validate_spec_update, validate_status_update, would_refuse_status};
 use jobcheck_model::guards::contract::judge_contract;
 use jobcheck_model::guards::counting::{added, judge_counting_truth};
-use jobcheck_model::guards::status::{judge_status_shape, judge_status_write, judge_terminal_truth};
+use jobcheck_model::guards::status::{judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth};
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
@@ -50,6 +50,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
+    track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
     if spec_changed && status_changed {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
@@ -106,8 +107,9 @@ fn status_written(track: &mut Track, event: &Event, before: &Arc<Job>, after: &A
     match by {
         By::Manager => {
             judge_contract(&before.status, &after.status, track.executor, &mut findings);
+            judge_list_size(&after.status, settings.constants.max_uncounted_pods, &mut findings);
             if track.executor {
-                executor_truth(track, before, after, settings, &mut findings);
+                executor_truth(track, before, after, &mut findings);
             }
         }
         By::Intruder => intrusion(track, event, by, "status write", &mut findings),
@@ -134,9 +136,9 @@ fn rank(findings: &mut Findings) {
     findings.broken.sort_by_key(|broken| broken.known.is_some());
 }
 
-fn executor_truth(track: &Track, before: &Job, after: &Job, settings: &Settings, findings: &mut Findings) {
+fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
-    judge_status_shape(&after.spec, old, new, settings.constants.max_uncounted_pods, findings);
+    judge_status_shape(&after.spec, old, new, findings);
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
         Some(_) if track.uncertain.contains_key(&uid) => None,
@@ -227,6 +229,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         return;
     }
     track.status_tried();
+    track.setbacks.answered(event);
     match event.code {
         422 | 400 => invalid(track, event, it, settings),
         409 => conflict(track, event, it),
@@ -302,15 +305,17 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
     }
     intrusion(track, event, by, "deletion of the Job", &mut findings);
-    if let (Some(deletion), Some(before), Some(after)) = (&it.deletion, &track.stored, &it.after) {
-        if deletion.request_known {
-            let asked = match deletion.propagation.as_deref() {
-                Some("Orphan") => Some(Propagation::Orphan),
-                Some("Background") => Some(Propagation::Background),
-                Some("Foreground") => Some(Propagation::Foreground),
-                Some(_) | None => None,
-            };
-            validate_delete(asked, before, after, &mut findings);
+    if let (Some(deletion), Some(before)) = (&it.deletion, &track.stored) {
+        let asked = match deletion.propagation.as_deref() {
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some("Background") => Some(Propagation::Background),
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some(_) | None => None,
+        };
+        match &it.after {
+            Some(after) if deletion.request_known => validate_delete(asked, before, after, &mut findings),
+            None if deletion.request_known && it.gone => validate_removal(asked, before, &mut findings),
+            Some(_) | None => {}
         }
     }
     track.take(event, write, findings);

@@ -6,6 +6,7 @@ use jobcheck_model::job::ConditionKind;
 use jobcheck_model::view::{Backoff, Reading, View};
 use jobcheck_model::{Broken, Req, Said};
 
+use super::owed_work::owed_work;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
@@ -82,7 +83,7 @@ fn unfinished(
     owe: &mut impl FnMut(Req, &str, Option<i64>),
 ) {
     let pods = &track.history.stored;
-    let view = View {
+    let mut view = View {
         job,
         cache: pods,
         post: pods,
@@ -93,13 +94,15 @@ fn unfinished(
         constants: &settings.constants,
         reading: Reading::Ideal,
     };
+    view.backoff = track.backoff.in_view(&view);
     let decided = job.status.is_decided();
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
         let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(Req::TC04, &format!("write {terminal}: the fate is decided and no pod lives"), track.changed);
+        owe(Req::TC04, &format!("write {terminal}: the fate is decided and no pod lives"), track.last_setback());
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
-        owe(Req::TC14, "write the interim condition: the fate is decided", track.changed);
+        let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
+        owe(req, "write the interim condition: the fate is decided", track.last_setback());
     }
     let deadline = job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
@@ -108,5 +111,8 @@ fn unfinished(
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
         owe(Req::SU01, "delete the pods of the suspended Job", track.changed);
+    }
+    for (req, what, since) in owed_work(track, &view) {
+        owe(req, what, since);
     }
 }

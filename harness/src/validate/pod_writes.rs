@@ -27,6 +27,8 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
                 judge_birth(&job, pod, birth, &mut findings);
             }
+            let warning = track.setbacks.judge_retry(event, settings, &mut findings);
+            track.warnings.extend(warning.map(|warning| (event.place, warning)));
             track.take(event, &write, findings);
             track.executor = true;
             let created = pod.clone();
@@ -72,10 +74,12 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
     }
-    if deletion {
+    // What nothing holds goes at once: no cache ever shows it as terminating, except to its deleter.
+    let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    if deletion && !at_once {
         state.deleting = true;
         delete(track, event, &before, &state, by, settings);
-    } else if !released {
+    } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
     }
     if gone {
@@ -187,6 +191,11 @@ pub fn adopted(
         track.counted.made.insert(after.uid);
         track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Gain(Box::new(after.clone()))));
     } else {
+        // S-08: the pod of a creation whose answer was lost.
+        if track.setbacks.lost_creations > 0 && by == By::Other {
+            track.setbacks.lost_creations -= 1;
+            track.counted.made.insert(after.uid);
+        }
         track.pod_changed(after.uid, Some(after.clone()), None);
     }
     track.tell(event.place, format!("adoption of {}", story::pod(after)));
@@ -221,6 +230,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
         // A failed release keeps a surplus pod alive just as a failed deletion does.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
+            track.setbacks.pod_write_refused(event);
             if code >= 500 {
                 uncertain(track, event, it, uid);
             }
@@ -243,7 +253,12 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
 }
 
 /// A creation was refused (PC-12, PC-13).
-pub fn creation_refused(track: &mut Track, event: &Event) {
+pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
+    let mut findings = Findings::new();
+    let warning = track.setbacks.judge_retry(event, settings, &mut findings);
+    track.warnings.extend(warning.map(|warning| (event.place, warning)));
+    track.take(event, "refused creation of a pod", findings);
+    track.setbacks.creation_refused(event, it.message.as_deref().unwrap_or_default());
     track.pod_write_refused(RefusedWrite::Creation);
     track.tell(event.place, format!("creation of a pod refused with {}", event.code));
 }

@@ -9,7 +9,7 @@ use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
 use jobcheck_traces::{Record, Verb};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent};
@@ -22,6 +22,9 @@ use super::settings::Settings;
 use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Unreadable};
 use crate::project::PodObject;
+
+/// How many Jobs and pods that went are remembered.
+const DEPARTED: usize = 256;
 
 /// What a validation is told.
 #[derive(Clone, Debug)]
@@ -77,6 +80,8 @@ struct Judge {
     pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately, and their Jobs: a late DELETE names them.
     departed: VecDeque<((Text, Text), Uid)>,
+    /// Jobs that went lately: another may come under such a name (BO-06).
+    departed_jobs: VecDeque<(Text, Text)>,
     verdicts: Vec<JobVerdict>,
     premises: FxHashMap<Req, u64>,
     end: End,
@@ -100,6 +105,7 @@ impl Validator {
                 strays: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
+                departed_jobs: VecDeque::new(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
                 end: End::default(),
@@ -229,7 +235,9 @@ impl Judge {
             }
         }
         let by = self.by(event, role, uid, event.is_status);
+        let strange = self.strange_pods(it, uid);
         let Some(track) = self.tracks.get_mut(&uid) else { return };
+        track.counted.strange = strange;
         if event.actor.is_none() && track.is_built_in() {
             track.executor = true;
         }
@@ -249,6 +257,13 @@ impl Judge {
         }
     }
 
+    /// Pods in the lists of this write that another Job controls (PC-29).
+    fn strange_pods(&self, it: &JobEvent, job: Uid) -> FxHashSet<Uid> {
+        let Some(after) = &it.after else { return FxHashSet::default() };
+        let listed = after.status.uncounted_succeeded().iter().chain(after.status.uncounted_failed());
+        listed.copied().filter(|uid| self.owners.get(uid).is_some_and(|owner| *owner != job)).collect()
+    }
+
     fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
         let fresh = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
@@ -256,6 +271,8 @@ impl Judge {
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event.version, born);
+        track.changed = event.when.map(|when| when.done);
+        track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
@@ -276,6 +293,10 @@ impl Judge {
         if self.names.get(&key) == Some(&uid) {
             self.names.remove(&key);
         }
+        if self.departed_jobs.len() == DEPARTED {
+            self.departed_jobs.pop_front();
+        }
+        self.departed_jobs.push_back(key);
         self.close_if_over(uid);
     }
 
@@ -331,7 +352,7 @@ impl Judge {
         let by = self.by(event, role, job, creator.is_some());
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
-            pod_writes::creation_refused(track, event);
+            pod_writes::creation_refused(track, event, it, &self.settings);
         } else {
             pod_writes::refused(track, event, it, uid, by);
         }
@@ -403,7 +424,6 @@ impl Judge {
     }
 
     fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
-        const DEPARTED: usize = 256;
         self.owners.remove(&uid);
         let key = (event.namespace.clone(), event.name.clone());
         if self.pod_names.get(&key) == Some(&uid) {

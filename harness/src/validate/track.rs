@@ -16,6 +16,7 @@ use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Frontier, Setting, Versions};
 use super::history::{History, OwnWrite, Position};
+use super::setbacks::Setbacks;
 use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
@@ -68,6 +69,10 @@ pub struct Track {
     /// Writes of the manager that may have been made although the answer was a server error: what they would
     /// have left in etcd, and what the manager did.
     pub uncertain: BTreeMap<Uid, (Option<Pod>, OwnWrite)>,
+    /// What went wrong for the manager.
+    pub setbacks: Setbacks,
+    /// Whether a Job of the same name was there before (BO-06).
+    pub namesake: bool,
     /// When the latest entries of the history were made, in microseconds.
     recent: VecDeque<(Position, i64)>,
     /// Writes on which a guard was evaluated.
@@ -95,6 +100,10 @@ pub struct CountedPods {
     pub readopted: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+    /// UIDs in the current write that another Job controls.
+    pub strange: FxHashSet<Uid>,
+    /// Whether `podReplacementPolicy` was changed.
+    pub policy_changed: bool,
 }
 
 /// Writes to pods that were refused in one sync.
@@ -148,6 +157,14 @@ impl Ledger for CountedPods {
     fn was_readopted(&self, uid: Uid) -> bool {
         self.readopted.contains(&uid)
     }
+
+    fn is_strange(&self, uid: Uid) -> bool {
+        self.strange.contains(&uid)
+    }
+
+    fn policy_changed(&self) -> bool {
+        self.policy_changed
+    }
 }
 
 impl Track {
@@ -175,6 +192,8 @@ impl Track {
             excused_writes: 0,
             refused: Refused::default(),
             uncertain: BTreeMap::new(),
+            setbacks: Setbacks::default(),
+            namesake: false,
             recent: VecDeque::new(),
             judged: 0,
             premises: Findings::new(),
@@ -240,6 +259,18 @@ impl Track {
             self.recent.pop_front();
         }
         self.recent.push_back((self.history.end(), when.done));
+    }
+
+    /// When something last happened to the Job or its pods, in microseconds.
+    #[must_use]
+    pub fn last_event(&self) -> Option<i64> {
+        self.changed.max(self.recent.back().map(|(_, done)| *done))
+    }
+
+    /// When something last happened, or a removal or the API server last failed.
+    #[must_use]
+    pub fn last_setback(&self) -> Option<i64> {
+        self.last_event().max(self.setbacks.release).max(self.setbacks.server_error)
     }
 
     /// The same where it may have been the manager's doing, which the form does not show.
@@ -343,7 +374,8 @@ impl Track {
         views: &[ViewRefusal],
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
-        let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| broken.req == Req::BO01));
+        let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
+        let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
         let sign = settings.restart_sign(event, self.backoff.last_failure());
         if !only_delay || !sign.admits() {
             return false;
@@ -400,6 +432,7 @@ impl Track {
     pub fn status_tried(&mut self) {
         self.previous_sync = self.history.sync_start();
         self.history.end_sync();
+        self.setbacks.sync_ended();
         self.excused_writes = self.excused_writes.saturating_sub(1);
         if self.excused_writes == 0 {
             self.refused = Refused::default();
@@ -437,7 +470,14 @@ impl Track {
         let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
-            None => Broken { known: self.misreport(settings, &views[0].broken), ..first },
+            None => {
+                // Among the closest views, one in which the refusals of the sync are all that is misreported.
+                let label = |view: &ViewRefusal| Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()));
+                match views.iter().find_map(label) {
+                    Some((req, broken)) => Broken { req, known: Some(req), ..broken },
+                    None => first,
+                }
+            }
         };
         self.report(event, write, broken, views);
         self.resync();

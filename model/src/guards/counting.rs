@@ -19,7 +19,23 @@ pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings:
     for uid in added(view.job.status.uncounted_failed(), new.uncounted_failed()) {
         judge_listed_failure(view, uid, tally, end, findings);
     }
+    judge_kept(view, new, findings);
     judge_indexes(view, new, tally, findings);
+}
+
+/// FT-02, FT-04: a listed UID whose pod has lost the finalizer, or is gone, is counted in this write; one whose
+/// removal failed stays.
+fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+    let old = &view.job.status;
+    let kept = |old: &[Uid], new: &[Uid]| -> Vec<Uid> { old.iter().copied().filter(|uid| new.contains(uid)).collect() };
+    let mut listed = kept(old.uncounted_succeeded(), new.uncounted_succeeded());
+    listed.extend(kept(old.uncounted_failed(), new.uncounted_failed()));
+    let req = if view.deletes_failed { Req::FT04 } else { Req::FT02 };
+    for uid in listed {
+        let held = view.post.get(uid).is_some_and(|pod| pod.finalizer);
+        let what = "a UID that stays in uncountedTerminatedPods";
+        findings.require(req, held, what, "a pod that still has the finalizer; others are counted", uid);
+    }
 }
 
 /// How far the Job's fate is known in a status write.
@@ -89,6 +105,10 @@ fn judge_listed_failure(
         End::Badly => {
             let counts = failed || pod.phase != Phase::Succeeded;
             findings.require(Req::FT15, counts, what, "no succeeded pod", said(pod));
+        }
+        // FT-15: a Job that ends well counts its living pods nowhere.
+        End::Well if !failed && !pod.is_terminated() => {
+            findings.require(Req::FT15, false, what, "no living pod of a Job that succeeds", said(pod));
         }
         End::Well => judge_failure_by_policy(view, pod, failed, findings),
         End::Open => {
@@ -176,7 +196,12 @@ fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut
 fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, findings: &mut Findings) {
     let stored = IndexSet::read(&view.job.status.completed_indexes, None);
     let out_of_range = !stored.minus(&tally.completed).is_empty();
-    let req = if out_of_range { Req::PC23 } else { Req::FT12 };
+    // A text that reaches across completions loses what lies beyond (PC-23), and no more (PC-20).
+    let req = match () {
+        () if out_of_range && !completed.minus(&tally.completed).is_empty() => Req::PC23,
+        () if out_of_range => Req::PC20,
+        () => Req::FT12,
+    };
     findings.equal(req, "completedIndexes", tally.completed.clone(), completed.clone());
 }
 
@@ -191,6 +216,10 @@ pub trait Ledger {
     fn is_counted(&self, uid: Uid) -> bool;
     /// Whether the pod was adopted again after it had been counted (S-05).
     fn was_readopted(&self, uid: Uid) -> bool;
+    /// Whether the pod is controlled by another Job (PC-29).
+    fn is_strange(&self, uid: Uid) -> bool;
+    /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
+    fn policy_changed(&self) -> bool;
 }
 
 /// Judges a status write against what etcd held when it was made: nothing here is excused by a stale cache.
@@ -205,11 +234,13 @@ pub fn judge_counting_truth(
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
-    judge_moves(old, new, indexed, finalizer_gone, findings);
+    judge_moves(old, new, indexed, ledger, finalizer_gone, findings);
     for uid in added(old.uncounted_succeeded(), new.uncounted_succeeded())
         .chain(added(old.uncounted_failed(), new.uncounted_failed()))
     {
         judge_not_counted(uid, ledger, findings);
+        let what = "a UID that enters uncountedTerminatedPods";
+        findings.require(Req::PC29, !ledger.is_strange(uid), what, "a pod that this Job controls by UID", uid);
     }
     judge_both_lists(old, new, findings);
     if indexed {
@@ -224,6 +255,7 @@ fn judge_moves(
     old: &JobStatus,
     new: &JobStatus,
     indexed: bool,
+    ledger: &dyn Ledger,
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
@@ -236,10 +268,42 @@ fn judge_moves(
         }
     }
     let moved = |from: i32, by: usize| i64::from(from) + i64::try_from(by).unwrap_or(0);
-    if !indexed {
-        findings.equal(Req::FT02, "succeeded", moved(old.succeeded, left_succeeded.len()), i64::from(new.succeeded));
+    let counters = Counters {
+        expected: [moved(old.succeeded, left_succeeded.len()), moved(old.failed, left_failed.len())],
+        found: [i64::from(new.succeeded), i64::from(new.failed)],
+        none_left: left_succeeded.is_empty() && left_failed.is_empty(),
+    };
+    if indexed {
+        let req = if counters.none_left { Req::FT08 } else { Req::FT02 };
+        findings.equal(req, "failed", counters.expected[1], counters.found[1]);
+    } else {
+        let req = counters.requirement(ledger);
+        findings.equal(req, "succeeded", counters.expected[0], counters.found[0]);
+        findings.equal(req, "failed", counters.expected[1], counters.found[1]);
     }
-    findings.equal(Req::FT02, "failed", moved(old.failed, left_failed.len()), i64::from(new.failed));
+}
+
+/// Successes and failures in the counters after a write.
+struct Counters {
+    expected: [i64; 2],
+    found: [i64; 2],
+    none_left: bool,
+}
+
+impl Counters {
+    /// What wrong counters break: a UID went into the counter of the other list (FT-13, S-07, RP-13), nothing
+    /// but the removal of a pod can have moved them (FT-31), or they moved by a wrong number (FT-02).
+    fn requirement(&self, ledger: &dyn Ledger) -> Req {
+        let crossed = self.found.iter().sum::<i64>() == self.expected.iter().sum::<i64>();
+        match () {
+            () if self.found == self.expected => Req::FT02,
+            () if self.none_left => Req::FT31,
+            () if crossed && self.found[1] < self.expected[1] && ledger.policy_changed() => Req::RP13,
+            () if crossed && self.found[1] < self.expected[1] => Req::FT13,
+            () if crossed => Req::S07,
+            () => Req::FT02,
+        }
+    }
 }
 
 fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {

@@ -4,6 +4,7 @@
 use crate::catalogue::Req;
 use crate::guards::decision::{Reason, Tally, decide};
 use crate::indexes::Index;
+use crate::job::{ConditionKind, ConditionStatus};
 use crate::pod::{Pod, PolicyMatch};
 use crate::requirement::{Findings, Said};
 use crate::time::Time;
@@ -34,12 +35,22 @@ pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
 fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
     let what = "creation of a pod";
     let job = view.job;
+    let req = if revives(view) { Req::BO15 } else { Req::TC07 };
     let undecided =
-        findings.require(Req::TC07, !job.status.is_decided(), what, "none from the interim condition on", "a pod");
+        findings.require(req, !job.status.is_decided(), what, "none from the interim condition on", "a pod");
     let alive = findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
     let running = findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
     let seen = findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
     undecided && alive && running && seen
+}
+
+/// BO-15: the Job failed by a backoffLimit that its failures would not exceed any more.
+fn revives(view: &View<'_>) -> bool {
+    let status = &view.job.status;
+    let exceeded = status.condition(&ConditionKind::FailureTarget).is_some_and(|condition| {
+        condition.status == ConditionStatus::True && *condition.reason == *Reason::BackoffLimitExceeded.as_str()
+    });
+    exceeded && view.spec().backoff_limit.is_some_and(|limit| view.failed() <= i64::from(limit))
 }
 
 /// How many pods should be active (PC-04, PC-05).
@@ -71,7 +82,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
     let held = active + i64::from(view.post.sums().terminating);
     if fits {
         findings.require(
-            Req::RP03,
+            if held < want { Req::RP03 } else { crowding(view, held, want) },
             held < want,
             "active and terminating pods before the creation",
             Said::Text(format!("fewer than {want}")),
@@ -79,6 +90,17 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
         );
     }
     want - held
+}
+
+/// What a creation beside terminating pods breaks: RP-05 if those that suspension or scale-down deleted make the
+/// difference, RP-02 if it is the failure policy that asks to wait, else RP-03.
+fn crowding(view: &View<'_>, held: i64, want: i64) -> Req {
+    let released = view.post.iter().filter(|pod| pod.is_terminating() && !pod.finalizer).count();
+    match () {
+        () if held - i64::try_from(released).unwrap_or(0) < want => Req::RP05,
+        () if view.spec().pod_failure_policy.is_some() => Req::RP02,
+        () => Req::RP03,
+    }
 }
 
 /// PC-18, RP-12, BI-04: the index is free, and one of the lowest that are.
@@ -130,12 +152,24 @@ fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, 
     let latest = latest_creation(view, pod);
     let elapsed_ms = latest.since(last).saturating_mul(1000);
     findings.require(
-        req,
+        if elapsed_ms >= delay_ms { req } else { impatience(req, view, last) },
         elapsed_ms >= delay_ms,
         "creation after the last failure",
         Said::Text(format!("{} s or more", delay_ms / 1000)),
         Said::Text(format!("at most {} s", elapsed_ms / 1000)),
     );
+}
+
+/// What a creation before the end of a delay breaks, besides the delay itself: BO-04 if the failure was ignored,
+/// RP-10 if the pod was deleted. That it was dated wrongly (BO-07) cannot be told from a delay that is too short.
+fn impatience(req: Req, view: &View<'_>, last: Time) -> Req {
+    let mut ends = view.cache.iter().filter(|pod| view.has_failed(pod) && ended(pod) == last).peekable();
+    let Some(first) = ends.peek().copied() else { return req };
+    match () {
+        () if req == Req::BO01 && ends.all(Pod::is_ignored) => Req::BO04,
+        () if first.deleting => Req::RP10,
+        () => req,
+    }
 }
 
 /// `creationTimestamp` is truncated, so the pod may be up to a second younger (BO-09).

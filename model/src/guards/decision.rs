@@ -320,8 +320,10 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
     let excused = reason != Reason::CompletionsReached
         && (!view.expectations_met || view.deletes_failed);
     if !excused {
+        // BO-16: as if successes had reduced the failures that the limit is compared with.
+        let forgets = reason == Reason::BackoffLimitExceeded && tally.succeeded > 0;
         findings.require(
-            Req::TC14,
+            if forgets { Req::BO16 } else { Req::TC14 },
             false,
             "the interim condition",
             Said::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),

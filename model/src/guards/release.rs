@@ -1,6 +1,7 @@
 //! Removing the tracking finalizer (FT-03, FT-09, FT-11, FT-14, FT-15, FT-16, FT-19 … FT-21, BI-15, MB-04).
 
 use crate::catalogue::Req;
+use crate::guards::decision::Holds;
 use crate::guards::deletion::Causes;
 use crate::job::{ConditionKind, Job};
 use crate::pod::{Phase, Pod};
@@ -45,6 +46,11 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
         return;
     };
+    if view.job.status.is_true(&ConditionKind::FailureTarget) && !read.is_terminated() {
+        // FT-15: a Job that fails records its living pods.
+        findings.require(Req::FT15, false, what, "a pod that is recorded as failed: the Job fails", said(read));
+        return;
+    }
     if read.is_terminated() || view.has_failed(read) {
         let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
         let req = if per_index { Req::BI15 } else { Req::FT03 };
@@ -56,8 +62,11 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         findings.premise(Req::FT15);
         return;
     }
-    let allowed = Causes::of(view, seen).uncounted();
-    findings.require(Req::FT14, allowed, what, "a pod that has ended, or that is deleted next", said(seen));
+    let causes = Causes::of(view, seen);
+    // FT-17: a finishing Job deletes its active pods with the finalizer in place.
+    let early = causes.finishing == Holds::Yes && !seen.deleting;
+    let req = if early { Req::FT17 } else { Req::FT14 };
+    findings.require(req, causes.uncounted(), what, "a pod that has ended, or that is deleted next", said(seen));
 }
 
 fn said(pod: &Pod) -> Said {

@@ -42,7 +42,7 @@ fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findin
 }
 
 /// Judges a status write of an executor by what needs no view: the two states of the object alone.
-pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, cap: usize, findings: &mut Findings) {
+pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     findings.require(
         Req::FT30,
         new.uncounted.is_some(),
@@ -50,8 +50,6 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, cap:
         "present, empty at the end",
         "none",
     );
-    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
-    findings.require(Req::FT10, listed <= cap, "uncountedTerminatedPods", cap, listed);
     judge_start_of_end(spec, old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
@@ -62,6 +60,12 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, cap:
         }
     }
     judge_enough_successes(spec, old, new, findings);
+}
+
+/// SC-05: the two lists together stay short, whoever manages the Job.
+pub fn judge_list_size(new: &JobStatus, cap: usize, findings: &mut Findings) {
+    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
+    findings.require(Req::SC05, listed <= cap, "uncountedTerminatedPods", cap, listed);
 }
 
 /// S-04: a suspended Job that meets its end gets its startTime with the interim condition, since the API

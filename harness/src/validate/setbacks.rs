@@ -1,0 +1,91 @@
+//! What went wrong for a Job's manager: refused writes to its pods, and an API server that failed.
+
+use jobcheck_model::{Findings, Req, Said};
+
+use super::event::Event;
+use super::settings::{RestartSign, Settings};
+
+/// How long a creation in a namespace that is being deleted is not tried again (PC-12), in microseconds.
+const GIVES_UP_FOR: i64 = 300_000_000;
+/// The refusal of the API server where the namespace is being deleted.
+const TERMINATING_NAMESPACE: &str = "because it is being terminated";
+
+/// When something last went wrong, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setbacks {
+    /// A creation was refused.
+    pub creation: Option<i64>,
+    /// The removal of a finalizer, or a deletion, was refused.
+    pub release: Option<i64>,
+    /// The API server answered with an error of its own.
+    pub server_error: Option<i64>,
+    /// Creations that may have been committed although the answer was a server error.
+    pub lost_creations: u32,
+    namespace: Option<GivenUp>,
+}
+
+/// A creation was refused because the namespace is being deleted.
+#[derive(Clone, Copy, Debug)]
+struct GivenUp {
+    when: i64,
+    /// Whether the sync goes on: its other creations are part of the same attempt.
+    same_sync: bool,
+}
+
+impl Setbacks {
+    /// A creation of a pod was refused.
+    pub fn creation_refused(&mut self, event: &Event, message: &str) {
+        let Some(when) = event.when.map(|when| when.done) else { return };
+        self.creation = Some(when);
+        if event.code >= 500 {
+            self.lost_creations += 1;
+        }
+        if message.contains(TERMINATING_NAMESPACE) {
+            self.namespace.get_or_insert(GivenUp { when, same_sync: true }).when = when;
+        }
+        self.answered(event);
+    }
+
+    /// Another write to a pod was refused.
+    pub fn pod_write_refused(&mut self, event: &Event) {
+        self.release = event.when.map(|when| when.done).or(self.release);
+        self.answered(event);
+    }
+
+    /// Any request was answered.
+    pub fn answered(&mut self, event: &Event) {
+        if event.code >= 500 {
+            self.server_error = event.when.map(|when| when.done).or(self.server_error);
+        }
+    }
+
+    /// A sync has come to an end.
+    pub fn sync_ended(&mut self) {
+        if let Some(given_up) = &mut self.namespace {
+            given_up.same_sync = false;
+        }
+    }
+
+    /// Whether creations wait for nothing any more: the namespace goes.
+    #[must_use]
+    pub fn has_no_namespace(&self) -> bool {
+        self.namespace.is_some()
+    }
+
+    /// PC-12: a creation, refused or not, in a namespace that was being deleted a short while ago. A restart
+    /// forgets it; returns the warning where nothing but a silence hints at one.
+    pub fn judge_retry(&self, event: &Event, settings: &Settings, findings: &mut Findings) -> Option<String> {
+        let (given_up, when) = self.namespace.zip(event.when)?;
+        if given_up.same_sync {
+            return None;
+        }
+        let passed = when.received - given_up.when;
+        let sign = settings.restart_sign(event, Some(jobcheck_model::Time(given_up.when.div_euclid(1_000_000) + 1)));
+        let early = passed < GIVES_UP_FOR;
+        let expected = "none for 300 s after the refusal: the namespace is being deleted";
+        let found = || Said::Text(format!("after {} s", passed / 1_000_000));
+        findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
+        let silent = early && sign == RestartSign::Silence;
+        silent.then(|| format!("PC-12: a creation is tried again after {} s; only a restart explains it", passed / 1_000_000))
+    }
+}
