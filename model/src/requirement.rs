@@ -159,6 +159,17 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::TT06, Req::TT13],
     &[Req::TT01, Req::TT13],
     &[Req::MB02, Req::MB03],
+    // SS-36 follows from these two where a Job finishes.
+    &[Req::SS36, Req::SS18],
+    &[Req::SS36, Req::SS19],
+    // SP-10 repeats on updates what makes a specification valid.
+    &[Req::SP10, Req::SP02],
+    &[Req::SP10, Req::SP03],
+    &[Req::SP10, Req::SP04],
+    &[Req::SP10, Req::SP05],
+    &[Req::SP10, Req::SP06],
+    &[Req::SP10, Req::SP07],
+    &[Req::SP10, Req::SP15],
 ];
 
 /// A requirement that a write breaks: the false comparison, with both sides.

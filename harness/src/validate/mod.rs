@@ -14,6 +14,7 @@ pub mod history;
 mod job_writes;
 pub mod normalize;
 mod owed;
+mod pod_api;
 mod pod_writes;
 pub mod router;
 pub mod sequence;
