@@ -238,6 +238,8 @@ pub struct Template {
     pub restart_policy: RestartPolicy,
     /// Names of regular and init containers.
     pub container_names: Vec<Text>,
+    /// Whether a `ttlSecondsAfterFinished` stands in it, a field that no pod template has (SP-16).
+    pub has_ttl: bool,
 }
 
 /// `restartPolicy` of a pod template.

@@ -189,6 +189,17 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::PC01, Req::H02],
     &[Req::PC03, Req::H03],
     &[Req::PC02, Req::H04],
+    // SS-36 follows from these two where a Job finishes.
+    &[Req::SS36, Req::SS18],
+    &[Req::SS36, Req::SS19],
+    // SP-10 repeats on updates what makes a specification valid.
+    &[Req::SP10, Req::SP02],
+    &[Req::SP10, Req::SP03],
+    &[Req::SP10, Req::SP04],
+    &[Req::SP10, Req::SP05],
+    &[Req::SP10, Req::SP06],
+    &[Req::SP10, Req::SP07],
+    &[Req::SP10, Req::SP15],
 ];
 
 /// A requirement that a write breaks: the false comparison, with both sides.

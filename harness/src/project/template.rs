@@ -10,10 +10,12 @@
 //! | `resources_digest` | `name` and `resources` of `spec.initContainers` and `spec.containers`, in order |
 //! | `labels`, `annotations` | `metadata.` the same, sorted |
 //! | `restart_policy` | `spec.restartPolicy`; a value the API does not define is `Unset`, like an absent one |
+//! | `has_ttl` | `ttlSecondsAfterFinished`, or `spec.ttlSecondsAfterFinished`, stands there |
 //! | `container_names` | `name` of `spec.containers`, then of `spec.initContainers` |
 
 use jobcheck_model::job::{RestartPolicy, Template, Text};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::cache::Texts;
@@ -26,7 +28,9 @@ const ROOT: &str = "spec.template";
 
 /// What is read with its type; the rest is only compared.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct WireTemplate<'a> {
+    ttl_seconds_after_finished: Option<IgnoredAny>,
     #[serde(borrow)]
     metadata: Option<WireTemplateMetadata<'a>>,
     #[serde(borrow)]
@@ -44,6 +48,7 @@ struct WireTemplateMetadata<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WirePodSpec<'a> {
+    ttl_seconds_after_finished: Option<IgnoredAny>,
     #[serde(borrow)]
     restart_policy: Option<Str<'a>>,
     #[serde(borrow)]
@@ -82,6 +87,8 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
         annotations: metadata::pairs(texts, annotations),
         restart_policy: restart_policy(wire.spec.as_ref().and_then(|spec| spec.restart_policy.as_ref())),
         container_names: wire.spec.as_ref().map(|spec| container_names(texts, spec)).unwrap_or_default(),
+        has_ttl: wire.ttl_seconds_after_finished.is_some()
+            || wire.spec.as_ref().is_some_and(|spec| spec.ttl_seconds_after_finished.is_some()),
     })
 }
 
@@ -181,6 +188,14 @@ mod tests {
             template.container_names.iter().map(|n| &**n).collect::<Vec<_>>(),
             ["main", "side", "init"]
         );
+    }
+
+    #[test]
+    fn a_ttl_in_the_template_is_seen() {
+        assert!(!template(&sample()).has_ttl);
+        assert!(template(&json!({"ttlSecondsAfterFinished": 3})).has_ttl);
+        assert!(template(&json!({"spec": {"ttlSecondsAfterFinished": 3}})).has_ttl);
+        assert!(!template(&json!({"spec": {"ttlSecondsAfterFinished": null}})).has_ttl);
     }
 
     #[test]

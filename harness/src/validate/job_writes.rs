@@ -9,6 +9,7 @@ use jobcheck_model::guards::status::{judge_list_size, judge_status_shape, judge_
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
+use jobcheck_traces::Verb;
 
 use super::actor::Role;
 use super::event::{Event, JobEvent};
@@ -49,22 +50,35 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
+    let direct = it.base.is_some() && it.base == track.version;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
-    if spec_changed && status_changed {
+    if spec_changed && status_changed && !direct {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
-    if status_changed {
+    if status_changed && !is_main_write(event) {
         status_written(track, event, &before, &after, by, settings);
     } else {
         let mut findings = Findings::new();
-        validate_spec_update(&settings.rules, &before, &after, &mut findings);
+        if event.is_status {
+            validate_status_update(&settings.rules, &before, &after, &mut findings);
+        } else {
+            validate_spec_update(&settings.rules, &before, &after, &mut findings);
+        }
+        if status_changed {
+            foreign(track, &before, &after);
+        }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, event, by, what, &mut findings);
         track.take(event, what, findings);
         track.tell(event.place, what.to_owned());
     }
     store(track, event, after, by == By::Manager && status_changed);
+}
+
+/// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
+fn is_main_write(event: &Event) -> bool {
+    !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
@@ -82,7 +96,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && event.verb == Some(jobcheck_traces::Verb::Update) {
+    if base < stored && event.verb == Some(Verb::Update) {
         findings.require(
             Req::SS32,
             false,
@@ -248,6 +262,13 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
     // The API server validates the new status against the stored spec (SS-32).
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
+        if track.executor && message.contains(" is invalid: ") {
+            track.judged += 1;
+            let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));
+            let broken = Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
+            track.report(event, &write, broken, Vec::new());
+            return;
+        }
         track.warnings.push((event.place, format!("a status write was refused for a reason outside the rules: {message}")));
         return;
     };
@@ -314,7 +335,9 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         };
         match &it.after {
             Some(after) if deletion.request_known => validate_delete(asked, before, after, &mut findings),
-            None if deletion.request_known && it.gone => validate_removal(asked, before, &mut findings),
+            None if deletion.request_known && it.gone && !it.hidden => {
+                validate_removal(asked, before, &mut findings);
+            }
             Some(_) | None => {}
         }
     }

@@ -15,6 +15,7 @@ mod job_writes;
 pub mod normalize;
 mod owed;
 mod owed_work;
+mod pod_api;
 mod pod_writes;
 pub mod router;
 pub mod sequence;

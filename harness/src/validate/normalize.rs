@@ -40,6 +40,8 @@ pub struct Normalizer {
 struct DeleteOptions {
     preconditions: Option<Preconditions>,
     propagation_policy: Option<String>,
+    /// What came before `propagationPolicy`.
+    orphan_dependents: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -288,8 +290,10 @@ fn is_gone(pod: &PodObject) -> bool {
 
 fn deletion(request: &Request<'_>) -> JobDeletion {
     let options: DeleteOptions = request.request.and_then(|object| object.read().ok()).unwrap_or_default();
+    let before_policies = options.orphan_dependents.map(|orphan| if orphan { "Orphan" } else { "Background" });
+    let asked = request.propagation_policy.map(str::to_owned).or(options.propagation_policy);
     JobDeletion {
-        propagation: request.propagation_policy.map(str::to_owned).or(options.propagation_policy),
+        propagation: asked.or_else(|| before_policies.map(str::to_owned)),
         uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
         request_known: request.level != Level::Metadata,
         latest: Some(jobcheck_model::Time(request.interval.done.div_euclid(1_000_000))),

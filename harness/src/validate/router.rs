@@ -16,6 +16,7 @@ use super::event::{Body, Event, JobEvent, PodEvent};
 use super::job_writes::{self, By};
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
+use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
 use super::sequence::Sequencer;
 use super::settings::Settings;
@@ -411,6 +412,9 @@ impl Judge {
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.note_time(event);
+            if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
+                judge_pod_deletion(track, event, &before, after);
+            }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
             if released {

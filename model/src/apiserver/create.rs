@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
-use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label};
+use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label, template_has_no_ttl};
 use crate::catalogue::Req;
 use crate::job::{Job, JobStatus};
 use crate::requirement::{Broken, Findings};
@@ -45,6 +45,7 @@ const PREPARED: &[Rule] = &[
     (Req::PC15, selector_is_generated),
     (Req::SP11, generation_is_one),
     (Req::SS32, status_is_wiped),
+    (Req::SP16, |created| template_has_no_ttl(&created.job.spec)),
 ];
 
 /// SP-01: what the server defaults is set.

@@ -228,6 +228,11 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
     Outcome::all(labelled.chain([selects, generated]))
 }
 
+/// SP-16: a pod template has no TTL of its own; a field of that name is dropped.
+pub(super) fn template_has_no_ttl(spec: &JobSpec) -> Outcome {
+    Outcome::of(!spec.template.has_ttl, "spec.template", || ("no ttlSecondsAfterFinished", "one"))
+}
+
 const SELECTOR: &str = "spec.selector";
 
 /// Whether the user chose the selector.

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
-use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label};
+use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label, template_has_no_ttl};
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
 use crate::requirement::{Broken, Findings, Said};
@@ -71,6 +71,7 @@ const PREPARED: &[Rule] = &[
     (Req::SP11, generation_counts_spec_changes),
     (Req::SS32, status_is_kept),
     (Req::UG04, replacement_policy_stays_away_without_its_gate),
+    (Req::SP16, |update| template_has_no_ttl(&update.new.spec)),
 ];
 
 /// SP-08: the fields that no other rule names.
