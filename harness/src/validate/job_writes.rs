@@ -13,6 +13,7 @@ use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
 use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
+use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
 use super::settings::Settings;
 use super::story;
 use super::track::Track;
@@ -50,7 +51,12 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
-    if spec_changed && status_changed {
+    judge_ttl_write(track, event, by);
+    if changes_spec_by_status(track, event, it.base, &before, &after) {
+        let mut findings = Findings::new();
+        findings.require(Req::MB12, false, "spec after a write to the status subresource", "the stored one", "another");
+        track.take(event, "status write", findings);
+    } else if spec_changed && status_changed {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
     if status_changed {
@@ -223,9 +229,12 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
 
 /// A refused write of the Job by its manager (judging.md 4).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    judge_forbidden(track, event, it.message.as_deref(), by);
+    track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status {
         return;
     }
+    track.trouble.refused(event);
     track.status_tried();
     match event.code {
         422 | 400 => invalid(track, event, it, settings),

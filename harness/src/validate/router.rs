@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::actor::{Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent};
 use super::job_writes::{self, By};
+use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
 use super::pod_writes;
@@ -83,6 +84,7 @@ struct Judge {
     events: u64,
     any_actors: bool,
     doubts: Vec<String>,
+    managers: Managers,
 }
 
 impl Validator {
@@ -106,6 +108,7 @@ impl Validator {
                 events: 0,
                 any_actors: false,
                 doubts: Vec::new(),
+                managers: Managers::default(),
             },
         }
     }
@@ -199,6 +202,9 @@ impl Judge {
             Role::Other if !built_in || !named => {
                 if manages && track.manager.is_none() {
                     track.manager = Some(actor);
+                    if let Some(value) = track.managed_by.as_ref().filter(|_| !built_in) {
+                        self.managers.note(actor, value);
+                    }
                 }
                 track.manager == Some(actor)
             }
@@ -206,6 +212,9 @@ impl Judge {
         };
         if is_manager && built_in {
             track.executor = true;
+        }
+        if is_manager && event.is_accepted() {
+            track.trouble.server_error = false;
         }
         job_writes::by(role, is_manager, built_in)
     }
@@ -232,6 +241,9 @@ impl Judge {
         let Some(track) = self.tracks.get_mut(&uid) else { return };
         if event.actor.is_none() && track.is_built_in() {
             track.executor = true;
+        }
+        if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
+            self.managers.judge(track, event);
         }
         match (event.is_accepted(), event.verb) {
             (false, _) => job_writes::refused(track, event, it, by, &self.settings),
@@ -329,7 +341,7 @@ impl Judge {
         let by = self.by(event, role, job, creator.is_some());
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
-            pod_writes::creation_refused(track, event);
+            pod_writes::creation_refused(track, event, it);
         } else {
             pod_writes::refused(track, event, it, uid, by);
         }
