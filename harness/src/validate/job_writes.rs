@@ -14,6 +14,7 @@ use jobcheck_traces::Verb;
 use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
+use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
 use super::settings::Settings;
 use super::story;
 use super::track::Track;
@@ -53,7 +54,12 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let direct = it.base.is_some() && it.base == track.version;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
-    if spec_changed && status_changed && !direct {
+    judge_ttl_write(track, event, by);
+    if changes_spec_by_status(track, event, it.base, &before, &after) {
+        let mut findings = Findings::new();
+        findings.require(Req::MB12, false, "spec after a write to the status subresource", "the stored one", "another");
+        track.take(event, "status write", findings);
+    } else if spec_changed && status_changed && !direct {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
     if status_changed && !is_main_write(event) {
@@ -239,9 +245,12 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
 
 /// A refused write of the Job by its manager (judging.md 4).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    judge_forbidden(track, event, it.message.as_deref(), by);
+    track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status {
         return;
     }
+    track.trouble.refused(event);
     track.status_tried();
     track.setbacks.answered(event);
     match event.code {

@@ -12,6 +12,7 @@ pub mod event;
 pub mod frontier;
 pub mod history;
 mod job_writes;
+mod managers;
 pub mod normalize;
 mod owed;
 mod owed_work;

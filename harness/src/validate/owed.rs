@@ -4,15 +4,40 @@ use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::job::ConditionKind;
 use jobcheck_model::view::{Backoff, Reading, View};
-use jobcheck_model::{Broken, Req, Said};
+use jobcheck_model::{Broken, Req, Said, Uid};
+use rustc_hash::FxHashSet;
 
 use super::owed_work::owed_work;
+use super::event::Event;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
 
 /// What is owed is a violation only after this much trace time, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
+
+/// Requests of a Job's controllers that were refused, and may still have to be made good.
+#[derive(Clone, Debug, Default)]
+pub struct Trouble {
+    /// Pods of which the manager could not remove the finalizer (EN-06).
+    pub unreleased: FxHashSet<Uid>,
+    /// The last request of the manager was answered with a server error (EN-07).
+    pub server_error: bool,
+    /// A DELETE of the Job by the TTL controller was refused (TT-07).
+    pub deletion_refused: bool,
+}
+
+impl Trouble {
+    /// A request of the manager was refused.
+    pub fn refused(&mut self, event: &Event) {
+        self.server_error = event.code >= 500;
+    }
+
+    /// What a debt is called: EN-07 where the work never went on after a server error.
+    fn name(&self, req: Req) -> Req {
+        if self.server_error { Req::EN07 } else { req }
+    }
+}
 
 /// Ends of the trace.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +54,8 @@ impl Owed {
     /// Whether patience is over: long ago by the trace's own time, and the same actor has worked since.
     #[must_use]
     pub fn is_overdue(&self, end: End) -> bool {
-        let worked = if self.req == Req::TT14 { end.ttl_controller } else { end.job_controller };
+        let by_ttl = matches!(self.req, Req::TT07 | Req::TT14 | Req::MB07);
+        let worked = if by_ttl { end.ttl_controller } else { end.job_controller };
         match (self.since, end.last, worked) {
             (Some(since), Some(last), Some(worked)) => last - since >= PATIENCE && worked > since,
             _ => false,
@@ -56,19 +82,27 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let mut owe = |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
     let Some(job) = &track.stored else {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
-            owe(Req::FT20, "release the pods of the deleted Job", track.changed);
+            let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
+            owe(req, "release the pods of the deleted Job", track.changed);
         }
         return list;
     };
     if let Some(expiry) = expiry(job).filter(|_| job.status.is_finished() && !job.deleting) {
-        owe(Req::TT14, "delete the expired Job", Some(expiry.0.saturating_mul(1_000_000)));
+        let req = match () {
+            () if track.trouble.deletion_refused => Req::TT07,
+            () if track.is_built_in() => Req::TT14,
+            () => Req::MB07,
+        };
+        owe(req, "delete the expired Job", Some(expiry.0.saturating_mul(1_000_000)));
     }
     if !track.executor && !job.is_managed_by_built_in() || !track.complete {
         return list;
     }
     if job.status.is_finished() {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
-            owe(Req::FT23, "release the pods of the finished Job", track.changed);
+            // TT-15: its foreground deletion waits for them.
+            let req = if job.deleting { Req::TT15 } else { Req::FT23 };
+            owe(req, "release the pods of the finished Job", track.changed);
         }
         return list;
     }
@@ -99,15 +133,15 @@ fn unfinished(
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
         let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(Req::TC04, &format!("write {terminal}: the fate is decided and no pod lives"), track.last_setback());
+        owe(track.trouble.name(Req::TC04), &format!("write {terminal}: the fate is decided and no pod lives"), track.last_setback());
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
         let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(req, "write the interim condition: the fate is decided", track.last_setback());
+        owe(track.trouble.name(req), "write the interim condition: the fate is decided", track.last_setback());
     }
     let deadline = job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
         let due = start.plus(seconds).0.saturating_mul(1_000_000);
-        owe(Req::SU08, "write FailureTarget at the deadline", Some(due));
+        owe(Req::SU10, "write FailureTarget at the deadline", Some(due));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
         owe(Req::SU01, "delete the pods of the suspended Job", track.changed);

@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::actor::{Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent};
 use super::job_writes::{self, By};
+use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
 use super::pod_api::judge_pod_deletion;
@@ -89,6 +90,7 @@ struct Judge {
     events: u64,
     any_actors: bool,
     doubts: Vec<String>,
+    managers: Managers,
 }
 
 impl Validator {
@@ -113,6 +115,7 @@ impl Validator {
                 events: 0,
                 any_actors: false,
                 doubts: Vec::new(),
+                managers: Managers::default(),
             },
         }
     }
@@ -206,6 +209,9 @@ impl Judge {
             Role::Other if !built_in || !named => {
                 if manages && track.manager.is_none() {
                     track.manager = Some(actor);
+                    if let Some(value) = track.managed_by.as_ref().filter(|_| !built_in) {
+                        self.managers.note(actor, value);
+                    }
                 }
                 track.manager == Some(actor)
             }
@@ -213,6 +219,9 @@ impl Judge {
         };
         if is_manager && built_in {
             track.executor = true;
+        }
+        if is_manager && event.is_accepted() {
+            track.trouble.server_error = false;
         }
         job_writes::by(role, is_manager, built_in)
     }
@@ -241,6 +250,9 @@ impl Judge {
         track.counted.strange = strange;
         if event.actor.is_none() && track.is_built_in() {
             track.executor = true;
+        }
+        if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
+            self.managers.judge(track, event);
         }
         match (event.is_accepted(), event.verb) {
             (false, _) => job_writes::refused(track, event, it, by, &self.settings),

@@ -16,6 +16,7 @@ use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Frontier, Setting, Versions};
 use super::history::{History, OwnWrite, Position};
+use super::owed::Trouble;
 use super::setbacks::Setbacks;
 use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
@@ -89,6 +90,8 @@ pub struct Track {
     pub story: VecDeque<(Place, String)>,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
+    /// Requests that were refused, for what is owed at the end.
+    pub trouble: Trouble,
 }
 
 /// The counters' contents.
@@ -202,6 +205,7 @@ impl Track {
             warnings: Vec::new(),
             story: VecDeque::new(),
             changed: None,
+            trouble: Trouble::default(),
         }
     }
 
@@ -426,6 +430,12 @@ impl Track {
         };
         let record = &mut self.backoff;
         self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));
+    }
+
+    /// Whether some view that explains everything so far lacks pods of an earlier sync (PC-27).
+    #[must_use]
+    pub fn awaits_pods(&self) -> bool {
+        !self.history.shows_earlier_gains(self.frontier.earliest())
     }
 
     /// The manager tried to write the status: a sync has come to an end, or to its middle.

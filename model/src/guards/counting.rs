@@ -3,6 +3,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
+use crate::guards::naming::of_failed_indexes;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod};
@@ -172,7 +173,6 @@ fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut
     if !view.spec().is_indexed() {
         return;
     }
-    let completions = view.spec().completion_count();
     let completed = IndexSet::read(&new.completed_indexes, None);
     judge_completed(view, &completed, tally, findings);
     canonical("completedIndexes", &new.completed_indexes, &completed, findings);
@@ -185,8 +185,7 @@ fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut
         }
         (Some(expected), Some(text)) => {
             let failed = IndexSet::read(text, None);
-            let stored = view.job.status.failed_set(completions);
-            let req = if stored.minus(&failed).is_empty() { Req::BI01 } else { Req::BI04 };
+            let req = of_failed_indexes(view, expected, &failed);
             findings.equal(req, "failedIndexes", expected.clone(), failed.clone());
             canonical("failedIndexes", text, &failed, findings);
         }

@@ -17,7 +17,9 @@ pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     }
     let tally = Tally::of(view);
     if let Some(reason) = decide(view, &tally).filter(|reason| *reason != Reason::CompletionsReached) {
-        findings.require(Req::TC01, false, "creation", "none: the Job's fate is decided", reason.as_str());
+        // SU-09: no time at all.
+        let req = if view.spec().active_deadline_seconds == Some(0) { Req::SU09 } else { Req::TC01 };
+        findings.require(req, false, "creation", "none: the Job's fate is decided", reason.as_str());
     }
     let room = judge_room(view, &tally, findings);
     if view.spec().is_indexed() {

@@ -2,6 +2,7 @@
 //! PC-24).
 
 use crate::catalogue::Req;
+use crate::guards::naming::{judge_nothing_active, of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
@@ -264,7 +265,7 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     );
     let held = holds(reason, view, tally);
     findings.require(
-        reason.requirement(view),
+        if held == Holds::No { of_false_reason(reason, view, condition, tally) } else { reason.requirement(view) },
         held != Holds::No,
         "the interim condition",
         nearest(reason, view, tally),
@@ -276,9 +277,10 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     let earlier = Reason::ALL.into_iter().take_while(|other| *other < reason);
     for other in earlier {
         let wins = holds(other, view, tally) == Holds::Yes;
-        findings.require(Req::TC01, !wins, "the reason of the interim condition", other.as_str(), reason.as_str());
+        findings.require(of_order(reason, other), !wins, "the reason of the interim condition", other.as_str(), reason.as_str());
     }
     judge_message(reason, view, condition, tally, findings);
+    judge_nothing_active(reason, view, findings);
 }
 
 /// TC-02, PF-07: the message that belongs to the reason.
@@ -293,7 +295,10 @@ fn judge_message(reason: Reason, view: &View<'_>, condition: &Condition, tally: 
         }
         Reason::SuccessPolicy => {
             let rule = matching_success_rule(view, tally).unwrap_or_default();
-            findings.equal(Req::SX02, what, format!("Matched rules at index {rule}"), found.to_string());
+            let expected = format!("Matched rules at index {rule}");
+            // SX-01: the first rule that is met; TC-02: the words.
+            let req = if found.starts_with("Matched rules at index ") { Req::SX01 } else { Req::TC02 };
+            findings.equal(req, what, expected, found.to_string());
         }
         Reason::BackoffLimitExceeded
         | Reason::DeadlineExceeded
@@ -317,6 +322,11 @@ fn fail_job_message(policy: &PolicyMatch) -> Option<Text> {
 /// could not be deleted or a created one was not seen yet (TC-08; not for CompletionsReached, PC-24).
 fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings) {
     let Some(reason) = decide(view, tally) else { return };
+    if let Some(req) = of_missing(reason, view).filter(|_| view.expectations_met && !view.deletes_failed) {
+        let expected = format!("{} ({})", reason.interim().as_str(), reason.as_str());
+        findings.require(req, false, "the interim condition", expected, "no interim condition");
+        return;
+    }
     let excused = reason != Reason::CompletionsReached
         && (!view.expectations_met || view.deletes_failed);
     if !excused {

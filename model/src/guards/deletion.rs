@@ -59,8 +59,11 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         return;
     }
     let causes = Causes::of(view, seen);
+    let fails_alone = || view.failed_indexes(&view.completed()).is_some_and(|failed| !failed.is_empty());
     let req = match () {
         () if view.job.deleting => Req::FT19,
+        // BI-16: the failed index of another pod is no reason.
+        () if view.spec().is_indexed() && fails_alone() => Req::BI16,
         () if view.spec().completions.is_none() => Req::PC05,
         () => Req::PC04,
     };

@@ -10,6 +10,7 @@ pub mod counting;
 pub mod creation;
 pub mod decision;
 pub mod deletion;
+pub mod naming;
 pub mod release;
 pub mod status;
 pub mod suspend;

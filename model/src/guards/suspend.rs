@@ -14,6 +14,11 @@ pub fn judge_suspend(view: &View<'_>, new: &JobStatus, findings: &mut Findings) 
     } else {
         judge_running(view, new, was, is, findings);
     }
+    let ending = view.job.deleting || view.job.status.is_decided() || new.is_decided();
+    if ending {
+        let found = status_text(is);
+        findings.require(Req::SU05, was == is, "condition Suspended of a Job that ends", status_text(was), found);
+    }
     if was != is {
         judge_texts(new, is, findings);
     }
