@@ -16,7 +16,8 @@ use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
 use super::settings::Settings;
 use super::story;
-use super::track::{RefusedWrite, Track};
+use super::setbacks::RefusedWrite;
+use super::track::Track;
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -62,6 +63,9 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
+    if released && event.verb == Some(Verb::Delete) && event.actor.is_some() && after.deleting && !after.finalizer {
+        track.doubt("a write of a pod is missing: no DELETE removes a finalizer".to_owned());
+    }
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {
