@@ -2,7 +2,6 @@
 
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Findings, Req};
-use jobcheck_traces::Verb;
 
 use super::event::Event;
 use super::story;
@@ -10,16 +9,9 @@ use super::track::Track;
 use crate::project::PodObject;
 
 /// Judges the write that marked a pod for deletion: nothing is graceful about the end of a pod that has no
-/// node or has ended, and a DELETE takes no finalizer along.
-///
-/// `before` is what etcd held. The later part needs the request: a watch shows a removal as the state before
-/// it, finalizers included.
+/// node or has ended. `before` is what etcd held.
 pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after: &PodObject) {
     let mut findings = Findings::new();
-    if event.verb == Some(Verb::Delete) && event.actor.is_some() && before.finalizer {
-        let what = "tracking finalizer after the DELETE of the pod";
-        findings.require(Req::SY12, after.pod.finalizer, what, "kept", "removed");
-    }
     let at_once = !after.pod.scheduled || after.pod.is_terminated();
     if after.pod.deleting && !before.deleting && at_once {
         let grace = after.deletion_grace_period_seconds.unwrap_or(0);

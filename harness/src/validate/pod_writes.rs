@@ -17,7 +17,8 @@ use super::job_writes::{By, intrusion};
 use super::managers::judge_forbidden;
 use super::settings::Settings;
 use super::story;
-use super::track::{RefusedWrite, Track};
+use super::setbacks::RefusedWrite;
+use super::track::Track;
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -54,7 +55,12 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
 pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
     let deletes = by == By::Manager && event.verb == Some(Verb::Delete) && event.actor.is_some();
     let Some(before) = track.history.stored.get(after.uid).cloned() else {
-        // The answer to a DELETE may come after the pod has gone; its sender knows of it all the same.
+        // The answer to a DELETE may come after the pod has gone; its sender knows of it all the same. Of a
+        // finished Job the pods are not kept.
+        if deletes && track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+            delete(track, event, after, after, by, settings);
+            return;
+        }
         track.pod_changed(after.uid, (!gone).then(|| after.clone()), deletes.then_some(OwnWrite::Delete));
         return;
     };
@@ -63,6 +69,9 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
+    if released && event.verb == Some(Verb::Delete) && event.actor.is_some() && after.deleting && !after.finalizer {
+        track.doubt("a write of a pod is missing: no DELETE removes a finalizer".to_owned());
+    }
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {

@@ -1,6 +1,6 @@
 //! What went wrong for a Job's manager: refused writes to its pods, and an API server that failed.
 
-use jobcheck_model::{Findings, Req, Said};
+use jobcheck_model::{Broken, Findings, Req, Said};
 
 use super::event::Event;
 use super::settings::{RestartSign, Settings};
@@ -87,5 +87,58 @@ impl Setbacks {
         findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
         let silent = early && sign == RestartSign::Silence;
         silent.then(|| format!("PC-12: a creation is tried again after {} s; only a restart explains it", passed / 1_000_000))
+    }
+}
+
+/// Writes to pods that were refused in one sync.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refused {
+    /// Deletions, and removals of a finalizer.
+    pub deletions: u32,
+    /// Deletions that found no pod.
+    pub deletions_of_nothing: u32,
+    /// Creations.
+    pub creations: u32,
+}
+
+/// A refused write to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedWrite {
+    /// TC-08.
+    Deletion,
+    /// Answered with 404.
+    DeletionOfNothing,
+    /// PC-12, PC-13.
+    Creation,
+}
+
+impl Refused {
+    /// One more.
+    pub fn add(&mut self, what: RefusedWrite) {
+        match what {
+            RefusedWrite::Deletion => self.deletions += 1,
+            RefusedWrite::DeletionOfNothing => self.deletions_of_nothing += 1,
+            RefusedWrite::Creation => self.creations += 1,
+        }
+    }
+
+    /// H2, H3, H4: refused writes that 1.36 reports as if they had been made, if that is all that is wrong and
+    /// there were enough of them.
+    #[must_use]
+    pub fn misreport(self, broken: &[Broken]) -> Option<Req> {
+        let explained = |broken: &Broken| {
+            let (Said::Number(expected), Said::Number(found)) = (&broken.expected, &broken.found) else {
+                return None;
+            };
+            let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
+            match broken.req {
+                Req::PC01 => by(self.creations, found - expected).then_some(Req::H02),
+                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H03),
+                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H04),
+                _ => None,
+            }
+        };
+        let labels: Option<Vec<Req>> = broken.iter().map(explained).collect();
+        labels?.first().copied()
     }
 }

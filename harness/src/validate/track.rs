@@ -17,7 +17,7 @@ use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Frontier, Setting, Versions};
 use super::history::{History, OwnWrite, Position};
 use super::owed::Trouble;
-use super::setbacks::Setbacks;
+use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
@@ -107,49 +107,6 @@ pub struct CountedPods {
     pub strange: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
     pub policy_changed: bool,
-}
-
-/// Writes to pods that were refused in one sync.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Refused {
-    /// Deletions, and removals of a finalizer.
-    pub deletions: u32,
-    /// Deletions that found no pod.
-    pub deletions_of_nothing: u32,
-    /// Creations.
-    pub creations: u32,
-}
-
-/// A refused write to a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusedWrite {
-    /// TC-08.
-    Deletion,
-    /// Answered with 404.
-    DeletionOfNothing,
-    /// PC-12, PC-13.
-    Creation,
-}
-
-impl Refused {
-    /// H2, H3, H4: refused writes that 1.36 reports as if they had been made, if that is all that is wrong and
-    /// there were enough of them.
-    fn misreport(self, broken: &[Broken]) -> Option<Req> {
-        let explained = |broken: &Broken| {
-            let (Said::Number(expected), Said::Number(found)) = (&broken.expected, &broken.found) else {
-                return None;
-            };
-            let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
-            match broken.req {
-                Req::PC01 => by(self.creations, found - expected).then_some(Req::H02),
-                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H03),
-                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H04),
-                _ => None,
-            }
-        };
-        let labels: Option<Vec<Req>> = broken.iter().map(explained).collect();
-        labels?.first().copied()
-    }
 }
 
 impl Ledger for CountedPods {
@@ -452,11 +409,7 @@ impl Track {
     /// A write to a pod was refused in this sync.
     pub fn pod_write_refused(&mut self, what: RefusedWrite) {
         self.excused_writes = WRITES_OF_A_SYNC;
-        match what {
-            RefusedWrite::Deletion => self.refused.deletions += 1,
-            RefusedWrite::DeletionOfNothing => self.refused.deletions_of_nothing += 1,
-            RefusedWrite::Creation => self.refused.creations += 1,
-        }
+        self.refused.add(what);
     }
 
     /// Takes over what guards on the truth found.
