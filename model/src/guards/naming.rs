@@ -123,7 +123,9 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, delayed: &dyn Fn(&crate::
         return;
     }
     let successes = view.new_successes().filter(|_| !indexed);
-    let failures = view.new_failures().filter(|pod| !pod.is_ignored() && !delayed(pod));
+    // SX-03: what the pods of a Job that succeeds end as counts nowhere.
+    let succeeds = view.job.status.is_true(&ConditionKind::SuccessCriteriaMet) || new.is_true(&ConditionKind::SuccessCriteriaMet);
+    let failures = view.new_failures().filter(|pod| !succeeds && !pod.is_ignored() && !delayed(pod));
     let req = match () {
         () if view.spec().is_suspended() => Req::SU06,
         () if view.spec().backoff_limit_per_index.is_some() => Req::BI10,
