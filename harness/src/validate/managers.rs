@@ -42,7 +42,8 @@ impl Managers {
 /// MB-10: what the built-in is granted, an external executor is as well. A refusal by admission, by a quota, or
 /// in a namespace that is being deleted has other words.
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
-    let unauthorized = message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
+    let unauthorized =
+        message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
     if by != By::Manager || track.is_built_in() || event.code != 403 || !unauthorized {
         return;
     }
@@ -54,7 +55,13 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
 
 /// MB-12, SS-32: what a write to the status subresource leaves of the specification. Only a PUT on the stored
 /// version proves that nothing came between.
-pub fn changes_spec_by_status(track: &Track, event: &Event, base: Option<u64>, before: &Job, after: &Job) -> bool {
+pub fn changes_spec_by_status(
+    track: &Track,
+    event: &Event,
+    base: Option<u64>,
+    before: &Job,
+    after: &Job,
+) -> bool {
     let direct = base.is_some() && base == track.version;
     event.is_status && direct && before.spec != after.spec
 }

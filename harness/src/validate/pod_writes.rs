@@ -149,9 +149,11 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
     findings.premise(Req::PF09);
     if !job.status.is_decided() {
         let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
-        // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show. A watch
-        // shows neither.
+        // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show; the pod is
+        // recorded all the same. A watch shows neither refusals nor whose write it is.
+        let recorded = job.status.lists(pod.uid);
         let occasion = event.actor.is_none() || track.refused.deletions > 0 || track.awaits_pods();
+        let occasion = occasion && recorded;
         if occasion {
             findings.deviation(Req::S03, "conditions", expected, "no interim condition");
         } else {
@@ -243,7 +245,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
     }
     judge_forbidden(track, event, it.message.as_deref(), by);
     track.trouble.refused(event);
-    if let Some(uid) = uid.filter(|_| event.verb == Some(Verb::Patch) && event.code != 404) {
+    if let Some(uid) = uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404) {
         track.trouble.unreleased.insert(uid);
     }
     match (event.verb, event.code) {

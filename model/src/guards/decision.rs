@@ -2,7 +2,7 @@
 //! PC-24).
 
 use crate::catalogue::Req;
-use crate::guards::naming::{judge_nothing_active, of_false_reason, of_missing, of_order};
+use crate::guards::naming::{of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
@@ -309,6 +309,17 @@ fn judge_message(reason: Reason, view: &View<'_>, condition: &Condition, tally: 
             findings.require(Req::TC02, &**found == expected, what, expected, found.to_string());
         }
     }
+}
+
+/// TC-07, TC-08, SX-03: at the interim condition every active pod has been deleted.
+fn judge_nothing_active(reason: Reason, view: &View<'_>, findings: &mut Findings) {
+    let req = match reason {
+        Reason::SuccessPolicy => Req::SX03,
+        _ if view.deletes_failed => Req::TC08,
+        _ => Req::TC07,
+    };
+    let active = view.post.sums().active;
+    findings.require(req, active == 0, "active pods at the interim condition", 0, active);
 }
 
 fn fail_job_message(policy: &PolicyMatch) -> Option<Text> {

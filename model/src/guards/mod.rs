@@ -5,6 +5,7 @@
 //! it is about the truth (judging.md 1).
 
 pub mod adoption;
+pub mod backlog;
 pub mod contract;
 pub mod counting;
 pub mod creation;

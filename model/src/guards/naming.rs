@@ -7,8 +7,7 @@ use crate::catalogue::Req;
 use crate::guards::decision::{Reason, Tally};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, FailureAction, JobStatus};
-use crate::pod::{Phase, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::view::View;
 
 /// What an interim condition breaks whose reason does not hold.
@@ -19,7 +18,9 @@ pub fn of_false_reason(reason: Reason, view: &View<'_>, condition: &Condition, t
         Reason::PodFailurePolicy => of_false_match(view, condition),
         // SU-11: the time before the suspension is not counted.
         Reason::DeadlineExceeded if was_resumed(&view.job.status) => Req::SU11,
-        Reason::SuccessPolicy if view.spec().success_policy.is_none() || tally.completed.is_empty() => Req::SX01,
+        Reason::SuccessPolicy if view.spec().success_policy.is_none() || tally.completed.is_empty() => {
+            Req::SX01
+        }
         Reason::CompletionsReached if has_failed_index => Req::BI07,
         Reason::DeadlineExceeded
         | Reason::SuccessPolicy
@@ -54,7 +55,9 @@ fn of_false_match(view: &View<'_>, condition: &Condition) -> Req {
 }
 
 fn was_resumed(status: &JobStatus) -> bool {
-    status.condition(&ConditionKind::Suspended).is_some_and(|condition| condition.status == ConditionStatus::False)
+    status
+        .condition(&ConditionKind::Suspended)
+        .is_some_and(|condition| condition.status == ConditionStatus::False)
 }
 
 /// What a reason breaks that another one precedes.
@@ -75,7 +78,9 @@ pub fn of_missing(reason: Reason, view: &View<'_>) -> Option<Req> {
     };
     match reason {
         _ if view.job.status.conditions.iter().any(withdrawn) => Some(Req::TC10),
-        Reason::PodFailurePolicy if view.cache.matching_fail_job().all(|pod| !pod.finalizer) => Some(Req::PF08),
+        Reason::PodFailurePolicy if view.cache.matching_fail_job().all(|pod| !pod.finalizer) => {
+            Some(Req::PF08)
+        }
         Reason::BackoffLimitExceeded if view.spec().backoff_limit_per_index.is_some() => Some(Req::BI11),
         Reason::DeadlineExceeded if view.spec().active_deadline_seconds == Some(0) => Some(Req::SU09),
         Reason::PodFailurePolicy
@@ -88,17 +93,6 @@ pub fn of_missing(reason: Reason, view: &View<'_>) -> Option<Req> {
     }
 }
 
-/// TC-07, TC-08, SX-03: at the interim condition every active pod has been deleted.
-pub fn judge_nothing_active(reason: Reason, view: &View<'_>, findings: &mut Findings) {
-    let req = match reason {
-        Reason::SuccessPolicy => Req::SX03,
-        _ if view.deletes_failed => Req::TC08,
-        _ => Req::TC07,
-    };
-    let active = view.post.sums().active;
-    findings.require(req, active == 0, "active pods at the interim condition", 0, active);
-}
-
 /// What differing failed indexes break: BI-05 where a stored index is lost, or one is added by a pod that is
 /// accounted already or lies beyond completions; else BI-01.
 #[must_use]
@@ -106,32 +100,9 @@ pub fn of_failed_indexes(view: &View<'_>, expected: &IndexSet, found: &IndexSet)
     let completions = view.spec().completion_count();
     let lost = !view.job.status.failed_set(completions).minus(found).is_empty();
     let strange = found.minus(expected).iter().any(|index| {
-        let released = |pod: &&crate::pod::Pod| !pod.finalizer && pod.index == Some(index) && view.has_failed(pod);
-        completions.is_some_and(|completions| index >= completions) || view.cache.iter().any(|pod| released(&pod))
+        let released = |pod: &&Pod| !pod.finalizer && pod.index == Some(index) && view.has_failed(pod);
+        completions.is_some_and(|completions| index >= completions)
+            || view.cache.iter().any(|pod| released(&pod))
     });
     if lost || strange { Req::BI05 } else { Req::BI01 }
-}
-
-/// FT-02, BI-10, SU-06: every pod that has ended and is still to be counted is recorded in this write, up to the
-/// cap of one sync.
-pub fn judge_backlog(view: &View<'_>, new: &JobStatus, delayed: &dyn Fn(&crate::pod::Pod) -> bool, findings: &mut Findings) {
-    let indexed = view.spec().is_indexed();
-    let stored = view.job.status.completed(view.spec().completion_count());
-    let completed = IndexSet::read(&new.completed_indexes, None).minus(&stored).len() as usize;
-    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
-    if listed + completed >= view.constants.max_uncounted_pods {
-        return;
-    }
-    let successes = view.new_successes().filter(|_| !indexed);
-    let failures = view.new_failures().filter(|pod| !pod.is_ignored() && !delayed(pod));
-    let req = match () {
-        () if view.spec().is_suspended() => Req::SU06,
-        () if view.spec().backoff_limit_per_index.is_some() => Req::BI10,
-        () => Req::FT02,
-    };
-    for pod in successes.chain(failures) {
-        let what = "a pod that has ended";
-        let found = Said::Text(format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
-        findings.require(req, new.lists(pod.uid), what, "recorded in uncountedTerminatedPods", found);
-    }
 }

@@ -1,9 +1,9 @@
 //! Status writes of an executor: what it may report, count, and decide.
 
 use crate::catalogue::Req;
-use crate::guards::counting::{delays_release, has_true, judge_counting};
+use crate::guards::backlog::judge_backlog;
+use crate::guards::counting::{has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
-use crate::guards::naming::judge_backlog;
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Condition, ConditionKind, JobSpec, JobStatus};
 use crate::pods::Pods;
@@ -18,8 +18,7 @@ pub fn judge_status_write(view: &View<'_>, new: &JobStatus, findings: &mut Findi
     judge_counting(view, new, &tally, findings);
     judge_interim(view, new, &tally, findings);
     judge_suspend(view, new, findings);
-    let undecided = !view.job.status.is_decided() && !new.is_decided();
-    judge_backlog(view, new, &|pod| undecided && delays_release(view, pod, &tally), findings);
+    judge_backlog(view, new, &tally, findings);
 }
 
 /// PC-01, PC-02, PC-03, RP-06: the numbers after the sync's own creations and deletions.

@@ -9,15 +9,17 @@ use crate::view::View;
 pub fn judge_suspend(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let was = suspended(&view.job.status);
     let is = suspended(new);
+    let ending = view.job.deleting || view.job.status.is_decided() || new.is_decided();
+    if ending {
+        let what = "condition Suspended of a Job that ends";
+        if !findings.require(Req::SU05, was == is, what, status_text(was), status_text(is)) {
+            return;
+        }
+    }
     if view.spec().is_suspended() {
         judge_suspended(view, new, was, is, findings);
     } else {
         judge_running(view, new, was, is, findings);
-    }
-    let ending = view.job.deleting || view.job.status.is_decided() || new.is_decided();
-    if ending {
-        let found = status_text(is);
-        findings.require(Req::SU05, was == is, "condition Suspended of a Job that ends", status_text(was), found);
     }
     if was != is {
         judge_texts(new, is, findings);
@@ -48,7 +50,8 @@ fn judge_suspended(
     }
     if set && was != Some(ConditionStatus::True) {
         let cleared = new.start_time.is_none();
-        findings.require(Req::SU02, cleared, "startTime", "none: the Job is suspended", time_text(new));
+        let req = if was.is_none() && view.job.status.start_time.is_none() { Req::SU03 } else { Req::SU02 };
+        findings.require(req, cleared, "startTime", "none: the Job is suspended", time_text(new));
     } else if new.start_time != view.job.status.start_time && !new.is_decided() {
         // The interim write of a suspended Job may set it (S-04); nothing else moves it.
         findings.require(Req::SU02, false, "startTime", time_text(&view.job.status), time_text(new));

@@ -1,0 +1,43 @@
+//! Pods that have ended and wait to be counted (FT-02, FT-15, BI-10, SU-06).
+
+use crate::catalogue::Req;
+use crate::guards::counting::{delays_release, has_true};
+use crate::guards::decision::Tally;
+use crate::indexes::IndexSet;
+use crate::job::{ConditionKind, JobStatus};
+use crate::requirement::{Findings, Said};
+use crate::view::View;
+
+/// Judges that a status write records every ended pod that the view shows, up to the cap of one sync.
+///
+/// Not asked of a Job that succeeds: what its pods end as counts nowhere (SX-03).
+pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
+    if fills_the_cap(view, new) {
+        return;
+    }
+    let shows = |kind: &ConditionKind| view.job.status.is_true(kind) || has_true(new, kind);
+    let succeeds = shows(&ConditionKind::SuccessCriteriaMet);
+    let fails = shows(&ConditionKind::FailureTarget);
+    let waits = |pod| !fails && delays_release(view, pod, tally);
+    let successes = view.new_successes().filter(|_| !view.spec().is_indexed());
+    let failures = view.new_failures().filter(|pod| !succeeds && !pod.is_ignored() && !waits(pod));
+    let req = match () {
+        () if view.spec().is_suspended() => Req::SU06,
+        () if view.spec().backoff_limit_per_index.is_some() => Req::BI10,
+        () if fails => Req::FT15,
+        () => Req::FT02,
+    };
+    for pod in successes.chain(failures) {
+        let expected = "recorded in uncountedTerminatedPods";
+        let found = Said::Text(format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
+        findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);
+    }
+}
+
+/// FT-10: newly completed indexes and listed UIDs together.
+fn fills_the_cap(view: &View<'_>, new: &JobStatus) -> bool {
+    let stored = view.job.status.completed(view.spec().completion_count());
+    let completed = IndexSet::read(&new.completed_indexes, None).minus(&stored).len() as usize;
+    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
+    listed + completed >= view.constants.max_uncounted_pods
+}
