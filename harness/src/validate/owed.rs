@@ -129,6 +129,9 @@ fn unfinished(
         reading: Reading::Ideal,
     };
     view.backoff = track.backoff.in_view(&view);
+    for (req, what, since) in owed_work(track, &view) {
+        owe(req, what, since);
+    }
     let decided = job.status.is_decided();
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
@@ -145,8 +148,5 @@ fn unfinished(
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
         owe(Req::SU01, "delete the pods of the suspended Job", track.changed);
-    }
-    for (req, what, since) in owed_work(track, &view) {
-        owe(req, what, since);
     }
 }
