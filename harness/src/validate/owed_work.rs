@@ -52,7 +52,7 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     }
     let since = track.last_setback();
     let req = match () {
-        () if track.setbacks.release.is_some() => Req::EN06,
+        () if track.setbacks.release > track.setbacks.server_error => Req::EN06,
         () if track.setbacks.creation > track.last_event() => Req::PC13,
         () => after_outage(track, Req::FT02),
     };
