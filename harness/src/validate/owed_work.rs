@@ -75,7 +75,9 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let req = after_outage(track, req);
     let micros = |time: Time| time.0.saturating_mul(1_000_000);
     let since = track.last_setback().max(track.setbacks.creation);
-    since.map(|since| (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros)))))
+    since.map(|since| {
+        (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros))))
+    })
 }
 
 /// When no delay of a failure in this view runs any more.
