@@ -210,9 +210,7 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::FT02, Req::FT13],
     &[Req::FT02, Req::FT31],
     &[Req::FT13, Req::RP13],
-    &[Req::FT13, Req::S07],
-    &[Req::FT14, Req::FT15],
-    &[Req::FT14, Req::FT17],
+    // What the orphan path strips wrongly, the accounting would have had no reason to strip either.
     &[Req::FT14, Req::FT21],
     // FT-25 names S-05 as its last clause.
     &[Req::FT25, Req::S05],
@@ -228,6 +226,7 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::BO01, Req::RP10],
     &[Req::BO10, Req::BO07],
     &[Req::BO10, Req::RP10],
+    // Two special cases: a limit that was raised, and one that a success seems to have reset.
     &[Req::BO15, Req::TC07],
     &[Req::BO16, Req::TC14],
     // The labels of refused writes that are reported as if made.

@@ -32,9 +32,9 @@ pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
     debts
 }
 
-/// Whose requirement it is that work goes on: EN-07 after an error of the API server.
+/// Whose requirement it is that work goes on: EN-07 if an error of the API server was the last that happened.
 fn after_outage(track: &Track, otherwise: Req) -> Req {
-    if track.setbacks.server_error.is_some() { Req::EN07 } else { otherwise }
+    if track.setbacks.server_error > track.last_event() { Req::EN07 } else { otherwise }
 }
 
 /// FT-02: finished pods are listed, released, and counted; whatever else fails meanwhile (PC-13), and again once
@@ -67,15 +67,17 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         return None;
     }
     let req = match () {
-        () if track.setbacks.server_error.is_some() => Req::EN07,
         () if track.namesake && track.counted.made.is_empty() => Req::BO06,
         () if view.spec().backoff_limit_per_index.is_some() => Req::BO11,
         () if sums.terminating > 0 => Req::RP04,
         () => Req::PC04,
     };
+    let req = after_outage(track, req);
     let micros = |time: Time| time.0.saturating_mul(1_000_000);
     let since = track.last_setback().max(track.setbacks.creation);
-    since.map(|since| (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros)))))
+    since.map(|since| {
+        (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros))))
+    })
 }
 
 /// When no delay of a failure in this view runs any more.

@@ -80,13 +80,19 @@ impl Setbacks {
             return None;
         }
         let passed = when.received - given_up.when;
-        let sign = settings.restart_sign(event, Some(jobcheck_model::Time(given_up.when.div_euclid(1_000_000) + 1)));
+        let sign =
+            settings.restart_sign(event, Some(jobcheck_model::Time(given_up.when.div_euclid(1_000_000) + 1)));
         let early = passed < GIVES_UP_FOR;
         let expected = "none for 300 s after the refusal: the namespace is being deleted";
         let found = || Said::Text(format!("after {} s", passed / 1_000_000));
         findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
         let silent = early && sign == RestartSign::Silence;
-        silent.then(|| format!("PC-12: a creation is tried again after {} s; only a restart explains it", passed / 1_000_000))
+        silent.then(|| {
+            format!(
+                "PC-12: a creation is tried again after {} s; only a restart explains it",
+                passed / 1_000_000
+            )
+        })
     }
 }
 

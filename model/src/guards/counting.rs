@@ -1,6 +1,8 @@
 //! Counting pods, each once (KEP-2307; FT-02, FT-06 … FT-13, FT-15, FT-18, PC-19, PC-21, PC-23, BI-01, BI-04,
 //! BI-05, BI-08, BI-14, PF-06).
 
+use std::collections::BTreeSet;
+
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
 use crate::guards::naming::of_failed_indexes;
@@ -28,11 +30,10 @@ pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings:
 /// removal failed stays.
 fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let old = &view.job.status;
-    let kept = |old: &[Uid], new: &[Uid]| -> Vec<Uid> { old.iter().copied().filter(|uid| new.contains(uid)).collect() };
-    let mut listed = kept(old.uncounted_succeeded(), new.uncounted_succeeded());
-    listed.extend(kept(old.uncounted_failed(), new.uncounted_failed()));
+    let still: BTreeSet<Uid> = new.uncounted_succeeded().iter().chain(new.uncounted_failed()).copied().collect();
+    let before = old.uncounted_succeeded().iter().chain(old.uncounted_failed());
     let req = if view.deletes_failed { Req::FT04 } else { Req::FT02 };
-    for uid in listed {
+    for uid in before.copied().filter(|uid| still.contains(uid)) {
         let held = view.post.get(uid).is_some_and(|pod| pod.finalizer);
         let what = "a UID that stays in uncountedTerminatedPods";
         findings.require(req, held, what, "a pod that still has the finalizer; others are counted", uid);
