@@ -23,6 +23,8 @@ pub struct Judging {
     pub actors: Vec<(Role, String)>,
     /// The requirements that count; all where this is empty.
     pub only: Vec<Req>,
+    /// Whether each violation tells what stood before it.
+    pub keeps_story: bool,
     /// Whether warnings are violations.
     pub strict: bool,
     /// Whether documented deviations of the built-in are excused.
@@ -104,7 +106,7 @@ impl Reading {
                 (RuleSet::default(), Constants::default())
             });
         self.rules = rules;
-        Validator::new(Options { rules, constants, actors: judging.actors.clone() })
+        Validator::new(Options { rules, constants, actors: judging.actors.clone(), keeps_story: judging.keeps_story })
     }
 
     fn unreadable(&self, place: Place, problem: String) -> InputError {

@@ -1,5 +1,6 @@
 //! Judging writes to a Job.
 
+use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use jobcheck_model::apiserver::{Propagation, validate_create, validate_delete, validate_removal, validate_spec_update, validate_status_update, would_refuse_status};
@@ -16,7 +17,7 @@ use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
 use super::settings::Settings;
-use super::story;
+use super::story::{self, Words};
 use super::track::Track;
 
 /// Who made a write, from the Job's point of view.
@@ -43,7 +44,7 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
         findings.premise(Req::MB02);
     }
     track.take(event, &name, findings);
-    track.tell(event.place, name);
+    track.tell(event.place, &name);
 }
 
 /// An accepted write that left the Job in a new state.
@@ -58,7 +59,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if changes_spec_by_status(track, event, it.base, &before, &after) {
         let mut findings = Findings::new();
         findings.require(Req::MB12, false, "spec after a write to the status subresource", "the stored one", "another");
-        track.take(event, "status write", findings);
+        track.take(event, &"status write", findings);
     } else if spec_changed && status_changed && !direct {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
@@ -76,8 +77,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, event, by, what, &mut findings);
-        track.take(event, what, findings);
-        track.tell(event.place, what.to_owned());
+        track.take(event, &what, findings);
+        track.tell(event.place, &what);
     }
     store(track, event, after, by == By::Manager && status_changed);
 }
@@ -116,12 +117,12 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
         findings.premise(Req::SS32);
     }
     let judged = track.judged;
-    track.take(event, "write of the Job", findings);
+    track.take(event, &"write of the Job", findings);
     track.judged = judged;
 }
 
 fn status_written(track: &mut Track, event: &Event, before: &Arc<Job>, after: &Arc<Job>, by: By, settings: &Settings) {
-    let write = format!("status write: {}", story::status_fields(&after.status));
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "status write: {}", story::status_fields(&after.status)));
     let mut findings = Findings::new();
     validate_status_update(&settings.rules, before, after, &mut findings);
     match by {
@@ -147,7 +148,7 @@ fn status_written(track: &mut Track, event: &Event, before: &Arc<Job>, after: &A
         By::Manager => advise_mirror(track, event, after),
         By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
     }
-    track.tell(event.place, write);
+    track.tell(event.place, &write);
 }
 
 /// The most telling finding first: what was counted or decided wrongly before what the API server refuses, and
@@ -176,7 +177,7 @@ fn executor_decision(
     track: &mut Track,
     event: &Event,
     after: &Arc<Job>,
-    write: &str,
+    write: &dyn Display,
     broken: bool,
     settings: &Settings,
 ) {
@@ -258,7 +259,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         409 => conflict(track, event, it),
         _ => {}
     }
-    track.tell(event.place, format!("status write refused with {}", event.code));
+    track.tell(event.place, &format_args!("status write refused with {}", event.code));
 }
 
 fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
@@ -319,7 +320,7 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let expected = "accepted: the request carries the stored resourceVersion";
     findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
     let judged = track.judged;
-    track.take(event, "refused status write", findings);
+    track.take(event, &"refused status write", findings);
     track.judged = judged;
 }
 
@@ -350,8 +351,8 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             Some(_) | None => {}
         }
     }
-    track.take(event, write, findings);
-    track.tell(event.place, write.to_owned());
+    track.take(event, &write, findings);
+    track.tell(event.place, &write);
     if let Some(after) = it.after.clone() {
         updated(track, event, it, by, settings);
         track.stored = Some(after);
@@ -374,7 +375,7 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
 pub fn gone(track: &mut Track, event: &Event) {
     track.stored = None;
     track.changed = event.when.map(|when| when.done).or(track.changed);
-    track.tell(event.place, "the Job is gone".to_owned());
+    track.tell(event.place, &"the Job is gone");
 }
 
 /// The role an actor plays for a Job.

@@ -35,7 +35,7 @@ impl Managers {
         };
         let found = Said::Text(format!("a status write by the manager of {value}"));
         findings.require(req, false, "the manager of a Job", expected, found);
-        track.take(event, "status write", findings);
+        track.take(event, &"status write", findings);
     }
 }
 
@@ -50,7 +50,7 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
     let mut findings = Findings::new();
     let found = Said::Text(message.unwrap_or_default().to_owned());
     findings.require(Req::MB10, false, "request of the Job's manager", "granted", found);
-    track.take(event, "refused request", findings);
+    track.take(event, &"refused request", findings);
 }
 
 /// MB-12, SS-32: what a write to the status subresource leaves of the specification. Only a PUT on the stored
@@ -73,5 +73,5 @@ pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
     }
     let mut findings = Findings::new();
     findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
-    track.take(event, "write of the Job", findings);
+    track.take(event, &"write of the Job", findings);
 }

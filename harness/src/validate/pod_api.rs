@@ -19,6 +19,6 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
         findings.equal(Req::SY12, what, 0, grace);
     }
     let judged = track.judged;
-    track.take(event, &format!("deletion of {}", story::pod(before)), findings);
+    track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
     track.judged = judged;
 }

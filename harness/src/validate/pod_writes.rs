@@ -1,5 +1,7 @@
 //! Judging writes to the pods of a Job.
 
+use std::fmt::{Display, Formatter};
+
 use jobcheck_model::guards::adoption::{judge_adoption, judge_giving_up};
 use jobcheck_model::guards::creation::judge_creation;
 use jobcheck_model::guards::deletion::judge_deletion;
@@ -16,13 +18,13 @@ use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
 use super::managers::judge_forbidden;
 use super::settings::Settings;
-use super::story;
+use super::story::{self, Words};
 use super::setbacks::RefusedWrite;
 use super::track::Track;
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
-    let write = format!("creation of {}", story::pod(pod));
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
     match by {
         By::Manager => {
             let mut findings = Findings::new();
@@ -48,7 +50,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         }
         By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
     }
-    track.tell(event.place, write);
+    track.tell(event.place, &write);
 }
 
 /// A pod of this Job has a new state; `gone` if it was removed with it.
@@ -101,19 +103,19 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
 fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool) {
     let end = if gone { ", gone" } else { "" };
     if before != after || gone {
-        track.tell(event.place, format!("{}{end}", story::pod(after)));
+        track.tell(event.place, &format_args!("{}{end}", story::pod(after)));
     }
 }
 
 /// A pod of this Job is gone without a last state.
 pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
     track.pod_removed(event, uid);
-    track.tell(event.place, format!("pod {} is gone", story::short(uid)));
+    track.tell(event.place, &format_args!("pod {} is gone", story::short(uid)));
 }
 
 /// The tracking finalizer was removed by the manager.
 fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
-    let write = format!("removal of the finalizer of {}", story::pod(before));
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "removal of the finalizer of {}", story::pod(before)));
     if by == By::Intruder {
         let mut findings = Findings::new();
         if track.stored.is_some() {
@@ -140,7 +142,7 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
-fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &str) {
+fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &dyn Display) {
     let Some(job) = stored else { return };
     if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
         return;
@@ -165,7 +167,7 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
 
 /// A pod of this Job was marked for deletion.
 fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, settings: &Settings) {
-    let write = format!("deletion of {}", story::pod(before));
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "deletion of {}", story::pod(before)));
     match by {
         By::Manager if event.actor.is_none() => {
             // A watch does not tell whose deletion it was: the manager may know of it before its cache does.
@@ -205,7 +207,7 @@ pub fn adopted(
         if track.counted.counted.contains(&after.uid) {
             track.counted.readopted.insert(after.uid);
         }
-        track.take(event, "adoption of a pod", findings);
+        track.take(event, &"adoption of a pod", findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
         track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Gain(Box::new(after.clone()))));
@@ -217,7 +219,7 @@ pub fn adopted(
         }
         track.pod_changed(after.uid, Some(after.clone()), None);
     }
-    track.tell(event.place, format!("adoption of {}", story::pod(after)));
+    track.tell(event.place, &format_args!("adoption of {}", story::pod(after)));
 }
 
 /// A pod lost this Job as its controller: released by the manager (FT-26), or taken by somebody else.
@@ -228,14 +230,14 @@ pub fn given_up(track: &mut Track, event: &Event, after: Option<&Pod>, uid: Uid,
         if let (Some(job), Some(after)) = (track.stored.clone(), after) {
             judge_giving_up(&job, after, labels, &mut findings);
         }
-        track.take(event, "release of a pod", findings);
+        track.take(event, &"release of a pod", findings);
         track.pod_changed(uid, None, Some(OwnWrite::GiveUp));
     } else if event.actor.is_none() {
         track.pod_changed_perhaps(uid, None, OwnWrite::GiveUp);
     } else {
         track.pod_changed(uid, None, None);
     }
-    track.tell(event.place, format!("pod {} is no longer controlled by the Job", story::short(uid)));
+    track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
 }
 
 /// A refused write to a pod of this Job.
@@ -262,7 +264,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
         (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
     }
     let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
-    track.tell(event.place, format!("{verb} of pod {} refused with {}", event.name, event.code));
+    track.tell(event.place, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
 }
 
 /// A 5xx may have been committed: both are tried.
@@ -283,8 +285,8 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     let mut findings = Findings::new();
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
     track.warnings.extend(warning.map(|warning| (event.place, warning)));
-    track.take(event, "refused creation of a pod", findings);
+    track.take(event, &"refused creation of a pod", findings);
     track.setbacks.creation_refused(event, it.message.as_deref().unwrap_or_default());
     track.pod_write_refused(RefusedWrite::Creation);
-    track.tell(event.place, format!("creation of a pod refused with {}", event.code));
+    track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
 }

@@ -37,11 +37,13 @@ pub struct Options {
     pub constants: Constants,
     /// Who plays which role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
+    /// Whether a violation tells what stood before it; that costs time and memory for every Job.
+    pub keeps_story: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { rules: RuleSet::V1_36, constants: Constants::V1_36, actors: Vec::new() }
+        Options { rules: RuleSet::V1_36, constants: Constants::V1_36, actors: Vec::new(), keeps_story: true }
     }
 }
 
@@ -101,7 +103,7 @@ impl Validator {
             normalizer: Normalizer::new(Actors::new(options.actors)),
             sequencer: Sequencer::default(),
             judge: Judge {
-                settings: Settings::new(options.rules, options.constants),
+                settings: Settings::new(options.rules, options.constants, options.keeps_story),
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
@@ -283,13 +285,13 @@ impl Judge {
         let born = created || (event.actor.is_none() && fresh);
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
-        let mut track = Track::new(job.clone(), event.version, born);
+        let mut track = Track::new(job.clone(), event.version, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
         track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
-            track.tell(event.place, "first seen in mid-life".to_owned());
+            track.tell(event.place, &"first seen in mid-life");
         }
         self.tracks.insert(uid, track);
         if event.is_status {

@@ -21,6 +21,8 @@ pub struct Settings {
     pub rules: RuleSet,
     /// The subject's constants.
     pub constants: Constants,
+    /// Whether the last lines of each Job's story are kept.
+    pub keeps_story: bool,
     /// Whether the current event's form shows actors and refusals.
     pub has_actors: bool,
     /// Whether a Job controller by name has been seen.
@@ -80,10 +82,11 @@ impl RestartSign {
 impl Settings {
     /// Settings for a subject.
     #[must_use]
-    pub fn new(rules: RuleSet, constants: Constants) -> Settings {
+    pub fn new(rules: RuleSet, constants: Constants, keeps_story: bool) -> Settings {
         Settings {
             rules,
             constants,
+            keeps_story,
             has_actors: true,
             named_controller: false,
             silences: Vec::new(),

@@ -1,7 +1,18 @@
 //! Objects and writes in words.
 
+use std::fmt::{self, Display, Formatter};
+
 use jobcheck_model::job::{ConditionStatus, Job, JobStatus};
 use jobcheck_model::pod::Pod;
+
+/// Words that are put together only if somebody reads them: most writes conform, and nobody does.
+pub struct Words<F>(pub F);
+
+impl<F: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Words<F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0(f)
+    }
+}
 
 /// The status of a Job in one line.
 #[must_use]

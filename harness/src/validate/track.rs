@@ -1,6 +1,7 @@
 //! One Job from its creation to its end: what etcd held, what the manager may have seen, what was counted.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
 use std::sync::Arc;
 
 use jobcheck_model::guards::counting::Ledger;
@@ -88,6 +89,8 @@ pub struct Track {
     pub warnings: Vec<(Place, String)>,
     /// The last lines of its story.
     pub story: VecDeque<(Place, String)>,
+    /// Whether they are kept.
+    pub keeps_story: bool,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
     /// Requests that were refused, for what is owed at the end.
@@ -130,7 +133,7 @@ impl Ledger for CountedPods {
 impl Track {
     /// A Job that is seen for the first time; `complete` if this is its creation.
     #[must_use]
-    pub fn new(job: Arc<Job>, version: Option<u64>, complete: bool) -> Track {
+    pub fn new(job: Arc<Job>, version: Option<u64>, complete: bool, keeps_story: bool) -> Track {
         let mut frontier = Frontier::default();
         frontier.restart(job.clone(), 0);
         Track {
@@ -161,6 +164,7 @@ impl Track {
             doubts: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
+            keeps_story,
             changed: None,
             trouble: Trouble::default(),
         }
@@ -173,11 +177,14 @@ impl Track {
     }
 
     /// Adds a line to the story.
-    pub fn tell(&mut self, place: Place, line: String) {
+    pub fn tell(&mut self, place: Place, line: &dyn Display) {
+        if !self.keeps_story {
+            return;
+        }
         if self.story.len() == STORY_LINES {
             self.story.pop_front();
         }
-        self.story.push_back((place, line));
+        self.story.push_back((place, line.to_string()));
     }
 
     /// Something happened that the trace does not show: nothing can be counted on any more.
@@ -245,7 +252,7 @@ impl Track {
         &mut self,
         event: &Event,
         settings: &Settings,
-        write: &str,
+        write: &dyn Display,
         versions: Versions,
         latest: Option<Time>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
@@ -413,7 +420,7 @@ impl Track {
     }
 
     /// Takes over what guards on the truth found.
-    pub fn take(&mut self, event: &Event, write: &str, mut findings: Findings) {
+    pub fn take(&mut self, event: &Event, write: &dyn Display, mut findings: Findings) {
         self.judged += u64::from(findings.premises().next().is_some());
         let broken = std::mem::take(&mut findings.broken);
         self.premises.absorb(&mut findings);
@@ -426,7 +433,7 @@ impl Track {
         &mut self,
         event: &Event,
         settings: &Settings,
-        write: &str,
+        write: &dyn Display,
         views: Vec<ViewRefusal>,
         known: Option<Req>,
     ) {
@@ -462,7 +469,7 @@ impl Track {
     }
 
     /// Reports a violation. A deviation is KNOWN of the built-in alone.
-    pub fn report(&mut self, event: &Event, write: &str, broken: Broken, views: Vec<ViewRefusal>) {
+    pub fn report(&mut self, event: &Event, write: &dyn Display, broken: Broken, views: Vec<ViewRefusal>) {
         if !broken.req.entry().judged.by_trace() && broken.known.is_none() {
             debug_assert!(false, "{} is reported but catalogued as not judged by traces", broken.req);
         }
@@ -471,7 +478,7 @@ impl Track {
             self.violations.push(Violation {
                 broken: Broken { known, ..broken },
                 place: event.place,
-                write: write.to_owned(),
+                write: write.to_string(),
                 story: self.story.iter().cloned().collect(),
                 world: self.describe(),
                 views,
