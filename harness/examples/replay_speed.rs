@@ -30,7 +30,8 @@ fn main() -> Result<()> {
             return measure(Path::new(path));
         }
     }
-    let number = |at: usize, default: u64| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(default);
+    let number =
+        |at: usize, default: u64| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(default);
     let (megabytes, events) = (number(0, 1000), number(1, 1_000_000));
     let folder = std::env::temp_dir().join(format!("jobcheck-replay-speed-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
@@ -77,7 +78,8 @@ fn generate(path: &Path, wanted: impl Fn(u64, u64) -> bool) -> Result<()> {
 
 fn recordings() -> Result<Vec<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/corpus/recordings");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|it| it.path())).collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|it| it.path())).collect();
     paths.retain(|path| path.to_string_lossy().ends_with(".audit.jsonl"));
     paths.sort();
     paths.iter().map(|path| Ok(fs::read_to_string(path)?)).collect()
@@ -117,7 +119,10 @@ fn moved_uids(line: &str, copy: u64) -> String {
     let mut at = 0;
     while at + 36 <= bytes.len() {
         let is_uuid = dashes.iter().all(|dash| bytes[at + dash] == b'-')
-            && bytes[at..at + 36].iter().enumerate().all(|(i, b)| dashes.contains(&i) || b.is_ascii_hexdigit());
+            && bytes[at..at + 36]
+                .iter()
+                .enumerate()
+                .all(|(i, b)| dashes.contains(&i) || b.is_ascii_hexdigit());
         if is_uuid {
             let last = u64::from_str_radix(&line[at + 24..at + 36], 16).unwrap_or(0);
             let moved = format!("{:012x}", last.wrapping_add(copy.wrapping_mul(7919)) & 0xffff_ffff_ffff);
@@ -189,7 +194,9 @@ fn measure(path: &Path) -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     if let Some(violation) = summary.jobs.iter().find_map(|job| job.violations.first()) {
         let place = violation.place.line;
-        return Err(format!("line {place} of a copy violates {}: {}", violation.req(), violation.write).into());
+        return Err(
+            format!("line {place} of a copy violates {}: {}", violation.req(), violation.write).into()
+        );
     }
     println!(
         "| {size:.0} MB | {} | {} | {seconds:.1} | {:.0} | {:.0} | {:.0} MB |",

@@ -14,15 +14,38 @@ fn main() {
         println!("{} {:?} judged {}", arg.rsplit('/').next().unwrap(), summary.outcome(), summary.judged);
         for job in &summary.jobs {
             for v in job.violations.iter().take(1) {
-                println!("   {} VIOL {} known {:?} line {} [{}] {}: expected {} found {}", job.job.split('/').last().unwrap(), v.req(), v.known().map(|k| k.id()), v.place.line, v.write.chars().take(60).collect::<String>(), v.broken.what, v.broken.expected, v.broken.found);
+                println!(
+                    "   {} VIOL {} known {:?} line {} [{}] {}: expected {} found {}",
+                    job.job.split('/').last().unwrap(),
+                    v.req(),
+                    v.known().map(|k| k.id()),
+                    v.place.line,
+                    v.write.chars().take(60).collect::<String>(),
+                    v.broken.what,
+                    v.broken.expected,
+                    v.broken.found
+                );
                 if verbose {
-                    for (p, l) in &v.story { println!("        {}: {}", p.line, l); }
-                    for l in &v.world { println!("      > {l}"); }
-                    for view in &v.views { println!("      view lag {} {}:", view.job_lag, view.pod_lag); for b in &view.broken { println!("         {} {}: {} / {}", b.req, b.what, b.expected, b.found); } }
+                    for (p, l) in &v.story {
+                        println!("        {}: {}", p.line, l);
+                    }
+                    for l in &v.world {
+                        println!("      > {l}");
+                    }
+                    for view in &v.views {
+                        println!("      view lag {} {}:", view.job_lag, view.pod_lag);
+                        for b in &view.broken {
+                            println!("         {} {}: {} / {}", b.req, b.what, b.expected, b.found);
+                        }
+                    }
                 }
             }
-            for d in &job.doubts { println!("   {} DOUBT {d}", job.job); }
-            for (p, w) in &job.warnings { println!("   {} WARN {}: {w}", job.job, p.line); }
+            for d in &job.doubts {
+                println!("   {} DOUBT {d}", job.job);
+            }
+            for (p, w) in &job.warnings {
+                println!("   {} WARN {}: {w}", job.job, p.line);
+            }
         }
     }
 }

@@ -94,9 +94,7 @@ impl IndexSet {
         let to = self.intervals.partition_point(|(f, _)| *f <= last.saturating_add(1));
         let merged = match self.intervals.get(from..to) {
             Some([]) | None => (first, last),
-            Some(touching) => {
-                (first.min(touching[0].0), last.max(touching[touching.len() - 1].1))
-            }
+            Some(touching) => (first.min(touching[0].0), last.max(touching[touching.len() - 1].1)),
         };
         self.intervals.splice(from..to, [merged]);
     }
@@ -180,7 +178,11 @@ pub fn check_grammar(text: &str, completions: i64) -> Result<(), String> {
 /// Go's `strconv.Atoi` accepts a sign; the API therefore accepts `+1` (SS-30).
 fn parse_index(text: &str, completions: i64, part: &str) -> Result<i64, String> {
     let value: i64 = text.parse().map_err(|_| format!("`{part}` is not made of integers"))?;
-    if value >= completions { Err(format!("index {value} is not below completions {completions}")) } else { Ok(value) }
+    if value >= completions {
+        Err(format!("index {value} is not below completions {completions}"))
+    } else {
+        Ok(value)
+    }
 }
 
 #[cfg(test)]

@@ -346,12 +346,24 @@ impl Findings {
     }
 
     /// Judges an equation.
-    pub fn equal<T: PartialEq + Into<Said>>(&mut self, req: Req, what: &'static str, expected: T, found: T) -> bool {
+    pub fn equal<T: PartialEq + Into<Said>>(
+        &mut self,
+        req: Req,
+        what: &'static str,
+        expected: T,
+        found: T,
+    ) -> bool {
         self.require(req, expected == found, what, expected, found)
     }
 
     /// Reports a broken requirement that is a documented deviation of the built-in.
-    pub fn deviation(&mut self, known: Req, what: &'static str, expected: impl Into<Said>, found: impl Into<Said>) {
+    pub fn deviation(
+        &mut self,
+        known: Req,
+        what: &'static str,
+        expected: impl Into<Said>,
+        found: impl Into<Said>,
+    ) {
         self.premise(known);
         self.broken.push(Broken {
             req: known,

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_uuid_stay_distinct_and_only_the_empty_one_is_empty() {
-        let texts = ["a", "b", "A5BEA2A9-D1B6-4D7C-A7B4-AA02FCB4FF1F", "00000000-0000-0000-0000-000000000000"];
+        let texts =
+            ["a", "b", "A5BEA2A9-D1B6-4D7C-A7B4-AA02FCB4FF1F", "00000000-0000-0000-0000-000000000000"];
         let mut uids: Vec<Uid> = texts.iter().map(|t| Uid::parse(t)).collect();
         uids.sort_unstable();
         uids.dedup();

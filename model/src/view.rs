@@ -85,16 +85,15 @@ impl<'a> View<'a> {
     fn counts_as_listed(&self, pod: &Pod) -> bool {
         let status = &self.job.status;
         let listed_failed = status.uncounted_failed().contains(&pod.uid);
-        status.uncounted_succeeded().contains(&pod.uid)
-            || (listed_failed && self.reading == Reading::Ideal)
+        status.uncounted_succeeded().contains(&pod.uid) || (listed_failed && self.reading == Reading::Ideal)
     }
 
     /// Pods that failed and are in no list and no counter yet; ignored failures among them.
     pub fn new_failures(&self) -> impl Iterator<Item = &'a Pod> {
         let view = *self;
-        view.cache
-            .unaccounted()
-            .filter(move |pod| view.has_failed(pod) && view.is_eligible(pod) && !view.job.status.lists(pod.uid))
+        view.cache.unaccounted().filter(move |pod| {
+            view.has_failed(pod) && view.is_eligible(pod) && !view.job.status.lists(pod.uid)
+        })
     }
 
     /// Indexes that are completed: stored ones below `completions` and those of new successes (FT-12, PC-23).

@@ -92,8 +92,12 @@ pub fn make(case: &Case) -> Result<String, String> {
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     // Lines keep the numbers that they have in the recording, whatever was dropped or inserted before.
-    let mut trace: Vec<(usize, Value)> =
-        lines.map_err(|error| error.to_string())?.into_iter().enumerate().map(|(at, line)| (at + 1, line)).collect();
+    let mut trace: Vec<(usize, Value)> = lines
+        .map_err(|error| error.to_string())?
+        .into_iter()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line))
+        .collect();
     for edit in &case.edits {
         apply(edit, &mut trace).map_err(|error| format!("{}: `{edit}`: {error}", case.file_name()))?;
     }
@@ -138,11 +142,8 @@ fn range(text: &str) -> Result<(usize, usize), String> {
 
 fn in_range<'a>(text: &str, trace: &'a mut Trace) -> Result<Vec<&'a mut Value>, String> {
     let (from, to) = range(text)?;
-    let lines: Vec<&mut Value> = trace
-        .iter_mut()
-        .filter(|(number, _)| (from..=to).contains(number))
-        .map(|(_, line)| line)
-        .collect();
+    let lines: Vec<&mut Value> =
+        trace.iter_mut().filter(|(number, _)| (from..=to).contains(number)).map(|(_, line)| line).collect();
     if lines.is_empty() { Err(format!("there is no line {text}")) } else { Ok(lines) }
 }
 
@@ -260,7 +261,8 @@ fn version(words: &[&str], trace: &mut Trace) -> Result<(), String> {
 fn uids(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     let pointer = words.get(1).ok_or("a pointer is missing")?;
     let count: u32 = words.get(2).and_then(|word| word.parse().ok()).ok_or("a count is missing")?;
-    let list: Vec<String> = (1..=count).map(|number| format!("00000000-0000-4000-8000-{number:012}")).collect();
+    let list: Vec<String> =
+        (1..=count).map(|number| format!("00000000-0000-4000-8000-{number:012}")).collect();
     for line in in_range(words[0], trace)? {
         if !put(line, pointer, Some(&serde_json::json!(list))) {
             return Err("nothing was changed".to_owned());
@@ -291,7 +293,8 @@ fn refuse(words: &[&str], rest: &str, trace: &mut Trace) -> Result<(), String> {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": message, "code": code
         });
-        line["responseStatus"] = serde_json::json!({"metadata": {}, "status": "Failure", "message": message, "code": code});
+        line["responseStatus"] =
+            serde_json::json!({"metadata": {}, "status": "Failure", "message": message, "code": code});
         line["responseObject"] = status;
     }
     Ok(())

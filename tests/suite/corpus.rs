@@ -15,7 +15,9 @@ fn judge(input: Input) -> Summary {
     let mut reader = Reader::open(&[input]);
     let mut validator = Validator::new(Options::default());
     while let Some(record) = reader.next().unwrap_or_else(|error| panic!("{name}: {error}")) {
-        validator.feed(&record).unwrap_or_else(|error| panic!("{name}:{}: {}", error.place.line, error.problem));
+        validator
+            .feed(&record)
+            .unwrap_or_else(|error| panic!("{name}:{}: {}", error.place.line, error.problem));
     }
     validator.finish()
 }
@@ -37,8 +39,12 @@ fn every_recording_of_the_built_in_conforms() {
     assert!(recordings.len() >= 66, "the recordings are missing");
     for path in recordings {
         let summary = judge(Input::Path(path.clone()));
-        let broken: Vec<String> =
-            summary.jobs.iter().flat_map(|job| &job.violations).map(|it| format!("{} {}", it.req(), it.write)).collect();
+        let broken: Vec<String> = summary
+            .jobs
+            .iter()
+            .flat_map(|job| &job.violations)
+            .map(|it| format!("{} {}", it.req(), it.write))
+            .collect();
         assert_eq!(summary.outcome(), Outcome::Conforms, "{}: {broken:?}", name(&path));
         assert!(summary.judged > 0, "{}: nothing was judged", name(&path));
     }
@@ -64,7 +70,12 @@ fn every_invalid_trace_is_rejected_for_the_requirement_that_it_breaks() {
             found => wrong.push(format!("{}: {found:?}", case.file_name())),
         }
     }
-    assert!(wrong.is_empty(), "{} traces are not rejected as they should:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} traces are not rejected as they should:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Integration tests.
 
-mod coverage;
 mod corpus;
+mod coverage;
 mod tidy;

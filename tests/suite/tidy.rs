@@ -31,7 +31,8 @@ fn needs(metadata: &Value, package: &str) -> Vec<String> {
         let packages = metadata["packages"].as_array().unwrap();
         packages.iter().find(|it| it["id"] == *id).map(|it| it["name"].as_str().unwrap().to_owned()).unwrap()
     };
-    let mut found: Vec<Value> = nodes.iter().map(|node| &node["id"]).filter(|id| name_of(id) == package).cloned().collect();
+    let mut found: Vec<Value> =
+        nodes.iter().map(|node| &node["id"]).filter(|id| name_of(id) == package).cloned().collect();
     let mut at = 0;
     while at < found.len() {
         let node = nodes.iter().find(|node| node["id"] == found[at]).unwrap();
@@ -50,8 +51,14 @@ fn needs(metadata: &Value, package: &str) -> Vec<String> {
 fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
     let metadata = metadata();
     for (package, foreign) in [
-        ("jobcheck-model", &["jobcheck-traces", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"][..]),
-        ("jobcheck-traces", &["jobcheck-model", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"]),
+        (
+            "jobcheck-model",
+            &["jobcheck-traces", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"][..],
+        ),
+        (
+            "jobcheck-traces",
+            &["jobcheck-model", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"],
+        ),
         ("jobcheck-harness", &["jobcheck-controller", "jobcheck"]),
     ] {
         let needed = needs(&metadata, package);
@@ -63,10 +70,8 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
 
 #[test]
 fn stateright_is_named_in_one_file_of_the_model() {
-    let naming: Vec<PathBuf> = sources("model/src")
-        .into_iter()
-        .filter(|path| code(path).contains("stateright::"))
-        .collect();
+    let naming: Vec<PathBuf> =
+        sources("model/src").into_iter().filter(|path| code(path).contains("stateright::")).collect();
     assert!(naming.iter().all(|path| path.ends_with("check.rs")), "{naming:?}");
 }
 

@@ -201,7 +201,11 @@ impl<'a> Answered<'a> {
                 return Err(Problem::missing("metadata of the answer").into());
             }
             // The answer to a DELETE that finds the object gone in the meantime shows it without a version.
-            (Answer::Whole, Some(metadata)) if verb == Verb::Delete && metadata.resource_version.is_none() => None,
+            (Answer::Whole, Some(metadata))
+                if verb == Verb::Delete && metadata.resource_version.is_none() =>
+            {
+                None
+            }
             (Answer::Whole, Some(metadata)) if is_stored => Some(identity(metadata)?.1),
             (Answer::Whole | Answer::Metadata, Some(metadata)) => {
                 metadata.resource_version.as_ref().map(|text| version(text.as_str())).transpose()?

@@ -124,6 +124,7 @@ impl ReplayArgs {
             assume: self.assume.clone(),
             actors: self.actor.clone(),
             only: self.requirement.clone(),
+            keeps_story: self.explain || self.output != Format::Text,
             strict: self.strict,
             allow_known: self.allow_known,
         }

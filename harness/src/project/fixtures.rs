@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-
 /// A Job whose pod failure policy has just failed it (FailureTarget, uncounted pods).
 pub(super) const JOB: &str = r#"{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"job","namespace":
 "t-pod-failure-policy-fail-job-1795221005","uid":"85da7342-5c85-4673-ad60-6cfe2f6f3df7",

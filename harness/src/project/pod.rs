@@ -167,11 +167,7 @@ impl Projector {
     ///
     /// # Errors
     /// A field that the model has is of a wrong type.
-    pub fn pod(
-        &mut self,
-        text: &str,
-        policy: Option<&PodFailurePolicy>,
-    ) -> Result<PodObject, ProjectError> {
+    pub fn pod(&mut self, text: &str, policy: Option<&PodFailurePolicy>) -> Result<PodObject, ProjectError> {
         let wire: WirePod = read(text, "")?;
         let (wire_metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
         let status = wire.status.unwrap_or_default();

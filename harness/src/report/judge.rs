@@ -106,7 +106,12 @@ impl Reading {
                 (RuleSet::default(), Constants::default())
             });
         self.rules = rules;
-        Validator::new(Options { rules, constants, actors: judging.actors.clone(), keeps_story: judging.keeps_story })
+        Validator::new(Options {
+            rules,
+            constants,
+            actors: judging.actors.clone(),
+            keeps_story: judging.keeps_story,
+        })
     }
 
     fn unreadable(&self, place: Place, problem: String) -> InputError {

@@ -112,9 +112,15 @@ mod tests {
         };
         assert_eq!(role("system:serviceaccount:kube-system:job-controller", "kcm/v1"), Role::JobController);
         let shared = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc/";
-        assert_eq!(role("system:kube-controller-manager", &format!("{shared}job-controller")), Role::JobController);
         assert_eq!(
-            role("system:kube-controller-manager", &format!("{shared}system:serviceaccount:kube-system:ttl-after-finished-controller")),
+            role("system:kube-controller-manager", &format!("{shared}job-controller")),
+            Role::JobController
+        );
+        assert_eq!(
+            role(
+                "system:kube-controller-manager",
+                &format!("{shared}system:serviceaccount:kube-system:ttl-after-finished-controller")
+            ),
             Role::TtlController
         );
         assert_eq!(role("system:node:a", "kubelet/v1"), Role::Kubelet);

@@ -30,7 +30,10 @@ impl BackoffRecord {
             }
             Some(success) => {
                 let later = || failures().filter(|failure| *failure > success);
-                Backoff { failures: u32::try_from(later().count()).unwrap_or(u32::MAX), last_failure: later().max() }
+                Backoff {
+                    failures: u32::try_from(later().count()).unwrap_or(u32::MAX),
+                    last_failure: later().max(),
+                }
             }
         }
     }

@@ -42,7 +42,13 @@ fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         && owner.uid == job.uid
         && owner.block_owner_deletion == Some(true);
     let expected = Said::Text(format!("batch/v1 Job {}, blockOwnerDeletion", job.name));
-    findings.require(Req::PC14, fits, what, expected, Said::Text(format!("{} {}", owner.api_version, owner.kind)));
+    findings.require(
+        Req::PC14,
+        fits,
+        what,
+        expected,
+        Said::Text(format!("{} {}", owner.api_version, owner.kind)),
+    );
 }
 
 /// PC-14: labels and annotations of the template are copied.
@@ -77,13 +83,20 @@ fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings
     for container in &birth.containers {
         // A container whose template defines the variable keeps its own definition; there is one in any case.
         let found = Said::Text(format!("{} definitions", container.index_env.len()));
-        findings.require(Req::PC17, container.index_env.len() == 1, "JOB_COMPLETION_INDEX", "one definition", found);
+        findings.require(
+            Req::PC17,
+            container.index_env.len() == 1,
+            "JOB_COMPLETION_INDEX",
+            "one definition",
+            found,
+        );
         let own = container.index_env.first().is_some_and(|source| *source == EnvSource::Other);
         let by_field = container.index_env.first() == Some(&EnvSource::FieldPath(INDEX_FIELD.into()));
         findings.require(Req::PC17, by_field || own, "JOB_COMPLETION_INDEX", INDEX_FIELD, "another field");
     }
     if job.spec.backoff_limit_per_index.is_some() {
-        let has = birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
+        let has =
+            birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
         findings.require(Req::BI02, has, "failure count annotation of the created pod", "present", "absent");
     }
 }

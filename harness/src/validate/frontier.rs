@@ -123,7 +123,8 @@ impl Frontier {
         setting: Setting<'_>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
-        let mut search = Search { setting, judge, tried: 0, best: Vec::new(), end: history.end(), last: self.last() };
+        let mut search =
+            Search { setting, judge, tried: 0, best: Vec::new(), end: history.end(), last: self.last() };
         let mut found: Vec<(u64, Position)> = Vec::new();
         let mut accepted = None;
         let first = if versions == Versions::Stored { self.last() } else { self.start };
@@ -154,7 +155,12 @@ impl Frontier {
     }
 
     /// Shows the earliest view.
-    pub fn with_earliest(&self, history: &mut History, setting: Setting<'_>, show: &mut dyn FnMut(&View<'_>)) {
+    pub fn with_earliest(
+        &self,
+        history: &mut History,
+        setting: Setting<'_>,
+        show: &mut dyn FnMut(&View<'_>),
+    ) {
         let Some((version, position)) = self.minimal.first().copied() else { return };
         history.seek(position);
         let job = self.versions[(version - self.start) as usize].clone();
@@ -225,10 +231,14 @@ impl Search<'_> {
     /// Keeps the refusals that come closest: fewest false guards, then the freshest view.
     fn remember(&mut self, findings: Findings, position: Position, version: u64) {
         const KEPT: usize = 3;
-        let refusal =
-            ViewRefusal { job_lag: self.last - version, pod_lag: self.end - position, broken: findings.broken };
+        let refusal = ViewRefusal {
+            job_lag: self.last - version,
+            pod_lag: self.end - position,
+            broken: findings.broken,
+        };
         // What no trace shows, such as unmet expectations (PC-27), is no verdict of its own.
-        let hidden = |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
+        let hidden =
+            |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
         let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), it.job_lag + it.pod_lag);
         let at = self.best.partition_point(|kept| rank(kept) <= rank(&refusal));
         if at < KEPT {
@@ -241,11 +251,20 @@ impl Search<'_> {
 /// Which of the entries that may have come early are taken to have done so.
 fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
     if floating.len() > COMBINED {
-        return (0..=floating.len()).rev().map(|count| floating[..count].to_vec()).chain([Vec::new()]).collect();
+        return (0..=floating.len())
+            .rev()
+            .map(|count| floating[..count].to_vec())
+            .chain([Vec::new()])
+            .collect();
     }
     (0..1u32 << floating.len())
         .map(|choice| {
-            floating.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, entry)| *entry).collect()
+            floating
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| choice >> bit & 1 == 1)
+                .map(|(_, entry)| *entry)
+                .collect()
         })
         .collect()
 }

@@ -274,7 +274,9 @@ impl History {
         let mut left = base;
         if let Some(positions) = self.own.get(&uid) {
             for position in positions.iter().filter(|position| **position >= from) {
-                let Some(write) = self.entries[(*position - self.start) as usize].own.clone() else { continue };
+                let Some(write) = self.entries[(*position - self.start) as usize].own.clone() else {
+                    continue;
+                };
                 // A sync looks at the finalizers that it removed itself no more: what they held is recorded.
                 if *position < self.sync_start || matches!(write, OwnWrite::Release) {
                     cached = write.fold(cached);

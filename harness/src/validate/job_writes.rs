@@ -3,10 +3,15 @@
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use jobcheck_model::apiserver::{Propagation, validate_create, validate_delete, validate_removal, validate_spec_update, validate_status_update, would_refuse_status};
+use jobcheck_model::apiserver::{
+    Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
+    validate_status_update, would_refuse_status,
+};
 use jobcheck_model::guards::contract::judge_contract;
 use jobcheck_model::guards::counting::{added, judge_counting_truth};
-use jobcheck_model::guards::status::{judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth};
+use jobcheck_model::guards::status::{
+    judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
+};
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
@@ -58,7 +63,13 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     judge_ttl_write(track, event, by);
     if changes_spec_by_status(track, event, it.base, &before, &after) {
         let mut findings = Findings::new();
-        findings.require(Req::MB12, false, "spec after a write to the status subresource", "the stored one", "another");
+        findings.require(
+            Req::MB12,
+            false,
+            "spec after a write to the status subresource",
+            "the stored one",
+            "another",
+        );
         track.take(event, &"status write", findings);
     } else if spec_changed && status_changed && !direct {
         track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
@@ -93,7 +104,9 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
         track.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
-    track.version = event.version.or(track.version);
+    if let Some(version) = event.version {
+        track.has_version(version);
+    }
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.frontier.push(after, own_status);
     track.history.forget_before(track.frontier.earliest());
@@ -103,7 +116,9 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && event.verb == Some(Verb::Update) {
+    if base < stored && !track.versions_seen.contains(&base) {
+        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
+    } else if base < stored && event.verb == Some(Verb::Update) {
         findings.require(
             Req::SS32,
             false,
@@ -121,8 +136,16 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     track.judged = judged;
 }
 
-fn status_written(track: &mut Track, event: &Event, before: &Arc<Job>, after: &Arc<Job>, by: By, settings: &Settings) {
-    let write = Words(|f: &mut Formatter<'_>| write!(f, "status write: {}", story::status_fields(&after.status)));
+fn status_written(
+    track: &mut Track,
+    event: &Event,
+    before: &Arc<Job>,
+    after: &Arc<Job>,
+    by: By,
+    settings: &Settings,
+) {
+    let write =
+        Words(|f: &mut Formatter<'_>| write!(f, "status write: {}", story::status_fields(&after.status)));
     let mut findings = Findings::new();
     validate_status_update(&settings.rules, before, after, &mut findings);
     match by {
@@ -190,9 +213,10 @@ fn executor_decision(
         return;
     }
     let latest = latest_of(event, &new);
-    let explained = track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
-        judge_status_write(view, &new, findings);
-    });
+    let explained =
+        track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
+            judge_status_write(view, &new, findings);
+        });
     if explained && track.complete {
         track.keep_backoff(settings);
     }
@@ -226,7 +250,13 @@ fn foreign(track: &mut Track, before: &Job, after: &Job) {
 /// MB-02, MB-03: the built-in leaves Jobs of other managers alone.
 pub fn intrusion(track: &Track, _event: &Event, by: By, what: &'static str, findings: &mut Findings) {
     if by == By::Intruder && !track.is_built_in() {
-        findings.require(Req::MB03, false, "a Job of another manager", "no write by the Job controller", what);
+        findings.require(
+            Req::MB03,
+            false,
+            "a Job of another manager",
+            "no write by the Job controller",
+            what,
+        );
     }
 }
 
@@ -235,7 +265,10 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
     let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
     let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
     if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
-        let advice = format!("SU-14: Suspended is not {should:?} although spec.suspend is {}", after.spec.is_suspended());
+        let advice = format!(
+            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
+            after.spec.is_suspended()
+        );
         track.warnings.push((event.place, advice));
     }
     if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
@@ -266,7 +299,9 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
-        track.warnings.push((event.place, format!("a status write was refused with {}: {message}", event.code)));
+        track
+            .warnings
+            .push((event.place, format!("a status write was refused with {}: {message}", event.code)));
         return;
     };
     // The API server validates the new status against the stored spec (SS-32).
@@ -275,11 +310,15 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
         if track.executor && message.contains(" is invalid: ") {
             track.judged += 1;
             let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));
-            let broken = Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
+            let broken =
+                Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
             track.report(event, &write, broken, Vec::new());
             return;
         }
-        track.warnings.push((event.place, format!("a status write was refused for a reason outside the rules: {message}")));
+        track.warnings.push((
+            event.place,
+            format!("a status write was refused for a reason outside the rules: {message}"),
+        ));
         return;
     };
     let known = known_refusal(&stored, &proposed, broken.req);
@@ -328,12 +367,10 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
 pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let write = "deletion of the Job";
     let mut findings = Findings::new();
-    if by == By::Ttl {
-        if let (Some(deletion), Some(stored)) = (&it.deletion, track.stored.clone()) {
-            let earlier = readable_before(track, event);
-            let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
-            judge_ttl_deletion(&versions, deletion, &mut findings);
-        }
+    if let (By::Ttl, Some(deletion), Some(stored)) = (by, &it.deletion, track.stored.clone()) {
+        let earlier = readable_before(track, event);
+        let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
+        judge_ttl_deletion(&versions, deletion, &mut findings);
     }
     intrusion(track, event, by, "deletion of the Job", &mut findings);
     if let (Some(deletion), Some(before)) = (&it.deletion, &track.stored) {

@@ -10,7 +10,10 @@
 use jobcheck_model::Uid;
 use jobcheck_model::guards::ttl::JobDeletion;
 use jobcheck_model::job::{Job, Text};
-use jobcheck_traces::{Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb, WatchKind, Watched};
+use jobcheck_traces::{
+    Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb,
+    WatchKind, Watched,
+};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -133,7 +136,8 @@ impl Normalizer {
             (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
             (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
         };
-        event.version = self.own_version(&event.body, request.verb, request.version.filter(|_| request.is_accepted()));
+        event.version =
+            self.own_version(&event.body, request.verb, request.version.filter(|_| request.is_accepted()));
         self.forget_versions(&event.body);
         Ok(Some(event))
     }
@@ -201,8 +205,10 @@ impl Normalizer {
             event.gone = request.is_accepted() && !finalizer_left && event.metadata.is_none();
         }
         if !request.is_accepted() && request.verb == Verb::Update {
-            event.attempted =
-                request.request.and_then(|object| self.projector.job(object.text()).ok()).map(|job| Box::new(job.job));
+            event.attempted = request
+                .request
+                .and_then(|object| self.projector.job(object.text()).ok())
+                .map(|job| Box::new(job.job));
         }
         Ok(event)
     }
@@ -237,7 +243,8 @@ impl Normalizer {
             }
         };
         let names = |field: &str| request.request.is_some_and(|object| object.text().contains(field));
-        event.changes_owner = !request.is_accepted() && request.verb == Verb::Patch && names("ownerReferences");
+        event.changes_owner =
+            !request.is_accepted() && request.verb == Verb::Patch && names("ownerReferences");
         if !request.is_accepted() && request.verb == Verb::Create {
             event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
         }
@@ -255,7 +262,9 @@ impl Normalizer {
     fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
         let mut pod = self.projector.pod(text, None)?;
         let spec = pod.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
-        if let (Some(policy), Some(evidence)) = (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence) {
+        if let (Some(policy), Some(evidence)) =
+            (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence)
+        {
             pod.pod.policy = jobcheck_model::failure_policy::evaluate(policy, evidence);
         }
         Ok(pod)
@@ -276,7 +285,8 @@ impl Normalizer {
                 jobs.map(Body::JobCollection)
             }
             Resource::Pods => {
-                let pods: Result<Vec<PodObject>, ProjectError> = texts.map(|text| self.pod_object(text)).collect();
+                let pods: Result<Vec<PodObject>, ProjectError> =
+                    texts.map(|text| self.pod_object(text)).collect();
                 pods.map(Body::PodCollection)
             }
         }
@@ -290,7 +300,8 @@ fn is_gone(pod: &PodObject) -> bool {
 
 fn deletion(request: &Request<'_>) -> JobDeletion {
     let options: DeleteOptions = request.request.and_then(|object| object.read().ok()).unwrap_or_default();
-    let before_policies = options.orphan_dependents.map(|orphan| if orphan { "Orphan" } else { "Background" });
+    let before_policies =
+        options.orphan_dependents.map(|orphan| if orphan { "Orphan" } else { "Background" });
     let asked = request.propagation_policy.map(str::to_owned).or(options.propagation_policy);
     JobDeletion {
         propagation: asked.or_else(|| before_policies.map(str::to_owned)),
@@ -311,7 +322,9 @@ fn base_version(object: Object<'_>) -> Option<u64> {
 
 /// The text behind the first occurrence of a key and its colon.
 fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    text.match_indices(key).find_map(|(at, _)| text[at + key.len()..].trim_start().strip_prefix(':')).map(str::trim_start)
+    text.match_indices(key)
+        .find_map(|(at, _)| text[at + key.len()..].trim_start().strip_prefix(':'))
+        .map(str::trim_start)
 }
 
 fn mark_body(mark: &Mark) -> Option<Body> {
@@ -340,7 +353,16 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
 }
 
 fn no_pod() -> PodEvent {
-    PodEvent { uid: None, after: None, metadata: None, birth: None, gone: false, changes_owner: false, hidden: false, message: None }
+    PodEvent {
+        uid: None,
+        after: None,
+        metadata: None,
+        birth: None,
+        gone: false,
+        changes_owner: false,
+        hidden: false,
+        message: None,
+    }
 }
 
 /// The form of an event that carries actors.

@@ -7,8 +7,8 @@ use jobcheck_model::view::{Backoff, Reading, View};
 use jobcheck_model::{Broken, Req, Said, Uid};
 use rustc_hash::FxHashSet;
 
-use super::owed_work::owed_work;
 use super::event::Event;
+use super::owed_work::owed_work;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
@@ -79,7 +79,8 @@ impl Owed {
 #[must_use]
 pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let mut list = Vec::new();
-    let mut owe = |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
+    let mut owe =
+        |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
     let Some(job) = &track.stored else {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
@@ -136,12 +137,21 @@ fn unfinished(
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
         let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(track.trouble.name(Req::TC04), &format!("write {terminal}: the fate is decided and no pod lives"), track.last_setback());
+        owe(
+            track.trouble.name(Req::TC04),
+            &format!("write {terminal}: the fate is decided and no pod lives"),
+            track.last_setback(),
+        );
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
         let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(track.trouble.name(req), "write the interim condition: the fate is decided", track.last_setback());
+        owe(
+            track.trouble.name(req),
+            "write the interim condition: the fate is decided",
+            track.last_setback(),
+        );
     }
-    let deadline = job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
+    let deadline =
+        job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
         let due = start.plus(seconds).0.saturating_mul(1_000_000);
         owe(Req::SU10, "write FailureTarget at the deadline", Some(due));

@@ -17,9 +17,9 @@ use super::frontier::Versions;
 use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
 use super::managers::judge_forbidden;
+use super::setbacks::RefusedWrite;
 use super::settings::Settings;
 use super::story::{self, Words};
-use super::setbacks::RefusedWrite;
 use super::track::Track;
 
 /// A pod appears with this Job as its controller.
@@ -36,9 +36,16 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             track.take(event, &write, findings);
             track.executor = true;
             let created = pod.clone();
-            track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-                judge_creation(view, &created, findings);
-            });
+            track.judge_by_views(
+                event,
+                settings,
+                &write,
+                Versions::Any,
+                event.latest(),
+                &|view, findings| {
+                    judge_creation(view, &created, findings);
+                },
+            );
             track.counted.made.insert(pod.uid);
             track.pod_changed(pod.uid, Some(pod.clone()), Some(OwnWrite::Gain(Box::new(pod.clone()))));
         }
@@ -71,7 +78,12 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
-    if released && event.verb == Some(Verb::Delete) && event.actor.is_some() && after.deleting && !after.finalizer {
+    if released
+        && event.verb == Some(Verb::Delete)
+        && event.actor.is_some()
+        && after.deleting
+        && !after.finalizer
+    {
         track.doubt("a write of a pod is missing: no DELETE removes a finalizer".to_owned());
     }
     let own = by == By::Manager;
@@ -115,7 +127,8 @@ pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
 
 /// The tracking finalizer was removed by the manager.
 fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
-    let write = Words(|f: &mut Formatter<'_>| write!(f, "removal of the finalizer of {}", story::pod(before)));
+    let write =
+        Words(|f: &mut Formatter<'_>| write!(f, "removal of the finalizer of {}", story::pod(before)));
     if by == By::Intruder {
         let mut findings = Findings::new();
         if track.stored.is_some() {
@@ -175,9 +188,16 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Manager => {
             let pod = before.clone();
-            track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-                judge_deletion(view, &pod, findings);
-            });
+            track.judge_by_views(
+                event,
+                settings,
+                &write,
+                Versions::Any,
+                event.latest(),
+                &|view, findings| {
+                    judge_deletion(view, &pod, findings);
+                },
+            );
             track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Delete));
         }
         By::Intruder => {
@@ -223,7 +243,14 @@ pub fn adopted(
 }
 
 /// A pod lost this Job as its controller: released by the manager (FT-26), or taken by somebody else.
-pub fn given_up(track: &mut Track, event: &Event, after: Option<&Pod>, uid: Uid, labels: &[(Text, Text)], by: By) {
+pub fn given_up(
+    track: &mut Track,
+    event: &Event,
+    after: Option<&Pod>,
+    uid: Uid,
+    labels: &[(Text, Text)],
+    by: By,
+) {
     let own = by == By::Manager && event.actor.is_some();
     if own {
         let mut findings = Findings::new();
@@ -247,7 +274,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
     }
     judge_forbidden(track, event, it.message.as_deref(), by);
     track.trouble.refused(event);
-    if let Some(uid) = uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404) {
+    if let Some(uid) =
+        uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
+    {
         track.trouble.unreleased.insert(uid);
     }
     match (event.verb, event.code) {

@@ -12,21 +12,18 @@ use jobcheck_traces::{Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
-use super::event::{Body, Event, JobEvent, PodEvent};
+use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
-use super::pod_api::judge_pod_deletion;
-use super::pod_writes;
 use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Unreadable};
-use crate::project::PodObject;
 
 /// How many Jobs and pods that went are remembered.
-const DEPARTED: usize = 256;
+pub(super) const DEPARTED: usize = 256;
 
 /// What a validation is told.
 #[derive(Clone, Debug)]
@@ -75,24 +72,24 @@ pub struct Summary {
 }
 
 #[derive(Debug)]
-struct Judge {
-    settings: Settings,
-    tracks: FxHashMap<Uid, Track>,
-    names: FxHashMap<(Text, Text), Uid>,
-    owners: FxHashMap<Uid, Uid>,
-    strays: FxHashMap<Uid, Pod>,
-    pod_names: FxHashMap<(Text, Text), Uid>,
+pub(super) struct Judge {
+    pub(super) settings: Settings,
+    pub(super) tracks: FxHashMap<Uid, Track>,
+    pub(super) names: FxHashMap<(Text, Text), Uid>,
+    pub(super) owners: FxHashMap<Uid, Uid>,
+    pub(super) strays: FxHashMap<Uid, Pod>,
+    pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately, and their Jobs: a late DELETE names them.
-    departed: VecDeque<((Text, Text), Uid)>,
+    pub(super) departed: VecDeque<((Text, Text), Uid)>,
     /// Jobs that went lately: another may come under such a name (BO-06).
-    departed_jobs: VecDeque<(Text, Text)>,
-    verdicts: Vec<JobVerdict>,
-    premises: FxHashMap<Req, u64>,
-    end: End,
-    events: u64,
-    any_actors: bool,
-    doubts: Vec<String>,
-    managers: Managers,
+    pub(super) departed_jobs: VecDeque<(Text, Text)>,
+    pub(super) verdicts: Vec<JobVerdict>,
+    pub(super) premises: FxHashMap<Req, u64>,
+    pub(super) end: End,
+    pub(super) events: u64,
+    pub(super) any_actors: bool,
+    pub(super) doubts: Vec<String>,
+    pub(super) managers: Managers,
 }
 
 impl Validator {
@@ -201,7 +198,7 @@ impl Judge {
     }
 
     /// The part that an actor plays for a Job; learns who manages it.
-    fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
+    pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
         let named = self.settings.named_controller;
         let Some(track) = self.tracks.get_mut(&uid) else { return By::Other };
         let Some(actor) = event.actor else { return By::Manager };
@@ -316,193 +313,18 @@ impl Judge {
     }
 
     /// A Job that is gone, and whose pods are gone or released, has no more story.
-    fn close_if_over(&mut self, uid: Uid) {
-        let over = self
-            .tracks
-            .get(&uid)
-            .is_some_and(|track| track.stored.is_none() && !track.history.stored.iter().any(|pod| pod.finalizer));
-        if over {
-            if let Some(track) = self.tracks.remove(&uid) {
-                for pod in track.history.stored.iter() {
-                    self.owners.remove(&pod.uid);
-                }
-                self.close(track);
-            }
-        }
-    }
-
-    fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
-        if !event.is_accepted() {
-            return self.pod_refused(event, it, role);
-        }
-        let Some(uid) = it.uid else { return };
-        let owner = self.owners.get(&uid).copied();
-        if it.hidden && it.after.is_none() {
-            if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
-                track.doubt("the trace's level hides a write of a pod".to_owned());
-            }
+    pub(super) fn close_if_over(&mut self, uid: Uid) {
+        let over = self.tracks.get(&uid).is_some_and(|track| {
+            track.stored.is_none() && !track.history.stored.iter().any(|pod| pod.finalizer)
+        });
+        if !over {
             return;
         }
-        match (&it.after, &it.metadata) {
-            (Some(pod), _) => {
-                let controller = job_controller(pod.controller.as_ref());
-                self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
-            }
-            (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
-            (None, None) => {
-                if event.verb == Some(Verb::Delete) {
-                    self.pod_gone(event, uid);
-                }
-            }
+        let Some(track) = self.tracks.remove(&uid) else { return };
+        for pod in track.history.stored.iter() {
+            self.owners.remove(&pod.uid);
         }
-    }
-
-    fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
-        let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
-        let key = (event.namespace.clone(), event.name.clone());
-        let uid = it.uid.or_else(|| self.pod_names.get(&key).copied());
-        let late = || self.departed.iter().find(|(name, _)| *name == key).map(|(_, job)| *job);
-        let owner = uid.and_then(|uid| self.owners.get(&uid).copied()).or_else(late);
-        let Some(job) = creator.or(owner) else { return };
-        let by = self.by(event, role, job, creator.is_some());
-        let Some(track) = self.tracks.get_mut(&job) else { return };
-        if creator.is_some() && by == By::Manager {
-            pod_writes::creation_refused(track, event, it, &self.settings);
-        } else {
-            pod_writes::refused(track, event, it, uid, by);
-        }
-    }
-
-    fn pod_metadata(&mut self, event: &Event, it: &PodEvent, metadata: &crate::project::PartialMetadata, role: Role) {
-        let uid = metadata.uid;
-        let owner = self.owners.get(&uid).copied();
-        let known = owner
-            .and_then(|job| self.tracks.get(&job))
-            .and_then(|track| track.history.stored.get(uid))
-            .or_else(|| self.strays.get(&uid));
-        let Some(known) = known.cloned() else { return };
-        let tracking = |name: &Text| &**name == jobcheck_model::pod::TRACKING_FINALIZER;
-        let pod = Pod {
-            finalizer: metadata.finalizers.iter().any(tracking),
-            other_finalizers: metadata.finalizers.iter().any(|name| !tracking(name)),
-            deleting: metadata.deletion_timestamp.is_some(),
-            ..known
-        };
-        let controller = job_controller(metadata.controller.as_ref());
-        self.pod_state(event, it, &pod, &metadata.labels, controller, role);
-    }
-
-    fn pod_state(
-        &mut self,
-        event: &Event,
-        it: &PodEvent,
-        pod: &Pod,
-        labels: &[(Text, Text)],
-        controller: Option<Uid>,
-        role: Role,
-    ) {
-        let owner = self.owners.get(&pod.uid).copied();
-        match (owner, controller) {
-            (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
-            (Some(old), new) => {
-                self.pod_leaves(event, it, pod, labels, old, role);
-                if let Some(new) = new {
-                    self.pod_arrives(event, it, pod, labels, new, role);
-                }
-            }
-            (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
-            (None, None) => {
-                if it.gone {
-                    self.strays.remove(&pod.uid);
-                } else if pod.finalizer || event.verb == Some(Verb::Create) || event.actor.is_none() {
-                    self.strays.insert(pod.uid, pod.clone());
-                }
-            }
-        }
-    }
-
-    fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
-        let released = !pod.finalizer || it.gone;
-        let by = self.by(event, role, job, false);
-        if let Some(track) = self.tracks.get_mut(&job) {
-            track.note_time(event);
-            if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
-                judge_pod_deletion(track, event, &before, after);
-            }
-            pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
-            track.history.forget_before(track.frontier.earliest());
-            if released {
-                track.rest();
-            }
-        }
-        if it.gone {
-            self.departs(event, pod.uid, job);
-        }
-        self.close_if_over(job);
-    }
-
-    fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
-        self.owners.remove(&uid);
-        let key = (event.namespace.clone(), event.name.clone());
-        if self.pod_names.get(&key) == Some(&uid) {
-            self.pod_names.remove(&key);
-        }
-        if self.departed.len() == DEPARTED {
-            self.departed.pop_front();
-        }
-        self.departed.push_back((key, job));
-    }
-
-    fn pod_leaves(&mut self, event: &Event, it: &PodEvent, pod: &Pod, labels: &[(Text, Text)], job: Uid, role: Role) {
-        let by = self.by(event, role, job, false);
-        if let Some(track) = self.tracks.get_mut(&job) {
-            pod_writes::given_up(track, event, Some(pod), pod.uid, labels, by);
-        }
-        self.owners.remove(&pod.uid);
-        if !it.gone {
-            self.strays.insert(pod.uid, pod.clone());
-        }
-        self.close_if_over(job);
-    }
-
-    fn pod_arrives(&mut self, event: &Event, it: &PodEvent, pod: &Pod, labels: &[(Text, Text)], job: Uid, role: Role) {
-        if it.gone {
-            // A late answer to the DELETE of a pod that went in the meantime.
-            let by = self.by(event, role, job, false);
-            if let Some(track) = self.tracks.get_mut(&job) {
-                pod_writes::updated(track, event, pod, true, by, &self.settings);
-            }
-            return;
-        }
-        if !self.tracks.contains_key(&job) {
-            return;
-        }
-        let stray = self.strays.remove(&pod.uid);
-        self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
-        let created = event.verb == Some(Verb::Create) || (event.actor.is_none() && stray.is_none());
-        let by = self.by(event, role, job, created);
-        self.owners.insert(pod.uid, job);
-        let Some(track) = self.tracks.get_mut(&job) else { return };
-        // What a watch shows of a Job in mid-life may have been there before it began.
-        if created && (event.actor.is_some() || track.complete) {
-            pod_writes::created(track, event, it, pod, by, &self.settings);
-        } else {
-            pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
-        }
-    }
-
-    fn collected(&mut self, event: &Event, object: &PodObject) {
-        let uid = object.pod.uid;
-        let Some(job) = self.owners.get(&uid).copied() else { return };
-        let Some(track) = self.tracks.get_mut(&job) else { return };
-        let Some(before) = track.history.stored.get(uid).cloned() else { return };
-        let pod = Pod { deleting: true, ..before };
-        let at_once = !pod.scheduled || pod.is_terminated();
-        let gone = object.finalizers.is_empty() && at_once;
-        pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
-        if gone {
-            self.owners.remove(&uid);
-        }
+        self.close(track);
     }
 
     /// A Job of a deletecollection: it goes at once unless a finalizer, its own or that of its propagation
@@ -517,41 +339,6 @@ impl Judge {
         job_writes::updated(track, event, &it, by, &self.settings);
         if !held {
             self.job_gone(event, job.uid);
-        }
-    }
-
-    fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
-        let uid = *self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?;
-        let job = *self.owners.get(&uid)?;
-        self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
-    }
-
-    /// An eviction is answered with a Status: the pod is being deleted from now on.
-    fn evicted(&mut self, event: &Event) {
-        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
-        let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
-        let after = Pod { deleting: true, ..pod };
-        if let Some(track) = self.tracks.get_mut(&job) {
-            pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);
-        }
-    }
-
-    fn bound(&mut self, event: &Event) {
-        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
-        if let Some(track) = self.tracks.get_mut(&job) {
-            let after = Pod { scheduled: true, ..pod };
-            pod_writes::updated(track, event, &after, false, By::Other, &self.settings);
-        }
-    }
-
-    fn pod_gone(&mut self, event: &Event, uid: Uid) {
-        self.strays.remove(&uid);
-        if let Some(job) = self.owners.get(&uid).copied() {
-            if let Some(track) = self.tracks.get_mut(&job) {
-                pod_writes::gone(track, event, uid);
-            }
-            self.departs(event, uid, job);
-            self.close_if_over(job);
         }
     }
 
@@ -601,7 +388,7 @@ impl Summary {
 }
 
 /// The Job that controls a pod.
-fn job_controller(owner: Option<&crate::project::OwnerRef>) -> Option<Uid> {
+pub(super) fn job_controller(owner: Option<&crate::project::OwnerRef>) -> Option<Uid> {
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
 }
 
@@ -612,7 +399,9 @@ fn metadata_written(track: &mut Track, it: &JobEvent) {
         deleting: metadata.deletion_timestamp.is_some(),
         ..(*stored).clone()
     };
-    track.version = metadata.resource_version.or(track.version);
+    if let Some(version) = metadata.resource_version {
+        track.has_version(version);
+    }
     track.stored = Some(Arc::new(job.clone()));
     track.frontier.push(Arc::new(job), false);
 }

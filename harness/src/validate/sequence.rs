@@ -75,7 +75,11 @@ impl Sequencer {
         let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
-        while self.by_time.peek().is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS) {
+        while self
+            .by_time
+            .peek()
+            .is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS)
+        {
             if let Some(keyed) = self.by_time.pop() {
                 self.arrange(keyed.event);
             }

@@ -11,6 +11,8 @@ use super::event::Event;
 
 /// Silences of the manager that are remembered.
 const SILENCES_KEPT: usize = 16;
+/// Nothing was said of any pod so far.
+pub const NO_PODS: &str = "the trace shows no pods";
 /// A silence that may hide a restart (judging.md 1), in microseconds.
 const SILENCE: i64 = 1_000_000;
 
@@ -25,6 +27,8 @@ pub struct Settings {
     pub keeps_story: bool,
     /// Whether the current event's form shows actors and refusals.
     pub has_actors: bool,
+    /// Why the trace cannot be trusted to show every pod.
+    pub pods_missing: Option<&'static str>,
     /// Whether a Job controller by name has been seen.
     pub named_controller: bool,
     silences: Vec<(ActorId, Silences)>,
@@ -88,6 +92,7 @@ impl Settings {
             constants,
             keeps_story,
             has_actors: true,
+            pods_missing: Some(NO_PODS),
             named_controller: false,
             silences: Vec::new(),
             restarts: VecDeque::new(),
@@ -131,11 +136,10 @@ impl Settings {
             return RestartSign::Unknown;
         }
         let failed = last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000));
-        let silent = self
-            .silences
-            .iter()
-            .filter(|(actor, _)| Some(*actor) == event.actor)
-            .any(|(_, silences)| silences.long.iter().any(|(from, to)| to - (*from).max(failed) >= SILENCE));
+        let silent =
+            self.silences.iter().filter(|(actor, _)| Some(*actor) == event.actor).any(|(_, silences)| {
+                silences.long.iter().any(|(from, to)| to - (*from).max(failed) >= SILENCE)
+            });
         if silent { RestartSign::Silence } else { RestartSign::None }
     }
 }

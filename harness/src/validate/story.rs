@@ -39,9 +39,8 @@ pub fn status_fields(status: &JobStatus) -> String {
             text.push_str(&format!(", {name} {value}"));
         }
     };
-    let list = |uids: &[jobcheck_model::Uid]| {
-        uids.iter().map(|uid| short(*uid)).collect::<Vec<_>>().join(" ")
-    };
+    let list =
+        |uids: &[jobcheck_model::Uid]| uids.iter().map(|uid| short(*uid)).collect::<Vec<_>>().join(" ");
     add("uncounted succeeded", list(status.uncounted_succeeded()));
     add("uncounted failed", list(status.uncounted_failed()));
     add("completedIndexes", quoted(&status.completed_indexes));

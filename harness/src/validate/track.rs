@@ -7,19 +7,17 @@ use std::sync::Arc;
 use jobcheck_model::guards::counting::Ledger;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
-use jobcheck_model::view::{Reading, View};
-use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
+use jobcheck_model::{Broken, Findings, Uid};
 use jobcheck_traces::Place;
 use rustc_hash::FxHashSet;
 
 use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::event::Event;
-use super::frontier::{DeletesFailed, Explained, Frontier, Setting, Versions};
+use super::frontier::Frontier;
 use super::history::{History, OwnWrite, Position};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
-use super::settings::Settings;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
 /// Entries of the history whose times are remembered.
@@ -44,6 +42,8 @@ pub struct Track {
     pub stored: Option<Arc<Job>>,
     /// Its resourceVersion.
     pub version: Option<u64>,
+    /// Its latest resourceVersions.
+    pub versions_seen: VecDeque<u64>,
     /// A version that was replaced lately, and when (TT-06).
     pub replaced: Option<(Arc<Job>, i64)>,
     /// Whether all pods that it ever had are known: its creation was seen, and no gap since.
@@ -143,6 +143,7 @@ impl Track {
             managed_by: job.spec.managed_by.clone(),
             stored: Some(job),
             version,
+            versions_seen: version.into_iter().collect(),
             replaced: None,
             complete,
             manager: None,
@@ -174,6 +175,15 @@ impl Track {
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.managed_by.as_deref().is_none_or(|manager| manager == jobcheck_model::job::BUILT_IN)
+    }
+
+    /// The Job has a new resourceVersion.
+    pub fn has_version(&mut self, version: u64) {
+        if self.versions_seen.len() == RECENT {
+            self.versions_seen.pop_front();
+        }
+        self.versions_seen.push_back(version);
+        self.version = Some(version);
     }
 
     /// Adds a line to the story.
@@ -215,7 +225,8 @@ impl Track {
     pub fn pod_removed(&mut self, event: &Event, uid: Uid) {
         let end = self.history.end();
         let received = event.when.map_or(i64::MAX, |when| when.received);
-        let overlapping = self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
+        let overlapping =
+            self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
         self.uncertain.remove(&uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
     }
@@ -245,155 +256,6 @@ impl Track {
     pub fn pod_changed_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite) {
         let early = self.frontier.earliest();
         self.history.push_perhaps(uid, after, write, early);
-    }
-
-    /// Judges a write by the views; reports a violation where none explains it.
-    pub fn judge_by_views(
-        &mut self,
-        event: &Event,
-        settings: &Settings,
-        write: &dyn Display,
-        versions: Versions,
-        latest: Option<Time>,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> bool {
-        if !self.complete {
-            return true;
-        }
-        self.judged += 1;
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                true
-            }
-            Explained::Capped => {
-                self.doubt(format!("{write}: more candidate views than are tried"));
-                true
-            }
-            Explained::No(views) => {
-                if self.explains_without_backoff(event, settings, versions, latest, &views, judge)
-                    || self.explains_as_committed(settings, versions, latest, judge)
-                {
-                    return true;
-                }
-                let known = self.known_reading(settings, versions, latest, judge);
-                self.report_views(event, settings, write, views, known);
-                false
-            }
-        }
-    }
-
-    fn explain(
-        &mut self,
-        settings: &Settings,
-        versions: Versions,
-        latest: Option<Time>,
-        reading: Reading,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> Explained {
-        let setting = Setting {
-            latest,
-            deletes_failed: match (settings.has_actors, self.refused.deletions > 0) {
-                (false, _) => DeletesFailed::Unknown,
-                (true, true) => DeletesFailed::Yes,
-                (true, false) => DeletesFailed::No,
-            },
-            backoff: &self.backoff,
-            constants: &settings.constants,
-            reading,
-        };
-        let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
-        if !matches!(explained, Explained::No(_)) {
-            return explained;
-        }
-        // What follows the first status write of a sync rests on what that write rested on.
-        let sync_start = self.history.sync_start();
-        self.history.set_sync_start(self.previous_sync);
-        let second = self.frontier.explain(&mut self.history, versions, setting, judge);
-        self.history.set_sync_start(sync_start);
-        if matches!(second, Explained::Yes(_)) { second } else { explained }
-    }
-
-    /// S-01, S-02: whether the built-in's way to read a flipped failure explains the write.
-    fn known_reading(
-        &mut self,
-        settings: &Settings,
-        versions: Versions,
-        latest: Option<Time>,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> Option<Req> {
-        if !self.is_built_in() {
-            return None;
-        }
-        let indexed = self.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
-        match self.explain(settings, versions, latest, Reading::FlippedFailure, judge) {
-            Explained::Yes(_) => Some(if indexed { Req::S02 } else { Req::S01 }),
-            Explained::No(_) | Explained::Capped => None,
-        }
-    }
-
-    /// BO-05: a restart loses the backoff record. It is admitted with a sign of it (judging.md 1).
-    fn explains_without_backoff(
-        &mut self,
-        event: &Event,
-        settings: &Settings,
-        versions: Versions,
-        latest: Option<Time>,
-        views: &[ViewRefusal],
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> bool {
-        let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
-        let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
-        let sign = settings.restart_sign(event, self.backoff.last_failure());
-        if !only_delay || !sign.admits() {
-            return false;
-        }
-        let kept = std::mem::take(&mut self.backoff);
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                if let Some(warning) = sign.warning() {
-                    self.warnings.push((event.place, warning));
-                }
-                true
-            }
-            Explained::No(_) | Explained::Capped => {
-                self.backoff = kept;
-                false
-            }
-        }
-    }
-
-    /// A write that was answered with a server error may have been committed (judging.md 3).
-    fn explains_as_committed(
-        &mut self,
-        settings: &Settings,
-        versions: Versions,
-        latest: Option<Time>,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> bool {
-        if self.uncertain.is_empty() {
-            return false;
-        }
-        for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
-            self.pod_changed(uid, after, Some(write));
-        }
-        self.history.end_sync();
-        matches!(self.explain(settings, versions, latest, Reading::Ideal, judge), Explained::Yes(_))
-    }
-
-    /// After a status write that a view explains: the record of that view is the controller's.
-    pub fn keep_backoff(&mut self, settings: &Settings) {
-        let before = self.backoff.clone();
-        let setting = Setting {
-            latest: None,
-            deletes_failed: DeletesFailed::No,
-            backoff: &before,
-            constants: &settings.constants,
-            reading: Reading::Ideal,
-        };
-        let record = &mut self.backoff;
-        self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));
     }
 
     /// Whether some view that explains everything so far lacks pods of an earlier sync (PC-27).
@@ -427,45 +289,6 @@ impl Track {
         for broken in broken {
             self.report(event, write, broken, Vec::new());
         }
-    }
-
-    fn report_views(
-        &mut self,
-        event: &Event,
-        settings: &Settings,
-        write: &dyn Display,
-        views: Vec<ViewRefusal>,
-        known: Option<Req>,
-    ) {
-        let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
-        let broken = match known {
-            Some(req) => Broken { req, known: Some(req), ..first },
-            None => {
-                // Among the closest views, one in which the refusals of the sync are all that is misreported.
-                let label = |view: &ViewRefusal| Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()));
-                match views.iter().find_map(label) {
-                    Some((req, broken)) => Broken { req, known: Some(req), ..broken },
-                    None => first,
-                }
-            }
-        };
-        self.report(event, write, broken, views);
-        self.resync();
-    }
-
-    /// H2, H3, H4, by the refusals of the sync. A watch shows none: there H2 is told by its value, the number of
-    /// pods that were wanted.
-    fn misreport(&self, settings: &Settings, broken: &[Broken]) -> Option<Req> {
-        if settings.has_actors {
-            return self.refused.misreport(broken);
-        }
-        let [Broken { req: Req::PC01, found: Said::Number(found), expected: Said::Number(expected), .. }] = broken else {
-            return None;
-        };
-        let job = self.stored.as_ref()?;
-        let wanted = job.spec.completions.map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
-        let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
-        (found > expected && *found <= wanted).then_some(Req::H02)
     }
 
     /// Reports a violation. A deviation is KNOWN of the built-in alone.
@@ -545,7 +368,12 @@ impl Track {
             job: format!("{}/{}", self.namespace, self.name),
             uid: self.uid.to_string(),
             managed_by: self.managed_by.map(|manager| manager.to_string()),
-            profile: if self.executor { "executor" } else { "mirror" },
+            profile: match (self.executor, self.complete || !self.doubts.is_empty()) {
+                (true, true) => "executor",
+                (false, true) => "mirror",
+                (true, false) => "executor, from mid-life on: its counts and decisions are not judged",
+                (false, false) => "mirror, from mid-life on",
+            },
             outcome,
             judged: self.judged,
             violations: self.violations,

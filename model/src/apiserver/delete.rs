@@ -72,8 +72,10 @@ pub fn validate_delete(asked: Option<Propagation>, old: &Job, new: &Job, finding
 /// Judges a DELETE after which the Job was gone at once: no finalizer held it (PC-31).
 pub fn validate_removal(asked: Option<Propagation>, old: &Job, findings: &mut Findings) {
     let expected = finalizers_after_delete(asked, old);
-    Outcome::of(expected.is_empty(), "metadata.finalizers", || (expected.join(", "), "none: the Job is gone"))
-        .report(Req::PC31, findings);
+    Outcome::of(expected.is_empty(), "metadata.finalizers", || {
+        (expected.join(", "), "none: the Job is gone")
+    })
+    .report(Req::PC31, findings);
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ mod status;
 mod update;
 
 pub use create::{validate_create, would_refuse_create};
-pub use delete::{FOREGROUND, ORPHAN, Propagation, finalizers_after_delete, validate_delete, validate_removal};
+pub use delete::{
+    FOREGROUND, ORPHAN, Propagation, finalizers_after_delete, validate_delete, validate_removal,
+};
 pub use effect::{created, defaulted, spec_updated, status_updated};
 pub use rules::RuleSet;
 pub use spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL};

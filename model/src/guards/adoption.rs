@@ -17,13 +17,25 @@ pub fn matches(selector: &Selector, labels: &[(Text, Text)]) -> Option<bool> {
 
 /// Judges the PATCH that makes a Job the controller of a pod: against the live Job, since it is read afresh
 /// for this (FT-24).
-pub fn judge_adoption(job: &Job, before: &Pod, after: &Pod, labels: &[(Text, Text)], findings: &mut Findings) {
+pub fn judge_adoption(
+    job: &Job,
+    before: &Pod,
+    after: &Pod,
+    labels: &[(Text, Text)],
+    findings: &mut Findings,
+) {
     let what = "adoption of a pod";
     let matching = matches(&job.spec.selector, labels) != Some(false);
     findings.require(Req::FT24, matching, what, "labels that the selector matches", "other labels");
     findings.require(Req::FT24, !before.deleting, what, "a pod that is not being deleted", before.uid);
     findings.require(Req::FT24, !job.deleting, what, "a Job that is not being deleted", job.uid);
-    findings.require(Req::FT24, after.finalizer, what, "the tracking finalizer in the same PATCH", "no finalizer");
+    findings.require(
+        Req::FT24,
+        after.finalizer,
+        what,
+        "the tracking finalizer in the same PATCH",
+        "no finalizer",
+    );
     findings.premise(Req::S05);
     if before.is_terminated() {
         let found = Said::Text(format!("a pod in phase {:?}", before.phase));
@@ -36,6 +48,12 @@ pub fn judge_giving_up(job: &Job, after: &Pod, labels: &[(Text, Text)], findings
     let what = "release of a pod";
     let strange = matches(&job.spec.selector, labels) != Some(true);
     findings.require(Req::FT26, strange, what, "labels that the selector does not match", "matching labels");
-    findings.require(Req::FT26, !after.finalizer, what, "the finalizer removed in the same PATCH", "the finalizer");
+    findings.require(
+        Req::FT26,
+        !after.finalizer,
+        what,
+        "the finalizer removed in the same PATCH",
+        "the finalizer",
+    );
     findings.require(Req::FT26, !job.deleting, what, "a Job that is not being deleted", job.uid);
 }

@@ -42,13 +42,25 @@ fn judge_after_finish(old: &JobStatus, new: &JobStatus, executor: bool, findings
     if old.is_finished() {
         let req = if executor { Req::TC11 } else { Req::SS33 };
         let silent = if executor { old == new } else { same_counts(old, new) };
-        findings.require(req, silent, "status", "no write after the terminal condition", "a write that changes it");
+        findings.require(
+            req,
+            silent,
+            "status",
+            "no write after the terminal condition",
+            "a write that changes it",
+        );
     }
 }
 
 fn same_counts(old: &JobStatus, new: &JobStatus) -> bool {
     let counts = |status: &JobStatus| {
-        (status.active, status.ready.unwrap_or(0), status.terminating.unwrap_or(0), status.succeeded, status.failed)
+        (
+            status.active,
+            status.ready.unwrap_or(0),
+            status.terminating.unwrap_or(0),
+            status.succeeded,
+            status.failed,
+        )
     };
     counts(old) == counts(new)
 }
@@ -64,7 +76,8 @@ fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findin
         .find(|condition| entries(new, &condition.kind) > entries(old, &condition.kind).max(1));
     findings.premise(Req::S12);
     if let Some(condition) = doubled {
-        let found = Said::Text(format!("{} entries of {}", entries(new, &condition.kind), condition.kind.as_str()));
+        let found =
+            Said::Text(format!("{} entries of {}", entries(new, &condition.kind), condition.kind.as_str()));
         findings.deviation(Req::S12, "conditions", "one entry for each type", found);
     }
 }

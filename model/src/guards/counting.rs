@@ -30,7 +30,8 @@ pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings:
 /// removal failed stays.
 fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let old = &view.job.status;
-    let still: BTreeSet<Uid> = new.uncounted_succeeded().iter().chain(new.uncounted_failed()).copied().collect();
+    let still: BTreeSet<Uid> =
+        new.uncounted_succeeded().iter().chain(new.uncounted_failed()).copied().collect();
     let before = old.uncounted_succeeded().iter().chain(old.uncounted_failed());
     let req = if view.deletes_failed { Req::FT04 } else { Req::FT02 };
     for uid in before.copied().filter(|uid| still.contains(uid)) {
@@ -65,7 +66,10 @@ impl End {
 #[must_use]
 pub fn has_true(status: &JobStatus, kind: &ConditionKind) -> bool {
     use crate::job::ConditionStatus;
-    status.conditions.iter().any(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
+    status
+        .conditions
+        .iter()
+        .any(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
 }
 
 /// The UIDs of `new` that `old` does not hold.
@@ -85,13 +89,7 @@ fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
 }
 
 /// FT-06, FT-08, FT-09, FT-15, FT-18, RP-03, RP-04, PF-06, BI-08: what makes a UID a listed failure.
-fn judge_listed_failure(
-    view: &View<'_>,
-    uid: Uid,
-    tally: &Tally,
-    end: End,
-    findings: &mut Findings,
-) {
+fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, findings: &mut Findings) {
     let what = "uncountedTerminatedPods.failed";
     let Some(pod) = known(view, uid, what, findings) else { return };
     findings.require(
@@ -132,7 +130,13 @@ fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &
         findings.require(req, failed, what, "a pod in phase Failed", said(pod));
     } else {
         let req = if pod.deleting { Req::RP04 } else { Req::FT18 };
-        findings.require(req, failed, what, "a pod in phase Failed, or being deleted and not Succeeded", said(pod));
+        findings.require(
+            req,
+            failed,
+            what,
+            "a pod in phase Failed, or being deleted and not Succeeded",
+            said(pod),
+        );
     }
 }
 
@@ -240,7 +244,13 @@ pub fn judge_counting_truth(
     {
         judge_not_counted(uid, ledger, findings);
         let what = "a UID that enters uncountedTerminatedPods";
-        findings.require(Req::PC29, !ledger.is_strange(uid), what, "a pod that this Job controls by UID", uid);
+        findings.require(
+            Req::PC29,
+            !ledger.is_strange(uid),
+            what,
+            "a pod that this Job controls by UID",
+            uid,
+        );
     }
     judge_both_lists(old, new, findings);
     if indexed {

@@ -40,9 +40,12 @@ fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
     let req = if revives(view) { Req::BO15 } else { Req::TC07 };
     let undecided =
         findings.require(req, !job.status.is_decided(), what, "none from the interim condition on", "a pod");
-    let alive = findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
-    let running = findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
-    let seen = findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
+    let alive =
+        findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
+    let running =
+        findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
+    let seen =
+        findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
     undecided && alive && running && seen
 }
 
@@ -50,7 +53,8 @@ fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
 fn revives(view: &View<'_>) -> bool {
     let status = &view.job.status;
     let exceeded = status.condition(&ConditionKind::FailureTarget).is_some_and(|condition| {
-        condition.status == ConditionStatus::True && *condition.reason == *Reason::BackoffLimitExceeded.as_str()
+        condition.status == ConditionStatus::True
+            && *condition.reason == *Reason::BackoffLimitExceeded.as_str()
     });
     exceeded && view.spec().backoff_limit.is_some_and(|limit| view.failed() <= i64::from(limit))
 }
@@ -116,7 +120,13 @@ fn judge_index(view: &View<'_>, pod: &Pod, tally: &Tally, room: i64, findings: &
     };
     let failed = tally.failed_indexes.as_ref().is_some_and(|set| set.contains(index));
     findings.require(Req::BI04, !failed, what, "an index that has not failed", index);
-    findings.require(Req::PC18, !tally.completed.contains(index), what, "an index that is not completed", index);
+    findings.require(
+        Req::PC18,
+        !tally.completed.contains(index),
+        what,
+        "an index that is not completed",
+        index,
+    );
     let used = view.post.index_use(index);
     findings.require(Req::PC18, used.active == 0, what, "an index without an active pod", index);
     if view.spec().replaces_only_failed() {
@@ -184,8 +194,11 @@ fn latest_creation(view: &View<'_>, pod: &Pod) -> Time {
 fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Findings) {
     let predecessors: Vec<&Pod> = predecessors(view, pod, tally);
     let count = |pod: &Pod| (pod.failure_count, pod.ignored_failure_count);
-    let expected: Vec<(u32, u32)> =
-        if predecessors.is_empty() { vec![(0, 0)] } else { predecessors.iter().map(|pod| next_count(pod)).collect() };
+    let expected: Vec<(u32, u32)> = if predecessors.is_empty() {
+        vec![(0, 0)]
+    } else {
+        predecessors.iter().map(|pod| next_count(pod)).collect()
+    };
     findings.require(
         Req::BI02,
         expected.contains(&count(pod)),
@@ -217,7 +230,9 @@ fn predecessors<'a>(view: &View<'a>, pod: &Pod, tally: &Tally) -> Vec<&'a Pod> {
 fn next_count(pod: &Pod) -> (u32, u32) {
     use crate::job::FailureAction;
     match &pod.policy {
-        PolicyMatch::Action(FailureAction::Ignore) => (pod.failure_count, pod.ignored_failure_count.saturating_add(1)),
+        PolicyMatch::Action(FailureAction::Ignore) => {
+            (pod.failure_count, pod.ignored_failure_count.saturating_add(1))
+        }
         PolicyMatch::Action(
             FailureAction::Count | FailureAction::FailIndex | FailureAction::FailJob | FailureAction::Unknown,
         )

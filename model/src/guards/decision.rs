@@ -83,7 +83,9 @@ impl Reason {
     pub fn requirement(self, view: &View<'_>) -> Req {
         match self {
             Reason::PodFailurePolicy => Req::PF06,
-            Reason::BackoffLimitExceeded if view.spec().template.restart_policy == RestartPolicy::OnFailure => {
+            Reason::BackoffLimitExceeded
+                if view.spec().template.restart_policy == RestartPolicy::OnFailure =>
+            {
                 Req::BO13
             }
             Reason::BackoffLimitExceeded => Req::BO12,
@@ -128,8 +130,7 @@ impl Tally {
     pub fn of(view: &View<'_>) -> Tally {
         let completed = if view.spec().is_indexed() { view.completed() } else { IndexSet::new() };
         let failed_indexes = if view.spec().is_indexed() { view.failed_indexes(&completed) } else { None };
-        let succeeded =
-            if view.spec().is_indexed() { i64::from(completed.len()) } else { view.succeeded() };
+        let succeeded = if view.spec().is_indexed() { i64::from(completed.len()) } else { view.succeeded() };
         Tally { succeeded, failed: view.failed(), completed, failed_indexes }
     }
 }
@@ -265,7 +266,11 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     );
     let held = holds(reason, view, tally);
     findings.require(
-        if held == Holds::No { of_false_reason(reason, view, condition, tally) } else { reason.requirement(view) },
+        if held == Holds::No {
+            of_false_reason(reason, view, condition, tally)
+        } else {
+            reason.requirement(view)
+        },
         held != Holds::No,
         "the interim condition",
         nearest(reason, view, tally),
@@ -277,19 +282,32 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     let earlier = Reason::ALL.into_iter().take_while(|other| *other < reason);
     for other in earlier {
         let wins = holds(other, view, tally) == Holds::Yes;
-        findings.require(of_order(reason, other), !wins, "the reason of the interim condition", other.as_str(), reason.as_str());
+        findings.require(
+            of_order(reason, other),
+            !wins,
+            "the reason of the interim condition",
+            other.as_str(),
+            reason.as_str(),
+        );
     }
     judge_message(reason, view, condition, tally, findings);
     judge_nothing_active(reason, view, findings);
 }
 
 /// TC-02, PF-07: the message that belongs to the reason.
-fn judge_message(reason: Reason, view: &View<'_>, condition: &Condition, tally: &Tally, findings: &mut Findings) {
+fn judge_message(
+    reason: Reason,
+    view: &View<'_>,
+    condition: &Condition,
+    tally: &Tally,
+    findings: &mut Findings,
+) {
     let found = &condition.message;
     let what = "the message of the interim condition";
     match reason {
         Reason::PodFailurePolicy => {
-            let messages: Vec<Text> = view.cache.matching_fail_job().filter_map(|pod| fail_job_message(&pod.policy)).collect();
+            let messages: Vec<Text> =
+                view.cache.matching_fail_job().filter_map(|pod| fail_job_message(&pod.policy)).collect();
             let expected = messages.first().map_or(String::new(), ToString::to_string);
             findings.require(Req::PF07, messages.contains(found), what, expected, found.to_string());
         }
@@ -338,8 +356,7 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
         findings.require(req, false, "the interim condition", expected, "no interim condition");
         return;
     }
-    let excused = reason != Reason::CompletionsReached
-        && (!view.expectations_met || view.deletes_failed);
+    let excused = reason != Reason::CompletionsReached && (!view.expectations_met || view.deletes_failed);
     if !excused {
         // BO-16: as if successes had reduced the failures that the limit is compared with.
         let forgets = reason == Reason::BackoffLimitExceeded && tally.succeeded > 0;

@@ -48,7 +48,13 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     };
     if view.job.status.is_true(&ConditionKind::FailureTarget) && !read.is_terminated() {
         // FT-15: a Job that fails records its living pods.
-        findings.require(Req::FT15, false, what, "a pod that is recorded as failed: the Job fails", said(read));
+        findings.require(
+            Req::FT15,
+            false,
+            what,
+            "a pod that is recorded as failed: the Job fails",
+            said(read),
+        );
         return;
     }
     if read.is_terminated() || view.has_failed(read) {
@@ -66,7 +72,13 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;
     let req = if early { Req::FT17 } else { Req::FT14 };
-    findings.require(req, causes.uncounted(), what, "a pod that has ended, or that is deleted next", said(seen));
+    findings.require(
+        req,
+        causes.uncounted(),
+        what,
+        "a pod that has ended, or that is deleted next",
+        said(seen),
+    );
 }
 
 fn said(pod: &Pod) -> Said {

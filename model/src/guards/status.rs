@@ -52,6 +52,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         "present, empty at the end",
         "none",
     );
+    judge_kept_texts(old, new, findings);
     judge_start_of_end(spec, old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
@@ -70,6 +71,17 @@ pub fn judge_list_size(new: &JobStatus, cap: usize, findings: &mut Findings) {
     findings.require(Req::SC05, listed <= cap, "uncountedTerminatedPods", cap, listed);
 }
 
+/// TC-02, TC-06: a condition that does not change its status keeps reason and message.
+fn judge_kept_texts(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    for kind in [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet, ConditionKind::Suspended] {
+        let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
+        if before.status == after.status {
+            let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
+            findings.equal(Req::TC02, "reason and message of a condition", text(before), text(after));
+        }
+    }
+}
+
 /// S-04: a suspended Job that meets its end gets its startTime with the interim condition, since the API
 /// refuses a finished Job without one. completions = 0 is exempt (SS-10).
 fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
@@ -85,10 +97,21 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
 }
 
 /// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it.
-fn judge_terminal(interim: &ConditionKind, terminal: &ConditionKind, new: &JobStatus, findings: &mut Findings) {
+fn judge_terminal(
+    interim: &ConditionKind,
+    terminal: &ConditionKind,
+    new: &JobStatus,
+    findings: &mut Findings,
+) {
     let position = |kind: &ConditionKind| new.conditions.iter().position(|condition| condition.kind == *kind);
     let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
-    findings.require(Req::TC09, first < second, "conditions", "the interim condition first", "the terminal one first");
+    findings.require(
+        Req::TC09,
+        first < second,
+        "conditions",
+        "the interim condition first",
+        "the terminal one first",
+    );
     let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
     findings.equal(
         Req::TC03,
@@ -127,7 +150,9 @@ pub fn judge_terminal_truth(
     made_by_controller: &dyn Fn(Uid) -> bool,
     findings: &mut Findings,
 ) {
-    if old.is_finished() || !(has_true(new, &ConditionKind::Complete) || has_true(new, &ConditionKind::Failed)) {
+    if old.is_finished()
+        || !(has_true(new, &ConditionKind::Complete) || has_true(new, &ConditionKind::Failed))
+    {
         return;
     }
     let terminating = pods.iter().find(|pod| pod.is_terminating() && made_by_controller(pod.uid));

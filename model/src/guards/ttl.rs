@@ -74,7 +74,8 @@ fn of_haste(readable: &[&Job], latest: Time) -> Req {
     let by_completion = |job: &&&Job| {
         let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
         let end = job.status.completion_time;
-        end.zip(ttl).is_some_and(|(end, ttl)| end.plus(ttl) <= latest && Some(end) != finish_time(&job.status))
+        end.zip(ttl)
+            .is_some_and(|(end, ttl)| end.plus(ttl) <= latest && Some(end) != finish_time(&job.status))
     };
     let to_come = |job: &&&Job| finish_time(&job.status).is_some_and(|finish| finish > latest);
     match () {

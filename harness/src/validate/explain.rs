@@ -1,0 +1,225 @@
+//! Finding the views that explain a write, and saying why there are none.
+
+use std::fmt::Display;
+
+use jobcheck_model::view::{Reading, View};
+use jobcheck_model::{Broken, Findings, Req, Said, Time};
+
+use super::event::Event;
+use super::frontier::{DeletesFailed, Explained, Setting, Versions};
+use super::settings::Settings;
+use super::track::Track;
+use super::verdict::ViewRefusal;
+
+impl Track {
+    /// Judges a write by the views; reports a violation where none explains it.
+    pub fn judge_by_views(
+        &mut self,
+        event: &Event,
+        settings: &Settings,
+        write: &dyn Display,
+        versions: Versions,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        if !self.complete {
+            return true;
+        }
+        self.judged += 1;
+        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
+            Explained::Yes(mut findings) => {
+                self.premises.absorb(&mut findings);
+                true
+            }
+            Explained::Capped => {
+                self.doubt(format!("{write}: more candidate views than are tried"));
+                true
+            }
+            Explained::No(views) => {
+                if self.explains_without_backoff(event, settings, versions, latest, &views, judge)
+                    || self.explains_as_committed(settings, versions, latest, judge)
+                {
+                    return true;
+                }
+                if let Some(reason) = settings.pods_missing.filter(|_| self.reports_unseen_pods(&views)) {
+                    self.doubt(reason.to_owned());
+                    return true;
+                }
+                let known = self.known_reading(settings, versions, latest, judge);
+                self.report_views(event, settings, write, views, known);
+                false
+            }
+        }
+    }
+
+    /// Whether all that is wrong is that pods are reported of which the trace shows none.
+    fn reports_unseen_pods(&self, views: &[ViewRefusal]) -> bool {
+        let reported = |broken: &Broken| {
+            matches!(
+                broken.req,
+                Req::PC01 | Req::PC02 | Req::PC03 | Req::FT06 | Req::FT12 | Req::BI01 | Req::H02
+            )
+        };
+        let closest = views.first().map_or(&[][..], |view| &view.broken);
+        self.refused.creations == 0 && self.history.stored.is_empty() && closest.iter().any(reported)
+    }
+
+    fn explain(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        reading: Reading,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Explained {
+        let setting = Setting {
+            latest,
+            deletes_failed: match (settings.has_actors, self.refused.deletions > 0) {
+                (false, _) => DeletesFailed::Unknown,
+                (true, true) => DeletesFailed::Yes,
+                (true, false) => DeletesFailed::No,
+            },
+            backoff: &self.backoff,
+            constants: &settings.constants,
+            reading,
+        };
+        let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
+        if !matches!(explained, Explained::No(_)) {
+            return explained;
+        }
+        // What follows the first status write of a sync rests on what that write rested on.
+        let sync_start = self.history.sync_start();
+        self.history.set_sync_start(self.previous_sync);
+        let second = self.frontier.explain(&mut self.history, versions, setting, judge);
+        self.history.set_sync_start(sync_start);
+        if matches!(second, Explained::Yes(_)) { second } else { explained }
+    }
+
+    /// S-01, S-02: whether the built-in's way to read a flipped failure explains the write.
+    fn known_reading(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Option<Req> {
+        if !self.is_built_in() {
+            return None;
+        }
+        let indexed = self.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
+        match self.explain(settings, versions, latest, Reading::FlippedFailure, judge) {
+            Explained::Yes(_) => Some(if indexed { Req::S02 } else { Req::S01 }),
+            Explained::No(_) | Explained::Capped => None,
+        }
+    }
+
+    /// BO-05: a restart loses the backoff record. It is admitted with a sign of it (judging.md 1).
+    fn explains_without_backoff(
+        &mut self,
+        event: &Event,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        views: &[ViewRefusal],
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
+        let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
+        let sign = settings.restart_sign(event, self.backoff.last_failure());
+        if !only_delay || !sign.admits() {
+            return false;
+        }
+        let kept = std::mem::take(&mut self.backoff);
+        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
+            Explained::Yes(mut findings) => {
+                self.premises.absorb(&mut findings);
+                if let Some(warning) = sign.warning() {
+                    self.warnings.push((event.place, warning));
+                }
+                true
+            }
+            Explained::No(_) | Explained::Capped => {
+                self.backoff = kept;
+                false
+            }
+        }
+    }
+
+    /// A write that was answered with a server error may have been committed (judging.md 3).
+    fn explains_as_committed(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        if self.uncertain.is_empty() {
+            return false;
+        }
+        for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
+            self.pod_changed(uid, after, Some(write));
+        }
+        self.history.end_sync();
+        matches!(self.explain(settings, versions, latest, Reading::Ideal, judge), Explained::Yes(_))
+    }
+
+    /// After a status write that a view explains: the record of that view is the controller's.
+    pub fn keep_backoff(&mut self, settings: &Settings) {
+        let before = self.backoff.clone();
+        let setting = Setting {
+            latest: None,
+            deletes_failed: DeletesFailed::No,
+            backoff: &before,
+            constants: &settings.constants,
+            reading: Reading::Ideal,
+        };
+        let record = &mut self.backoff;
+        self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));
+    }
+
+    fn report_views(
+        &mut self,
+        event: &Event,
+        settings: &Settings,
+        write: &dyn Display,
+        views: Vec<ViewRefusal>,
+        known: Option<Req>,
+    ) {
+        let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
+        let broken = match known {
+            Some(req) => Broken { req, known: Some(req), ..first },
+            None => {
+                // Among the closest views, one in which the refusals of the sync are all that is misreported.
+                let label = |view: &ViewRefusal| {
+                    Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()))
+                };
+                match views.iter().find_map(label) {
+                    Some((req, broken)) => Broken { req, known: Some(req), ..broken },
+                    None => first,
+                }
+            }
+        };
+        self.report(event, write, broken, views);
+        self.resync();
+    }
+
+    /// H2, H3, H4, by the refusals of the sync. A watch shows none: there H2 is told by its value, the number of
+    /// pods that were wanted.
+    fn misreport(&self, settings: &Settings, broken: &[Broken]) -> Option<Req> {
+        if settings.has_actors {
+            return self.refused.misreport(broken);
+        }
+        let [Broken { req: Req::PC01, found: Said::Number(found), expected: Said::Number(expected), .. }] =
+            broken
+        else {
+            return None;
+        };
+        let job = self.stored.as_ref()?;
+        let wanted = job
+            .spec
+            .completions
+            .map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
+        let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
+        (found > expected && *found <= wanted).then_some(Req::H02)
+    }
+}
