@@ -2,4 +2,5 @@
 
 mod coverage;
 mod corpus;
+mod gaps;
 mod tidy;

@@ -43,6 +43,8 @@ pub struct Track {
     pub stored: Option<Arc<Job>>,
     /// Its resourceVersion.
     pub version: Option<u64>,
+    /// Whether etcd may hold something newer than `stored`: a write was not shown.
+    pub stale: bool,
     /// A version that was replaced lately, and when (TT-06).
     pub replaced: Option<(Arc<Job>, i64)>,
     /// Whether all pods that it ever had are known: its creation was seen, and no gap since.
@@ -140,6 +142,7 @@ impl Track {
             managed_by: job.spec.managed_by.clone(),
             stored: Some(job),
             version,
+            stale: false,
             replaced: None,
             complete,
             manager: None,
@@ -178,6 +181,12 @@ impl Track {
             self.story.pop_front();
         }
         self.story.push_back((place, line));
+    }
+
+    /// The Job as etcd holds it, where the trace shows that.
+    #[must_use]
+    pub fn shown(&self) -> Option<Arc<Job>> {
+        self.stored.clone().filter(|_| !self.stale)
     }
 
     /// Something happened that the trace does not show: nothing can be counted on any more.
@@ -456,7 +465,7 @@ impl Track {
             return None;
         };
         let job = self.stored.as_ref()?;
-        let wanted = job.spec.completions.map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
+        let wanted = job.spec.completions.map_or(i64::MAX, |completions| i64::from(completions.saturating_sub(job.status.succeeded)));
         let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
         (found > expected && *found <= wanted).then_some(Req::H02)
     }
