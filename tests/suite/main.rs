@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod bad_input;
 mod coverage;
 mod corpus;
 mod gaps;
