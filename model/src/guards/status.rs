@@ -53,6 +53,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         "none",
     );
     judge_start_of_end(spec, old, new, findings);
+    judge_standing_reason(old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
         (ConditionKind::FailureTarget, ConditionKind::Failed),
@@ -81,6 +82,19 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
     if new.start_time.is_none() {
         let expected = "set with the interim condition: the Job is suspended and meets its end";
         findings.deviation(Req::S04, "startTime", expected, "none");
+    }
+}
+
+/// TC-02: what was decided, and why, is said once; later writes repeat it.
+fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
+    for interim in [ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget] {
+        if !old.is_true(&interim) || !new.is_true(&interim) {
+            continue;
+        }
+        if let (Some(before), Some(after)) = (old.condition(&interim), new.condition(&interim)) {
+            findings.equal(Req::TC02, "reason and message of the interim condition", text(before), text(after));
+        }
     }
 }
 
