@@ -1,5 +1,7 @@
 //! Integration tests.
 
+mod bad_input;
 mod corpus;
 mod coverage;
+mod gaps;
 mod tidy;

@@ -36,6 +36,8 @@ pub struct Event {
     pub namespace: Text,
     /// Name.
     pub name: Text,
+    /// Whether a watch shows the object a second time from its beginning: it was interrupted before.
+    pub relisted: bool,
     /// What happened to which object.
     pub body: Body,
 }

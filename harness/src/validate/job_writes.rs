@@ -55,6 +55,14 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
 /// An accepted write that left the Job in a new state.
 pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
+    if track.stale {
+        // What lies between is not shown: the new state cannot be held against the old one.
+        store(track, event, after, false);
+        track.resync();
+        track.stale = false;
+        return;
+    }
+    let before = if misses_a_write(track, it) { with_spec_of(&before, &after) } else { before };
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
     let direct = it.base.is_some() && it.base == track.version;
@@ -97,6 +105,16 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
 /// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
 fn is_main_write(event: &Event) -> bool {
     !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
+}
+
+/// Whether the request was computed from a version that was never shown.
+fn misses_a_write(track: &Track, it: &JobEvent) -> bool {
+    it.base.zip(track.version).is_some_and(|(base, stored)| base > stored)
+}
+
+/// The old state where the specification was changed in between by a write that was not shown.
+fn with_spec_of(before: &Job, after: &Job) -> Arc<Job> {
+    Arc::new(Job { spec: after.spec.clone(), generation: after.generation, ..before.clone() })
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
@@ -354,7 +372,7 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
     // A conflict of UIDs: the request was meant for another Job of this name.
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
-    let explained = base != stored || recent || uid_differs || precondition;
+    let explained = base != stored || recent || uid_differs || precondition || track.stale;
     let mut findings = Findings::new();
     let expected = "accepted: the request carries the stored resourceVersion";
     findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
@@ -367,13 +385,13 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
 pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let write = "deletion of the Job";
     let mut findings = Findings::new();
-    if let (By::Ttl, Some(deletion), Some(stored)) = (by, &it.deletion, track.stored.clone()) {
+    if let (By::Ttl, Some(deletion), Some(stored)) = (by, &it.deletion, track.shown()) {
         let earlier = readable_before(track, event);
         let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
         judge_ttl_deletion(&versions, deletion, &mut findings);
     }
     intrusion(track, event, by, "deletion of the Job", &mut findings);
-    if let (Some(deletion), Some(before)) = (&it.deletion, &track.stored) {
+    if let (Some(deletion), Some(before)) = (&it.deletion, &track.shown()) {
         let asked = match deletion.propagation.as_deref() {
             Some("Orphan") => Some(Propagation::Orphan),
             Some("Background") => Some(Propagation::Background),

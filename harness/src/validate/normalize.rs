@@ -14,7 +14,7 @@ use jobcheck_traces::{
     Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb,
     WatchKind, Watched,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -33,6 +33,8 @@ pub struct Normalizer {
     specs: Specs,
     /// The latest versions of each living object.
     versions: FxHashMap<Uid, [u64; 4]>,
+    /// Objects that live and that a watch has shown.
+    watched: FxHashSet<Uid>,
     /// Requests whose answer the trace's level hides.
     pub hidden: u64,
 }
@@ -67,6 +69,7 @@ impl Normalizer {
             actors,
             specs: Specs::default(),
             versions: FxHashMap::default(),
+            watched: FxHashSet::default(),
             hidden: 0,
         }
     }
@@ -111,6 +114,11 @@ impl Normalizer {
                 Body::Pod(Box::new(pod))
             }
         };
+        let uid = Uid::parse(watched.uid);
+        event.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        if gone {
+            self.watched.remove(&uid);
+        }
         Ok(event)
     }
 
@@ -202,7 +210,8 @@ impl Normalizer {
         if request.verb == Verb::Delete {
             event.deletion = Some(deletion(request));
             let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
-            event.gone = request.is_accepted() && !finalizer_left && event.metadata.is_none();
+            // Where the level hides the answer, the Job may wait for a finalizer.
+            event.gone = request.is_accepted() && !hidden && !finalizer_left && event.metadata.is_none();
         }
         if !request.is_accepted() && request.verb == Verb::Update {
             event.attempted = request
@@ -348,6 +357,7 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         version: None,
         namespace: empty.clone(),
         name: empty,
+        relisted: false,
         body,
     }
 }

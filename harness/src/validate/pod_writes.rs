@@ -139,7 +139,7 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         return;
     }
     let stored = track.stored.clone();
-    judge_fail_job(track, event, stored.as_deref(), before, &write);
+    judge_fail_job(track, event, track.shown().as_deref(), before, &write);
     let counted = &track.counted.counted;
     if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
         for req in [Req::FT03, Req::FT14] {
@@ -221,7 +221,7 @@ pub fn adopted(
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
-        if let (Some(job), Some(before)) = (track.stored.clone(), before) {
+        if let (Some(job), Some(before)) = (track.shown(), before) {
             judge_adoption(&job, before, after, labels, &mut findings);
         }
         if track.counted.counted.contains(&after.uid) {
@@ -254,7 +254,7 @@ pub fn given_up(
     let own = by == By::Manager && event.actor.is_some();
     if own {
         let mut findings = Findings::new();
-        if let (Some(job), Some(after)) = (track.stored.clone(), after) {
+        if let (Some(job), Some(after)) = (track.shown(), after) {
             judge_giving_up(&job, after, labels, &mut findings);
         }
         track.take(event, &"release of a pod", findings);

@@ -148,6 +148,9 @@ impl Judge {
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
         self.settings.heard(event);
+        if event.relisted {
+            self.gap("the watch began again, and what lies between is not shown");
+        }
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
             Body::Pod(it) => self.pod(event, it, role),
@@ -187,6 +190,7 @@ impl Judge {
             if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
                 track.doubt(reason.to_owned());
             }
+            track.stale = true;
         }
     }
 
@@ -232,6 +236,7 @@ impl Judge {
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
                 track.doubt("the trace's level hides a write of the Job".to_owned());
+                track.stale = true;
             }
             return;
         }

@@ -44,6 +44,8 @@ pub struct Track {
     pub version: Option<u64>,
     /// Its latest resourceVersions.
     pub versions_seen: VecDeque<u64>,
+    /// Whether etcd may hold something newer than `stored`: a write was not shown.
+    pub stale: bool,
     /// A version that was replaced lately, and when (TT-06).
     pub replaced: Option<(Arc<Job>, i64)>,
     /// Whether all pods that it ever had are known: its creation was seen, and no gap since.
@@ -144,6 +146,7 @@ impl Track {
             stored: Some(job),
             version,
             versions_seen: version.into_iter().collect(),
+            stale: false,
             replaced: None,
             complete,
             manager: None,
@@ -195,6 +198,12 @@ impl Track {
             self.story.pop_front();
         }
         self.story.push_back((place, line.to_string()));
+    }
+
+    /// The Job as etcd holds it, where the trace shows that.
+    #[must_use]
+    pub fn shown(&self) -> Option<Arc<Job>> {
+        self.stored.clone().filter(|_| !self.stale)
     }
 
     /// Something happened that the trace does not show: nothing can be counted on any more.

@@ -64,7 +64,7 @@ pub fn validate_delete(asked: Option<Propagation>, old: &Job, new: &Job, finding
     Outcome::of(expected == found, "metadata.finalizers", || (says(&expected), says(&found)))
         .report(Req::PC31, findings);
     if old.generation != 0 && new.generation != 0 {
-        let due = old.generation + i64::from(!old.deleting);
+        let due = old.generation.saturating_add(i64::from(!old.deleting));
         findings.equal(Req::SP11, "metadata.generation", due, new.generation);
     }
 }

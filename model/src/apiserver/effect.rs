@@ -74,7 +74,7 @@ pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     }
     let changed = spec != *old.spec;
     Job {
-        generation: old.generation + i64::from(changed),
+        generation: old.generation.saturating_add(i64::from(changed)),
         spec: Arc::new(spec),
         status: old.status.clone(),
         ..sent.clone()

@@ -168,8 +168,9 @@ fn generation_counts_spec_changes(update: &Update<'_>) -> Outcome {
         return Outcome::NotAsked;
     }
     let marked = i64::from(new.deleting && !old.deleting);
-    let due = old.generation + marked + i64::from(old.spec != new.spec);
-    let unseen = update.rules.spec_has_unseen_fields && new.generation == old.generation + marked + 1;
+    let after = |changes: i64| old.generation.saturating_add(marked + changes);
+    let due = after(i64::from(old.spec != new.spec));
+    let unseen = update.rules.spec_has_unseen_fields && new.generation == after(1);
     Outcome::of(new.generation == due || unseen, "metadata.generation", || (due, new.generation))
 }
 

@@ -52,8 +52,8 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         "present, empty at the end",
         "none",
     );
-    judge_kept_texts(old, new, findings);
     judge_start_of_end(spec, old, new, findings);
+    judge_standing_reason(old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
         (ConditionKind::FailureTarget, ConditionKind::Failed),
@@ -71,17 +71,6 @@ pub fn judge_list_size(new: &JobStatus, cap: usize, findings: &mut Findings) {
     findings.require(Req::SC05, listed <= cap, "uncountedTerminatedPods", cap, listed);
 }
 
-/// TC-02, TC-06: a condition that does not change its status keeps reason and message.
-fn judge_kept_texts(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    for kind in [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet, ConditionKind::Suspended] {
-        let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
-        if before.status == after.status {
-            let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
-            findings.equal(Req::TC02, "reason and message of a condition", text(before), text(after));
-        }
-    }
-}
-
 /// S-04: a suspended Job that meets its end gets its startTime with the interim condition, since the API
 /// refuses a finished Job without one. completions = 0 is exempt (SS-10).
 fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
@@ -93,6 +82,17 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
     if new.start_time.is_none() {
         let expected = "set with the interim condition: the Job is suspended and meets its end";
         findings.deviation(Req::S04, "startTime", expected, "none");
+    }
+}
+
+/// TC-02: what was decided, and why, is said once; later writes repeat it.
+fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
+    for kind in [ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget, ConditionKind::Suspended] {
+        let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
+        if before.status == after.status {
+            findings.equal(Req::TC02, "reason and message of a standing condition", text(before), text(after));
+        }
     }
 }
 
