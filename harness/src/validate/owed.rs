@@ -77,12 +77,14 @@ impl Owed {
 /// Everything that a Job's controllers still owe it.
 #[must_use]
 pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
+    // What is owed follows from the Job and its pods: it is owed since they changed last.
+    let since = track.changed.max(track.pods_changed);
     let mut list = Vec::new();
     let mut owe = |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
     let Some(job) = &track.stored else {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
-            owe(req, "release the pods of the deleted Job", track.changed);
+            owe(req, "release the pods of the deleted Job", since);
         }
         return list;
     };
@@ -101,7 +103,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
             // TT-15: its foreground deletion waits for them.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, "release the pods of the finished Job", track.changed);
+            owe(req, "release the pods of the finished Job", since);
         }
         return list;
     }
@@ -115,6 +117,7 @@ fn unfinished(
     settings: &Settings,
     owe: &mut impl FnMut(Req, &str, Option<i64>),
 ) {
+    let since = track.changed.max(track.pods_changed);
     let pods = &track.history.stored;
     let view = View {
         job,
@@ -127,20 +130,20 @@ fn unfinished(
         constants: &settings.constants,
         reading: Reading::Ideal,
     };
-    let listed = |uid: Uid| job.status.lists(uid);
-    let held = |uid: &Uid| listed(*uid) && pods.get(*uid).is_some_and(|pod| pod.finalizer);
+    let held = |uid: &Uid| job.status.lists(*uid) && pods.get(*uid).is_some_and(|pod| pod.finalizer);
     if track.trouble.unreleased.iter().any(held) {
-        owe(Req::EN06, "release and count the recorded pods", track.changed);
+        owe(Req::EN06, "release and count the recorded pods", since);
     } else if !job.status.uncounted_succeeded().is_empty() || !job.status.uncounted_failed().is_empty() {
-        owe(track.trouble.name(Req::FT02), "release and count the recorded pods", track.changed);
+        owe(track.trouble.name(Req::FT02), "release and count the recorded pods", since);
     }
     let decided = job.status.is_decided();
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
         let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(track.trouble.name(Req::TC04), &format!("write {terminal}: the fate is decided and no pod lives"), track.changed);
+        let what = format!("write {terminal}: the fate is decided and no pod lives");
+        owe(track.trouble.name(Req::TC04), &what, since);
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
-        owe(track.trouble.name(Req::TC14), "write the interim condition: the fate is decided", track.changed);
+        owe(track.trouble.name(Req::TC14), "write the interim condition: the fate is decided", since);
     }
     let deadline = job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
@@ -148,6 +151,6 @@ fn unfinished(
         owe(Req::SU10, "write FailureTarget at the deadline", Some(due));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
-        owe(Req::SU01, "delete the pods of the suspended Job", track.changed);
+        owe(Req::SU01, "delete the pods of the suspended Job", since);
     }
 }
