@@ -1,4 +1,4 @@
-//! `startTime` and the Suspended condition (SU-01 … SU-04, SU-14).
+//! `startTime` and the Suspended condition (SU-01 … SU-05, SU-14).
 
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
