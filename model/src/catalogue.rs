@@ -375,9 +375,9 @@ catalogue! {
     S08 = "S-08" [Executor] Must, Judged::Truth, "Ideal of TC-04 over PC-24, where 1.36 departs from it (JC)", "Complete is written only once every created pod has been seen, or a late one is released and deleted eventually.";
     S09 = "S-09" [Executor] Must, Judged::Truth, "Ideal of PC-03 and SS-19, where 1.36 departs from it (JC)", "ready does not exceed active in any attempted write.";
     S12 = "S-12" [Executor] Must, Judged::Truth, "Ideal of TC-06 and TC-10, where 1.36 departs from it (JC)", "A Job has one condition of each type, and an interim one set to False is not appended again.";
-    H02 = "H2" [Executor] Must, Judged::View, "Ideal of PC-01 and PC-12, where 1.36 departs from it (JC manageJob)", "A refused creation does not add to active, also where the namespace is being deleted.";
-    H03 = "H3" [Executor] Must, Judged::View, "Ideal of PC-03, where 1.36 departs from it (JC deleteActivePods)", "A refused deletion leaves its pod in ready.";
-    H04 = "H4" [Executor] Must, Judged::View, "Ideal of PC-02, where 1.36 departs from it (JC deleteActivePods)", "A DELETE that finds no pod does not add to terminating.";
+    H2 = "H2" [Executor] Must, Judged::View, "Ideal of PC-01 and PC-12, where 1.36 departs from it (JC manageJob)", "A refused creation does not add to active, also where the namespace is being deleted.";
+    H3 = "H3" [Executor] Must, Judged::View, "Ideal of PC-03, where 1.36 departs from it (JC deleteActivePods)", "A refused deletion leaves its pod in ready.";
+    H4 = "H4" [Executor] Must, Judged::View, "Ideal of PC-02, where 1.36 departs from it (JC deleteActivePods)", "A DELETE that finds no pod does not add to terminating.";
 }
 
 #[cfg(test)]

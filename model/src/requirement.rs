@@ -230,9 +230,9 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::BO15, Req::TC07],
     &[Req::BO16, Req::TC14],
     // The labels of refused writes that are reported as if made.
-    &[Req::PC01, Req::H02],
-    &[Req::PC03, Req::H03],
-    &[Req::PC02, Req::H04],
+    &[Req::PC01, Req::H2],
+    &[Req::PC03, Req::H3],
+    &[Req::PC02, Req::H4],
     // SS-36 follows from these two where a Job finishes.
     &[Req::SS36, Req::SS18],
     &[Req::SS36, Req::SS19],

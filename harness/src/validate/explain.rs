@@ -57,7 +57,7 @@ impl Track {
         let reported = |broken: &Broken| {
             matches!(
                 broken.req,
-                Req::PC01 | Req::PC02 | Req::PC03 | Req::FT06 | Req::FT12 | Req::BI01 | Req::H02
+                Req::PC01 | Req::PC02 | Req::PC03 | Req::FT06 | Req::FT12 | Req::BI01 | Req::H2
             )
         };
         let closest = views.first().map_or(&[][..], |view| &view.broken);
@@ -220,6 +220,6 @@ impl Track {
             .completions
             .map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
         let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
-        (found > expected && *found <= wanted).then_some(Req::H02)
+        (found > expected && *found <= wanted).then_some(Req::H2)
     }
 }

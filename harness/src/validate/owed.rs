@@ -78,13 +78,15 @@ impl Owed {
 /// Everything that a Job's controllers still owe it.
 #[must_use]
 pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
+    // What is owed follows from the Job and its pods: it is owed since they changed last.
+    let since = track.changed.max(track.pods_changed);
     let mut list = Vec::new();
     let mut owe =
         |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
     let Some(job) = &track.stored else {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
-            owe(req, "release the pods of the deleted Job", track.changed);
+            owe(req, "release the pods of the deleted Job", since);
         }
         return list;
     };
@@ -103,7 +105,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         if track.history.stored.iter().any(|pod| pod.finalizer) {
             // TT-15: its foreground deletion waits for them.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, "release the pods of the finished Job", track.changed);
+            owe(req, "release the pods of the finished Job", since);
         }
         return list;
     }
@@ -117,6 +119,7 @@ fn unfinished(
     settings: &Settings,
     owe: &mut impl FnMut(Req, &str, Option<i64>),
 ) {
+    let since = track.changed.max(track.pods_changed);
     let pods = &track.history.stored;
     let mut view = View {
         job,
@@ -157,6 +160,6 @@ fn unfinished(
         owe(Req::SU10, "write FailureTarget at the deadline", Some(due));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
-        owe(Req::SU01, "delete the pods of the suspended Job", track.changed);
+        owe(Req::SU01, "delete the pods of the suspended Job", since);
     }
 }

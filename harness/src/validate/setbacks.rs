@@ -138,9 +138,9 @@ impl Refused {
             };
             let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
             match broken.req {
-                Req::PC01 => by(self.creations, found - expected).then_some(Req::H02),
-                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H03),
-                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H04),
+                Req::PC01 => by(self.creations, found - expected).then_some(Req::H2),
+                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H3),
+                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H4),
                 _ => None,
             }
         };

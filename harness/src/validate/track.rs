@@ -95,6 +95,8 @@ pub struct Track {
     pub keeps_story: bool,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
+    /// Last time of an event of its pods, in microseconds.
+    pub pods_changed: Option<i64>,
     /// Requests that were refused, for what is owed at the end.
     pub trouble: Trouble,
 }
@@ -170,6 +172,7 @@ impl Track {
             story: VecDeque::new(),
             keeps_story,
             changed: None,
+            pods_changed: None,
             trouble: Trouble::default(),
         }
     }
@@ -243,6 +246,7 @@ impl Track {
     /// Notes when the entry that comes next is made.
     pub fn note_time(&mut self, event: &Event) {
         let Some(when) = event.when else { return };
+        self.pods_changed = self.pods_changed.max(Some(when.done));
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }

@@ -5,6 +5,7 @@ use crate::guards::counting::{delays_release, has_true};
 use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
+use crate::pod::PolicyMatch;
 use crate::requirement::{Findings, Said};
 use crate::view::View;
 
@@ -30,6 +31,8 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
     for pod in successes.chain(failures) {
         let expected = "recorded in uncountedTerminatedPods";
         let found = Said::Text(format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
+        // PF-06: every action but Ignore counts.
+        let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
         findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);
     }
 }

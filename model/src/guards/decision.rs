@@ -266,10 +266,9 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     );
     let held = holds(reason, view, tally);
     findings.require(
-        if held == Holds::No {
-            of_false_reason(reason, view, condition, tally)
-        } else {
-            reason.requirement(view)
+        match held {
+            Holds::No => of_false_reason(reason, view, condition, tally),
+            Holds::Maybe | Holds::Yes => reason.requirement(view),
         },
         held != Holds::No,
         "the interim condition",
@@ -282,13 +281,8 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     let earlier = Reason::ALL.into_iter().take_while(|other| *other < reason);
     for other in earlier {
         let wins = holds(other, view, tally) == Holds::Yes;
-        findings.require(
-            of_order(reason, other),
-            !wins,
-            "the reason of the interim condition",
-            other.as_str(),
-            reason.as_str(),
-        );
+        let what = "the reason of the interim condition";
+        findings.require(of_order(reason, other), !wins, what, other.as_str(), reason.as_str());
     }
     judge_message(reason, view, condition, tally, findings);
     judge_nothing_active(reason, view, findings);

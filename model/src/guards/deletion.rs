@@ -30,7 +30,8 @@ impl Causes {
             () if view.job.status.is_decided() || decide(view, &tally).is_some() => Holds::Yes,
             () => holds(Reason::DeadlineExceeded, view, &tally),
         };
-        let managed = finishing != Holds::Yes && !view.job.deleting;
+        // Pods are managed only once the cache shows all that were created (PC-27).
+        let managed = finishing != Holds::Yes && !view.job.deleting && view.expectations_met;
         let suspended = managed && view.spec().is_suspended();
         let running = managed && !suspended;
         Causes {

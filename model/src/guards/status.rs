@@ -91,7 +91,12 @@ fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     for kind in [ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget, ConditionKind::Suspended] {
         let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
         if before.status == after.status {
-            findings.equal(Req::TC02, "reason and message of a standing condition", text(before), text(after));
+            findings.equal(
+                Req::TC02,
+                "reason and message of a standing condition",
+                text(before),
+                text(after),
+            );
         }
     }
 }

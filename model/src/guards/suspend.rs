@@ -1,4 +1,4 @@
-//! `startTime` and the Suspended condition (SU-01 … SU-04, SU-14).
+//! `startTime` and the Suspended condition (SU-01 … SU-05, SU-14).
 
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
@@ -97,6 +97,12 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         Said::Text(format!("between {:?} and {:?}", view.job.created, view.latest)),
         start,
     );
+    // Both are taken from one clock in one sync.
+    let transition =
+        new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
+    if let (true, Some(transition)) = (resumed, transition) {
+        findings.require(Req::SU04, start.plus(1) >= transition, "startTime", transition, start);
+    }
     if let (true, Some(old)) = (resumed, old) {
         findings.require(Req::SU04, start >= old, "startTime", "the instant of resuming", start);
     }

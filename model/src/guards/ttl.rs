@@ -1,4 +1,4 @@
-//! The TTL-after-finished controller (KEP-592; TT-01 … TT-06, TT-09, TT-13).
+//! The TTL-after-finished controller (KEP-592; TT-01 … TT-06, TT-09, TT-10, TT-13).
 
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobStatus};
