@@ -126,6 +126,7 @@ impl Validator {
     /// An object in it has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
         let Some(event) = self.normalizer.event(record)? else { return Ok(()) };
+        self.judge.settings.heard(&event);
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(&event, actors));
         Ok(())
@@ -147,7 +148,6 @@ impl Judge {
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
-        self.settings.heard(event);
         if event.relisted {
             self.gap("the watch began again, and what lies between is not shown");
         }

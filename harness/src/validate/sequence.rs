@@ -3,24 +3,97 @@
 //! `resourceVersion` orders the writes that carry one of their own. Removals and refusals carry none, or an
 //! old one; they stand by their time: behind everything that was answered before them. Audit logs are written
 //! in the order of the answers, so both need to look ahead a little: the reorder window.
+//!
+//! Only the events of one namespace have to be in order, so each has a lane of its own: logs that were put
+//! together from several times or clusters do not disturb one another.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use jobcheck_traces::{Form, Interval};
+use jobcheck_model::job::Text;
+use jobcheck_traces::Form;
+use rustc_hash::FxHashMap;
 
 use super::event::{Body, Event};
 
 /// How far apart, in trace time, two lines may be that stand in the wrong order.
 pub const WINDOW_MICROS: i64 = 5_000_000;
-/// How many events are looked ahead at most.
-pub const WINDOW_EVENTS: usize = 20_000;
-/// The same for forms without times.
+/// How many events are looked ahead at most, in all namespaces together.
+pub const WINDOW_EVENTS: usize = 16_384;
+/// How many of one namespace, for forms without times.
 const WATCH_EVENTS: usize = 256;
 
 /// Puts events in order, holding back those that an unread line may precede.
 #[derive(Debug, Default)]
 pub struct Sequencer {
+    lanes: FxHashMap<Text, Lane>,
+    held: usize,
+    counter: u64,
+}
+
+impl Sequencer {
+    /// Takes an event; calls `emit` with every event whose turn has come.
+    pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        self.counter += 1;
+        if matches!(event.body, Body::Gap(_) | Body::Restart) {
+            // A mark concerns everything that was read before it.
+            self.flush(emit);
+            emit(event);
+            return;
+        }
+        if !self.lanes.contains_key(&event.namespace) {
+            self.lanes.insert(event.namespace.clone(), Lane::default());
+        }
+        let Some(lane) = self.lanes.get_mut(&event.namespace) else { return };
+        lane.touched = self.counter;
+        self.held += 1;
+        let held = &mut self.held;
+        lane.push(event, &mut |event| {
+            *held -= 1;
+            emit(event);
+        });
+        if self.held > WINDOW_EVENTS {
+            self.flush_idle(emit);
+        }
+    }
+
+    /// Emits all that is held back.
+    pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
+        self.flush_before(u64::MAX, emit);
+    }
+
+    /// Emits what namespaces hold of which nothing was read for long.
+    fn flush_idle(&mut self, emit: &mut impl FnMut(Event)) {
+        let half = WINDOW_EVENTS as u64 / 2;
+        self.flush_before(self.counter.saturating_sub(half), emit);
+        if self.held > WINDOW_EVENTS {
+            self.flush(emit);
+        }
+    }
+
+    fn flush_before(&mut self, counter: u64, emit: &mut impl FnMut(Event)) {
+        let mut idle: Vec<(u64, Text)> = self
+            .lanes
+            .iter()
+            .filter(|(_, lane)| lane.touched < counter)
+            .map(|(namespace, lane)| (lane.touched, namespace.clone()))
+            .collect();
+        idle.sort_unstable();
+        for (_, namespace) in idle {
+            if let Some(mut lane) = self.lanes.remove(&namespace) {
+                lane.flush(&mut |event| {
+                    self.held -= 1;
+                    emit(event);
+                });
+            }
+        }
+    }
+}
+
+/// The events of one namespace.
+#[derive(Debug, Default)]
+struct Lane {
+    touched: u64,
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
@@ -55,16 +128,11 @@ impl Ord for Keyed {
     }
 }
 
-impl Sequencer {
-    /// Takes an event; calls `emit` with every event whose turn has come.
-    pub fn push(&mut self, mut event: Event, emit: &mut impl FnMut(Event)) {
+impl Lane {
+    fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
-        // A mark among timed events stands where it was read, not before those that are held back.
-        if event.form != Form::Watch && matches!(event.body, Body::Gap(_) | Body::Restart) {
-            event.when = event.when.or(Some(Interval { received: done, done }));
-        }
         if event.form == Form::Watch || event.when.is_none() {
             self.arrange(event);
             self.release(emit, WATCH_EVENTS, i64::MIN);
@@ -87,8 +155,7 @@ impl Sequencer {
         self.release(emit, WINDOW_EVENTS, ripe - WINDOW_MICROS);
     }
 
-    /// Emits all that is held back.
-    pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
+    fn flush(&mut self, emit: &mut impl FnMut(Event)) {
         while let Some(keyed) = self.by_time.pop() {
             self.arrange(keyed.event);
         }

@@ -10,7 +10,9 @@ use super::actor::ActorId;
 use super::event::Event;
 
 /// Silences of the manager that are remembered.
-const SILENCES_KEPT: usize = 16;
+const SILENCES_KEPT: usize = 64;
+/// A step back in time that no order of answers explains, in microseconds.
+const REWIND: i64 = 60_000_000;
 /// Nothing was said of any pod so far.
 pub const NO_PODS: &str = "the trace shows no pods";
 /// A silence that may hide a restart (judging.md 1), in microseconds.
@@ -99,7 +101,7 @@ impl Settings {
         }
     }
 
-    /// Notes a request of an actor.
+    /// Notes a request of an actor, in the order of the trace.
     pub fn heard(&mut self, event: &Event) {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
         let silences = match self.silences.iter().position(|(known, _)| *known == actor) {
@@ -115,7 +117,9 @@ impl Settings {
             }
             silences.long.push_back((silences.last, when.received));
         }
-        silences.last = silences.last.max(when.done);
+        // Logs of several times may have been put together: each is heard on its own.
+        let goes_back = silences.last - when.done > REWIND;
+        silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
     }
 
     /// The trace says that a controller was restarted.
@@ -136,9 +140,10 @@ impl Settings {
             return RestartSign::Unknown;
         }
         let failed = last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000));
+        let now = event.when.map_or(i64::MAX, |when| when.received);
         let silent =
             self.silences.iter().filter(|(actor, _)| Some(*actor) == event.actor).any(|(_, silences)| {
-                silences.long.iter().any(|(from, to)| to - (*from).max(failed) >= SILENCE)
+                silences.long.iter().any(|(from, to)| (*to).min(now) - (*from).max(failed) >= SILENCE)
             });
         if silent { RestartSign::Silence } else { RestartSign::None }
     }
