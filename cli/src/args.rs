@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::check::CheckArgs;
 use crate::completions::CompletionsArgs;
 use crate::replay::ReplayArgs;
 
@@ -25,6 +26,8 @@ pub struct Cli {
 pub enum Command {
     /// Judge recorded traces: audit logs, watch streams, native traces.
     Replay(ReplayArgs),
+    /// Explore the specification: every behaviour of small scopes keeps the invariants.
+    Check(CheckArgs),
     /// Print the completions of a shell.
     Completions(CompletionsArgs),
 }

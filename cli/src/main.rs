@@ -1,6 +1,7 @@
 //! The `jobcheck` command line, also known as `kubectl jobcheck`.
 
 mod args;
+mod check;
 mod completions;
 mod internal_error;
 mod output;
@@ -38,6 +39,7 @@ fn explain_usage(error: &clap::Error) -> Exit {
 fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
     cli.global.color.apply();
     match cli.command {
+        Command::Check(args) => check::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }

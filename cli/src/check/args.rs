@@ -1,0 +1,89 @@
+//! Arguments of `jobcheck check`.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use jobcheck_model::Req;
+
+/// Arguments of `jobcheck check`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct CheckArgs {
+    /// Scopes to explore; all if none is given.
+    #[arg(value_name = "SCOPE")]
+    pub scopes: Vec<String>,
+    /// Show the scopes, and what each is bounded by.
+    #[arg(long)]
+    pub list: bool,
+    /// Give up after this time, such as 90s or 10m: what is not explored then is reported, and passes nothing.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// Give up a scope after this many states.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<usize>,
+    /// Threads that explore a scope.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
+    pub threads: usize,
+    /// Form of the report.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+    /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
+    #[arg(long, hide = true, value_name = "ID", value_parser = requirement)]
+    pub without: Vec<Req>,
+}
+
+/// Form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  every world of every scope was seen, and every property holds
+  1  a property is broken; the shortest way there is told
+  2  there is no such scope, or the usage is wrong
+  3  not finished: a limit was reached, or a property was never put to the test";
+
+fn requirement(id: &str) -> Result<Req, String> {
+    Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (1..=256).contains(&count) => Ok(count),
+        _ => Err(format!("expected 1 to 256 threads, found {text:?}")),
+    }
+}
+
+/// A whole number with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let problem = || format!("expected a duration such as 500ms, 90s or 10m, found {text:?}");
+    let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(problem)?;
+    let (number, unit) = text.split_at(digits);
+    let number: u32 = number.parse().map_err(|_| problem())?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number.into())),
+        "s" => Ok(Duration::from_secs(number.into())),
+        "m" => Ok(Duration::from_secs(u64::from(number) * 60)),
+        "h" => Ok(Duration::from_secs(u64::from(number) * 3600)),
+        _ => Err(problem()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        for wrong in ["", "10", "m", "-1s", "1.5h", "99999999999s", "10 s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

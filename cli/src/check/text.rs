@@ -1,0 +1,164 @@
+//! The report for people. It is no interface: its JSON is.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use jobcheck_model::check::{Exploration, Outcome};
+use jobcheck_model::explore::shortest::Found;
+use jobcheck_model::explore::story;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::step::StepKind;
+
+use super::{Report, Run};
+use crate::args::Global;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default();
+
+/// The scopes with what bounds them.
+pub fn list(scopes: &[Scope]) -> String {
+    let mut out = String::new();
+    for scope in scopes {
+        let _ = writeln!(out, "{BOLD}{:<22}{BOLD:#} {}", scope.name, scope.about);
+        let _ = writeln!(out, "{:<22} {DIM}{}{DIM:#}", "", bounds(scope));
+    }
+    out
+}
+
+fn bounds(scope: &Scope) -> String {
+    let mut parts = vec![format!("at most {} pods", scope.pods)];
+    let mut add = |holds: bool, text: String| {
+        if holds {
+            parts.push(text);
+        }
+    };
+    add(scope.jobs.len() > 1, format!("{} Jobs", scope.jobs.len()));
+    add(scope.lag > 0, format!("Pod cache {} changes behind", scope.lag));
+    add(scope.job_lag, "Job cache one version behind".to_owned());
+    add(scope.ticks > 0, format!("{} s", scope.ticks));
+    add(!scope.user.is_empty(), format!("user: {:?}", scope.user));
+    parts.join(", ")
+}
+
+/// The report.
+pub fn render(report: &Report, global: &Global) -> String {
+    let mut out = String::new();
+    if !global.quiet {
+        let _ = writeln!(
+            out,
+            "{BOLD}{:<22} {:>9} {:>10} {:>6} {:>9} {:>8}  result{BOLD:#}",
+            "scope", "states", "steps", "depth", "states/s", "time"
+        );
+        for run in &report.runs {
+            row(run, &mut out);
+        }
+        for name in &report.not_run {
+            let _ = writeln!(out, "{name:<22} {OPEN}not run{OPEN:#}");
+        }
+    }
+    for run in &report.runs {
+        if let Outcome::Broken(found) = &run.exploration.outcome {
+            counterexample(&run.scope, found, &mut out);
+        }
+    }
+    if global.verbose {
+        properties(report, &mut out);
+    }
+    if !global.quiet {
+        steps(report, &mut out);
+    }
+    summary(report, &mut out);
+    out
+}
+
+fn row(run: &Run, out: &mut String) {
+    let it = &run.exploration;
+    let seconds = run.elapsed.as_secs_f64();
+    let rate = it.states as f64 / seconds.max(1e-6);
+    let (paint, result) = result(it);
+    let bound = if it.pods_bound_reached {
+        format!(" {DIM}(no more than {} pods){DIM:#}", run.scope.pods)
+    } else {
+        String::new()
+    };
+    let _ = writeln!(
+        out,
+        "{:<22} {:>9} {:>10} {:>6} {rate:>9.0} {seconds:>7.2}s  {paint}{result}{paint:#}{bound}",
+        run.scope.name, it.states, it.generated, it.depth
+    );
+}
+
+fn result(it: &Exploration) -> (Style, &'static str) {
+    match &it.outcome {
+        Outcome::Holds => (GOOD, "holds"),
+        Outcome::Broken(_) => (BAD, "broken"),
+        Outcome::NotFinished => (OPEN, "not finished"),
+    }
+}
+
+/// The way to a broken property, as a numbered story.
+fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
+    let req = found.number.map_or(String::new(), |number| format!("{} ", PROPERTIES[number].req));
+    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
+    let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
+    for (number, line) in (1..).zip(story::tell(scope, &found.path)) {
+        let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
+        if let Some(stale) = line.stale {
+            let _ = writeln!(out, "      {DIM}although {stale}{DIM:#}");
+        }
+        if let Some(status) = line.status.filter(|status| !line.what.contains(status.as_str())) {
+            let _ = writeln!(out, "      status: {status}");
+        }
+    }
+}
+
+fn properties(report: &Report, out: &mut String) {
+    let _ = writeln!(out, "\n{BOLD}properties{BOLD:#} (and in how many scopes they could have been broken)");
+    for (number, property) in PROPERTIES.iter().enumerate() {
+        let broken = report.runs.iter().any(|run| match &run.exploration.outcome {
+            Outcome::Broken(found) => found.number == Some(number),
+            Outcome::Holds | Outcome::NotFinished => false,
+        });
+        let paint = if broken { BAD } else { Style::new() };
+        let reached = report.reached(number);
+        let _ = writeln!(out, "{reached:>4}  {:<6} {paint}{}{paint:#}", property.req.id(), property.name);
+    }
+}
+
+fn steps(report: &Report, out: &mut String) {
+    let taken = StepKind::ALL.into_iter().map(|kind| {
+        let count: u64 = report.runs.iter().map(|run| run.exploration.steps[kind as usize]).sum();
+        format!("{} {count}", kind.name())
+    });
+    let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
+}
+
+fn summary(report: &Report, out: &mut String) {
+    let states: usize = report.runs.iter().map(|run| run.exploration.states).sum();
+    let seconds = report.elapsed.as_secs_f64();
+    let scopes = match report.runs.len() {
+        1 => "1 scope".to_owned(),
+        count => format!("{count} scopes"),
+    };
+    let _ = write!(out, "{scopes}, {states} states in {seconds:.1} s: ");
+    let empty = report.empty();
+    let _ = match () {
+        () if report.is_broken() => writeln!(out, "{BAD}a property is broken{BAD:#}"),
+        () if report.is_unfinished() => {
+            writeln!(out, "{OPEN}not finished, nothing is proved about the rest{OPEN:#}")
+        }
+        () if !empty.is_empty() => {
+            let names: Vec<&str> = empty.iter().map(|number| PROPERTIES[*number].name).collect();
+            writeln!(out, "{OPEN}never put to the test: {}{OPEN:#}", names.join("; "))
+        }
+        () => {
+            let tested = (0..PROPERTIES.len()).filter(|number| report.reached(*number) > 0).count();
+            let all = PROPERTIES.len();
+            writeln!(out, "{GOOD}every property holds{GOOD:#}, {tested} of {all} were put to the test")
+        }
+    };
+}

@@ -1,0 +1,18 @@
+//! Time.
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::World;
+
+/// A second passes while the scope has any left, and while there is a Job that it may matter to.
+pub fn enabled(world: &World, scope: &Scope, steps: &mut Vec<Step>) {
+    let alive = world.lives.iter().any(|life| life.job.is_some());
+    if world.now.0 < scope.ticks && alive {
+        steps.push(Step::Tick);
+    }
+}
+
+/// A second passes.
+pub fn tick(world: &mut World) {
+    world.now = world.now.plus(1);
+}

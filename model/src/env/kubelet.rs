@@ -1,0 +1,106 @@
+//! The kubelet: it runs pods, and gives each a final phase before its object goes (EN-01).
+
+use std::sync::Arc;
+
+use crate::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
+use crate::job::{Job, JobSpec, RestartPolicy};
+use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
+
+/// What the kubelet does to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KubeletStep {
+    /// Phase `Running`.
+    Run,
+    /// Condition Ready becomes true.
+    Ready,
+    /// The container is restarted in its pod.
+    Restart,
+    /// Phase `Succeeded`.
+    Succeed,
+    /// Phase `Failed`, the container having exited with this code.
+    Fail(i32),
+    /// The object goes: it was deleted, has ended, and no finalizer holds it.
+    Remove,
+}
+
+/// What can happen to each pod.
+pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    let restarts = may_restart(life);
+    for pod in life.pods.iter() {
+        for what in possible(pod, restarts, scope) {
+            steps.push(Step::Kubelet(job, pod.uid, what));
+        }
+    }
+}
+
+fn may_restart(life: &Life) -> bool {
+    life.job.as_ref().is_some_and(|job| job.spec.template.restart_policy == RestartPolicy::OnFailure)
+}
+
+fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
+    if pod.is_terminated() {
+        let goes = pod.deleting && !pod.finalizer && !pod.other_finalizers;
+        return if goes { vec![KubeletStep::Remove] } else { Vec::new() };
+    }
+    if scope.phases && pod.phase == Phase::Pending && !pod.deleting {
+        return vec![KubeletStep::Run];
+    }
+    let mut steps = vec![KubeletStep::Succeed];
+    steps.extend(scope.exit_codes.iter().map(|code| KubeletStep::Fail(*code)));
+    if scope.phases && !pod.ready && !pod.deleting {
+        steps.push(KubeletStep::Ready);
+    }
+    if restarts && pod.restarts < scope.restarts && !pod.deleting {
+        steps.push(KubeletStep::Restart);
+    }
+    steps
+}
+
+/// Changes the pod.
+pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: &Scope) {
+    let now = if scope.has_delays() { world.now } else { Time::default() };
+    let life = world.life_mut(job);
+    let Some(pod) = life.pods.get(uid) else { return };
+    let after = changed(pod, what, life.job.as_ref(), now);
+    if let Some(after) = &after {
+        life.past.pod_changed(after);
+    }
+    life.set_pod(uid, after, scope.lag);
+}
+
+fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> Option<Pod> {
+    let pod = pod.clone();
+    match what {
+        KubeletStep::Run => Some(Pod { phase: Phase::Running, ..pod }),
+        KubeletStep::Ready => Some(Pod { ready: true, ready_changed: Some(now), ..pod }),
+        KubeletStep::Restart => {
+            Some(Pod { restarts: pod.restarts + 1, max_restarts: pod.max_restarts + 1, ..pod })
+        }
+        KubeletStep::Succeed => {
+            Some(Pod { phase: Phase::Succeeded, ready: false, finished: Some(now), ..pod })
+        }
+        KubeletStep::Fail(code) => {
+            let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, pod.uid, code));
+            Some(Pod { phase: Phase::Failed, ready: false, finished: Some(now), policy, ..pod })
+        }
+        KubeletStep::Remove => None,
+    }
+}
+
+/// What the Job's pod failure policy says of a pod whose only container exited with this code.
+fn policy_match(spec: &JobSpec, uid: Uid, code: i32) -> PolicyMatch {
+    let Some(policy) = &spec.pod_failure_policy else { return PolicyMatch::None };
+    let container = ContainerEnd { name: "main".into(), exit_code: Some(code) };
+    let evidence = FailureEvidence {
+        namespace: "default".into(),
+        name: format!("pod-{}", uid.0).into(),
+        containers: vec![container],
+        ..FailureEvidence::default()
+    };
+    evaluate(policy, &evidence)
+}

@@ -1,0 +1,149 @@
+//! The user, who edits Jobs and deletes objects; each action of a scope once.
+//!
+//! # Caveats
+//!
+//! A decided Job is not scaled: S-01 asks for the completions of today, so that a Job that was scaled up after
+//! `SuccessCriteriaMet` could neither complete nor get another pod.
+
+use std::sync::Arc;
+
+use crate::apiserver::{RuleSet, spec_updated, would_refuse_spec};
+use crate::job::{Job, JobSpec};
+use crate::pod::Pod;
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
+
+/// What a user may do once in a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserAction {
+    /// Deletes a pod that has not ended.
+    DeletePod,
+    /// Deletes a pod that has ended (EN-04).
+    DeleteEndedPod,
+    /// Sets `suspend`.
+    Suspend,
+    /// Takes `suspend` back.
+    Resume,
+    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    Scale(i32),
+    /// Sets `ttlSecondsAfterFinished`.
+    SetTtl(i32),
+    /// Deletes the Job, its pods first.
+    DeleteInForeground,
+    /// Deletes the Job, its pods later.
+    DeleteInBackground,
+}
+
+/// An action on an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserStep {
+    /// Deletes this pod.
+    DeletePod(Uid),
+    /// Edits or deletes the Job.
+    Job(UserAction),
+}
+
+/// What the user can still do.
+pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    let Some(job) = life.job.as_ref().filter(|job| !job.deleting) else { return };
+    for (number, action) in (0u8..).zip(&scope.user) {
+        if life.used >> number & 1 == 1 {
+            continue;
+        }
+        match action {
+            UserAction::DeletePod => delete_pods(id, number, life, |pod| !pod.is_terminated(), steps),
+            UserAction::DeleteEndedPod => delete_pods(id, number, life, Pod::is_terminated, steps),
+            UserAction::Suspend
+            | UserAction::Resume
+            | UserAction::Scale(_)
+            | UserAction::SetTtl(_)
+            | UserAction::DeleteInForeground
+            | UserAction::DeleteInBackground => {
+                if is_possible(job, *action) {
+                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                }
+            }
+        }
+    }
+}
+
+fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
+    for pod in life.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
+        steps.push(Step::User(id, number, UserStep::DeletePod(pod.uid)));
+    }
+}
+
+/// Whether the API server takes the edit, and it changes something.
+fn is_possible(job: &Job, action: UserAction) -> bool {
+    let too_late = match action {
+        UserAction::SetTtl(_) => false,
+        UserAction::Scale(_) => job.status.is_decided(),
+        UserAction::DeletePod
+        | UserAction::DeleteEndedPod
+        | UserAction::Suspend
+        | UserAction::Resume
+        | UserAction::DeleteInForeground
+        | UserAction::DeleteInBackground => job.status.is_finished(),
+    };
+    if too_late {
+        return false;
+    }
+    match edited(&job.spec, action) {
+        None => true,
+        Some(spec) => {
+            let sent = Job { spec: Arc::new(spec), ..job.clone() };
+            sent.spec != job.spec && would_refuse_spec(&RuleSet::V1_36, job, &sent).is_none()
+        }
+    }
+}
+
+/// The specification after an edit; `None` for a deletion.
+fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
+    let mut spec = spec.clone();
+    match action {
+        UserAction::Suspend => spec.suspend = Some(true),
+        UserAction::Resume => spec.suspend = Some(false),
+        UserAction::Scale(parallelism) => {
+            spec.parallelism = Some(parallelism);
+            if spec.is_indexed() {
+                spec.completions = Some(parallelism);
+            }
+        }
+        UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
+        UserAction::DeletePod
+        | UserAction::DeleteEndedPod
+        | UserAction::DeleteInForeground
+        | UserAction::DeleteInBackground => return None,
+    }
+    Some(spec)
+}
+
+/// Does it.
+pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &Scope) {
+    let life = world.life_mut(id);
+    life.used |= 1 << number;
+    match what {
+        UserStep::DeletePod(uid) => {
+            let Some(pod) = life.pods.get(*uid) else { return };
+            let after = Pod { deleting: true, ..pod.clone() };
+            life.past.pod_changed(&after);
+            life.set_pod(*uid, Some(after), scope.lag);
+        }
+        UserStep::Job(action) => edit(life, *action, scope),
+    }
+}
+
+fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
+    let Some(job) = life.job.clone() else { return };
+    let after = match edited(&job.spec, action) {
+        Some(spec) => {
+            life.past.respecified(&spec);
+            Some(spec_updated(&RuleSet::V1_36, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
+        }
+        None if action == UserAction::DeleteInBackground => None,
+        None => Some(crate::ttl::deleted_in_foreground(&job)),
+    };
+    life.set_job(after, scope.job_lag);
+}

@@ -1,0 +1,198 @@
+//! A way through a scope as a story: who did what, and what the Job's status was then.
+
+use std::fmt::Write as _;
+
+use crate::env::kubelet::KubeletStep;
+use crate::env::user::{UserAction, UserStep};
+use crate::job::{ConditionStatus, JobStatus};
+use crate::manager::Write;
+use crate::pod::Pod;
+use crate::scope::Scope;
+use crate::scopes::initial;
+use crate::step::Step;
+use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
+
+/// One step of a story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Who acts.
+    pub who: &'static str,
+    /// What they do.
+    pub what: String,
+    /// The Job's status afterwards, where the step changed it.
+    pub status: Option<String>,
+    /// What the manager's caches do not show at this moment, where it is the manager that acts.
+    pub stale: Option<String>,
+}
+
+/// Tells the way that these steps take.
+#[must_use]
+pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
+    let mut world = initial(scope);
+    let mut lines = Vec::new();
+    for step in path {
+        let next = world.apply(step, scope);
+        lines.push(line(step, &world, &next));
+        world = next;
+    }
+    lines
+}
+
+fn line(step: &Step, before: &World, after: &World) -> Line {
+    let (who, what) = action(step, before);
+    let job = job_of(step);
+    let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
+    let stale = job.filter(|_| who == MANAGER).and_then(|job| unseen(before.life(job)));
+    let what = match job.filter(|_| before.lives.len() > 1) {
+        Some(job) => format!("{what} (Job {})", job.0),
+        None => what,
+    };
+    Line { who, what, status, stale }
+}
+
+const MANAGER: &str = "manager";
+
+fn job_of(step: &Step) -> Option<JobId> {
+    match step {
+        Step::Write(job, _)
+        | Step::Expire(job)
+        | Step::Kubelet(job, ..)
+        | Step::User(job, ..)
+        | Step::Collect(job, _)
+        | Step::RemoveJob(job)
+        | Step::ShowPod(job)
+        | Step::ShowJob(job) => Some(*job),
+        Step::Tick => None,
+    }
+}
+
+fn action(step: &Step, before: &World) -> (&'static str, String) {
+    match step {
+        Step::Write(_, write) => (MANAGER, written(write)),
+        Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
+        Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
+        Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
+        Step::User(_, _, UserStep::Job(action)) => ("user", edited(*action)),
+        Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
+        Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
+        Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
+        Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
+        Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
+    }
+}
+
+fn name(uid: Uid) -> String {
+    format!("pod {}", uid.0)
+}
+
+fn written(write: &Write) -> String {
+    match write {
+        Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
+        Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
+        Write::ReleasePod(uid) => format!("removes the finalizer of {}", name(*uid)),
+        Write::Status(status) => format!("writes {}", status_text(status)),
+    }
+}
+
+fn of_index(pod: &Pod) -> String {
+    match pod.index {
+        None => String::new(),
+        Some(index) if pod.failure_count + pod.ignored_failure_count == 0 => format!(" for index {index}"),
+        Some(index) => format!(
+            " for index {index}, which failed {} times and {} times ignored",
+            pod.failure_count, pod.ignored_failure_count
+        ),
+    }
+}
+
+fn pod_changed(uid: Uid, what: KubeletStep) -> String {
+    let pod = name(uid);
+    match what {
+        KubeletStep::Run => format!("{pod} runs"),
+        KubeletStep::Ready => format!("{pod} is ready"),
+        KubeletStep::Restart => format!("{pod} restarts its container"),
+        KubeletStep::Succeed => format!("{pod} succeeds"),
+        KubeletStep::Fail(code) => format!("{pod} fails with exit code {code}"),
+        KubeletStep::Remove => format!("{pod} is gone"),
+    }
+}
+
+fn edited(action: UserAction) -> String {
+    match action {
+        UserAction::Suspend => "suspends the Job".to_owned(),
+        UserAction::Resume => "resumes the Job".to_owned(),
+        UserAction::Scale(parallelism) => format!("scales the Job to {parallelism}"),
+        UserAction::SetTtl(ttl) => format!("sets ttlSecondsAfterFinished to {ttl}"),
+        UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
+        UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
+        UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
+    }
+}
+
+fn shown(life: &Life) -> String {
+    match life.manager.behind.first() {
+        Some(unseen) => format!("shows the oldest change that it lacked, of {}", name(unseen.uid)),
+        None => "shows nothing new".to_owned(),
+    }
+}
+
+/// What the caches of the manager lack.
+fn unseen(life: &Life) -> Option<String> {
+    let foreign: Vec<String> = life
+        .manager
+        .behind
+        .iter()
+        .filter(|unseen| unseen.own.is_none())
+        .map(|unseen| name(unseen.uid))
+        .collect();
+    let mut parts = Vec::new();
+    if !foreign.is_empty() {
+        parts.push(format!("its Pod cache lacks the last change of {}", foreign.join(", ")));
+    }
+    if life.manager.old_job.is_some() {
+        parts.push("its Job cache shows the version before".to_owned());
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn changed_status(before: &Life, after: &Life) -> Option<String> {
+    if let Some(req) = after.past.refused.filter(|_| before.past.refused.is_none()) {
+        return Some(format!("refused by {req}"));
+    }
+    let (old, new) = (before.job.as_ref(), after.job.as_ref()?);
+    (old.is_none_or(|old| old.status != new.status)).then(|| status_text(&new.status))
+}
+
+/// A status in one line, without what is empty.
+#[must_use]
+pub fn status_text(status: &JobStatus) -> String {
+    let mut text = format!(
+        "active={} ready={} terminating={} succeeded={} failed={}",
+        status.active,
+        status.ready.unwrap_or(0),
+        status.terminating.unwrap_or(0),
+        status.succeeded,
+        status.failed
+    );
+    let mut add = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = write!(text, " {name}={value}");
+        }
+    };
+    add("uncounted.succeeded", uids(status.uncounted_succeeded()));
+    add("uncounted.failed", uids(status.uncounted_failed()));
+    add("completedIndexes", status.completed_indexes.to_string());
+    add("failedIndexes", status.failed_indexes.as_deref().unwrap_or_default().to_owned());
+    add("startTime", status.start_time.map_or(String::new(), |time| format!("{} s", time.0)));
+    add("completionTime", status.completion_time.map_or(String::new(), |time| format!("{} s", time.0)));
+    for condition in &status.conditions {
+        let sign = if condition.status == ConditionStatus::True { "" } else { "not " };
+        let _ = write!(text, " {sign}{}({})", condition.kind.as_str(), condition.reason);
+    }
+    text
+}
+
+fn uids(uids: &[Uid]) -> String {
+    uids.iter().map(|uid| uid.0.to_string()).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,83 @@
+//! Creating pods.
+
+use super::Moment;
+use crate::guards::creation::judge_creation;
+use crate::indexes::Index;
+use crate::job::FailureAction;
+use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::requirement::Findings;
+use crate::scope::Scope;
+use crate::time::Time;
+use crate::world::Life;
+
+/// The pods that may be created now.
+pub fn admitted(moment: &Moment<'_>) -> Vec<Pod> {
+    let mut pods = candidates(moment);
+    pods.retain(|pod| moment.scope.admits(&judge(moment, pod)));
+    pods
+}
+
+/// Pods of every index, one beyond the last included, and with every failure count up to one too many.
+fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
+    let Some(job) = moment.life.cached_job() else { return Vec::new() };
+    if moment.life.past.pods.len() >= moment.scope.pods {
+        return Vec::new();
+    }
+    let completions = job.spec.completion_count().unwrap_or(0);
+    let indexes: Vec<Option<Index>> =
+        if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };
+    let per_index = job.spec.backoff_limit_per_index.and_then(|limit| u32::try_from(limit).ok());
+    let failures = per_index.map_or(0, |limit| limit + 1);
+    let ignored = u32::from(per_index.is_some() && may_ignore(moment));
+    let mut pods = Vec::new();
+    for index in indexes {
+        for failure_count in 0..=failures {
+            for ignored_failure_count in 0..=ignored {
+                pods.push(Pod { index, failure_count, ignored_failure_count, ..newborn(moment) });
+            }
+        }
+    }
+    pods
+}
+
+fn may_ignore(moment: &Moment<'_>) -> bool {
+    let policy = moment.life.cached_job().and_then(|job| job.spec.pod_failure_policy.as_ref());
+    policy.is_some_and(|policy| policy.rules.iter().any(|rule| rule.action == FailureAction::Ignore))
+}
+
+fn newborn(moment: &Moment<'_>) -> Pod {
+    Pod {
+        uid: moment.life.past.next_uid(),
+        finalizer: true,
+        other_finalizers: false,
+        phase: Phase::Pending,
+        deleting: false,
+        ready: false,
+        scheduled: true,
+        index: None,
+        failure_count: 0,
+        ignored_failure_count: 0,
+        restarts: 0,
+        max_restarts: 0,
+        created: if moment.scope.has_delays() { moment.now } else { Time::default() },
+        ready_changed: None,
+        finished: None,
+        policy: PolicyMatch::None,
+    }
+}
+
+/// The guards of a creation.
+pub fn judge(moment: &Moment<'_>, pod: &Pod) -> Findings {
+    let Some(view) = moment.cached_view() else { return super::out_of_reach("creation of a pod") };
+    let mut findings = Findings::new();
+    judge_creation(&view, pod, &mut findings);
+    findings
+}
+
+/// The pod exists.
+pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
+    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+    let first_delay = scope.constants.pod_failure_backoff_ms / 1000;
+    life.past.created(pod, life.job.as_deref(), fresh, first_delay, &life.pods);
+    life.write_pod(pod.clone(), scope.lag);
+}

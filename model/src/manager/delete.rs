@@ -1,0 +1,34 @@
+//! Deleting pods.
+
+use super::Moment;
+use crate::guards::deletion::judge_deletion;
+use crate::pod::Pod;
+use crate::requirement::Findings;
+use crate::scope::Scope;
+use crate::uid::Uid;
+use crate::world::Life;
+
+/// The pods that may be deleted now.
+pub fn admitted(moment: &Moment<'_>) -> Vec<Uid> {
+    let candidates = moment.life.pods.iter().filter(|pod| !pod.deleting).map(|pod| pod.uid);
+    candidates.filter(|uid| moment.scope.admits(&judge(moment, *uid))).collect()
+}
+
+/// The guards of a deletion.
+pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
+    let what = "deletion of a pod";
+    let (Some(view), Some(pod)) = (moment.cached_view(), moment.life.pods.get(uid)) else {
+        return super::out_of_reach(what);
+    };
+    let mut findings = Findings::new();
+    judge_deletion(&view, pod, &mut findings);
+    findings
+}
+
+/// The pod is asked to end.
+pub fn apply(life: &mut Life, uid: Uid, scope: &Scope) {
+    let Some(pod) = life.pods.get(uid) else { return };
+    let after = Pod { deleting: true, ..pod.clone() };
+    life.past.pod_changed(&after);
+    life.write_pod(after, scope.lag);
+}

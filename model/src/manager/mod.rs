@@ -1,0 +1,107 @@
+//! The manager of a Job: every write that it may make, each with its guard and its effect side by side.
+//!
+//! Candidates are drawn from an alphabet that holds wrong writes too; the guards of [`crate::guards`] choose
+//! among them. So a guard that is missing lets a wrong write through, and a property notices.
+
+mod create;
+mod delete;
+mod release;
+mod status;
+
+use crate::job::{Job, JobStatus};
+use crate::pod::Pod;
+use crate::requirement::Findings;
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::view::View;
+use crate::world::{JobId, Life, Seen, World};
+
+pub use status::has_refusable_candidate;
+
+/// A write of a manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Creates this pod.
+    CreatePod(Box<Pod>),
+    /// Deletes a pod.
+    DeletePod(Uid),
+    /// Removes the tracking finalizer of a pod.
+    ReleasePod(Uid),
+    /// Writes the Job's status.
+    Status(Box<JobStatus>),
+}
+
+/// A manager that is about to write.
+struct Moment<'a> {
+    life: &'a Life,
+    seen: Seen,
+    now: Time,
+    scope: &'a Scope,
+}
+
+impl<'a> Moment<'a> {
+    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> Moment<'a> {
+        let life = world.life(job);
+        Moment { life, seen: life.seen(), now: world.now, scope }
+    }
+
+    /// What the manager decides by, `job` being the version that it reads.
+    fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
+        self.seen.view(job, self.now, &self.life.manager.backoff, &self.scope.constants)
+    }
+
+    /// The view of a decision about pods: it may rest on an old version of the Job.
+    fn cached_view(&self) -> Option<View<'_>> {
+        self.life.cached_job().map(|job| self.view(job))
+    }
+
+    /// The stored Job, if the manager may write its status: the Job cache shows it (SY-04).
+    fn writable_job(&self) -> Option<&Job> {
+        self.life.job.as_deref().filter(|_| self.life.manager.old_job.is_none())
+    }
+}
+
+/// Adds the writes that the specification admits.
+pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+    let moment = Moment::of(world, job, scope);
+    let writes = create::admitted(&moment)
+        .into_iter()
+        .map(|pod| Write::CreatePod(Box::new(pod)))
+        .chain(delete::admitted(&moment).into_iter().map(Write::DeletePod))
+        .chain(release::admitted(&moment).into_iter().map(Write::ReleasePod))
+        .chain(status::admitted(&moment).into_iter().map(|status| Write::Status(Box::new(status))));
+    steps.extend(writes.map(|write| Step::Write(job, write)));
+}
+
+/// Judges a write by the guards of the specification.
+#[must_use]
+pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
+    let moment = Moment::of(world, job, scope);
+    match write {
+        Write::CreatePod(pod) => create::judge(&moment, pod),
+        Write::DeletePod(uid) => delete::judge(&moment, *uid),
+        Write::ReleasePod(uid) => release::judge(&moment, *uid),
+        Write::Status(status) => status::judge(&moment, status),
+    }
+}
+
+/// Carries a write out, as the API server would.
+pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(job);
+    match write {
+        Write::CreatePod(pod) => create::apply(life, pod, scope),
+        Write::DeletePod(uid) => delete::apply(life, *uid, scope),
+        Write::ReleasePod(uid) => release::apply(life, *uid, scope),
+        Write::Status(status) => status::apply(life, status, now, scope),
+    }
+}
+
+/// The findings of a write that the manager is in no position to make.
+fn out_of_reach(what: &'static str) -> Findings {
+    let mut findings = Findings::new();
+    findings.require(crate::catalogue::Req::SY04, false, what, "a Job that the cache shows", "none");
+    findings
+}

@@ -1,0 +1,210 @@
+//! Writing the status.
+//!
+//! The alphabet is a product of parts: index texts, conditions, suspension, recorded UIDs, counted UIDs
+//! ([`alphabet`]). Before the product is taken, each part is tried alone against the guards that read nothing
+//! but this part; what they refuse cannot become right in a combination. The guards then judge the whole, so
+//! that a mistake in this pruning could only hide an admitted write, which a test rules out by taking the
+//! whole product.
+
+mod alphabet;
+mod attempt;
+
+use super::Moment;
+use crate::apiserver::{RuleSet, status_updated, would_refuse_status};
+use crate::catalogue::Req;
+use crate::guards::contract::judge_contract;
+use crate::guards::counting::{judge_counting, judge_counting_truth};
+use crate::guards::decision::{Holds, Reason, Tally, holds, judge_interim};
+use crate::guards::status::{judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth};
+use crate::guards::suspend::judge_suspend;
+use crate::job::{Job, JobStatus};
+use crate::requirement::Findings;
+use crate::scope::Scope;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::view::View;
+use crate::world::Life;
+use attempt::{judge_attempt, judge_decision};
+
+/// The status writes that may be made now.
+pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
+    let Some(job) = moment.writable_job() else { return Vec::new() };
+    let mut writes: Vec<JobStatus> = Vec::new();
+    for new in Pruned::of(moment, job).product() {
+        if new != job.status && !writes.contains(&new) && moment.scope.admits(&judge(moment, &new)) {
+            writes.push(new);
+        }
+    }
+    writes
+}
+
+/// The guards of a status write.
+pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
+    let Some(job) = moment.writable_job() else { return super::out_of_reach("status write") };
+    let mut findings = Findings::new();
+    judge_truth(moment, job, new, &mut findings);
+    if moment.scope.admits(&findings) {
+        judge_status_write(&moment.view(job), new, &mut findings);
+    }
+    findings
+}
+
+/// What no stale cache excuses.
+fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    let old = &job.status;
+    judge_contract(old, new, true, findings);
+    judge_attempt(&job.spec, old, new, findings);
+    judge_status_shape(&job.spec, old, new, findings);
+    judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
+    judge_accounts(moment, job, new, findings);
+    judge_terminal_truth(old, new, &moment.life.pods, &|_| true, findings);
+}
+
+fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    let life = moment.life;
+    let gone = |uid: Uid| Some(life.pods.get(uid).is_none_or(|pod| !pod.finalizer));
+    judge_counting_truth(&job.status, new, job.spec.is_indexed(), &life.past, &gone, findings);
+}
+
+/// The status is stored, unless the server refuses it.
+pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
+    let Some(job) = life.job.clone() else { return };
+    let sent = Job { status: new.clone(), ..Job::clone(&job) };
+    if let Some(broken) = would_refuse_status(&RuleSet::V1_36, &job, &sent) {
+        life.past.refused.get_or_insert(broken.req);
+        return;
+    }
+    let mut backoff = std::mem::take(&mut life.manager.backoff);
+    let record = backoff.clone();
+    backoff.keep(&life.seen().view(&job, now, &record, &scope.constants));
+    life.manager.backoff = backoff;
+    life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
+    life.job = Some(status_updated(&job, &sent).into());
+    life.end_sync();
+}
+
+/// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
+#[must_use]
+pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
+    let moment = Moment { life, seen: life.seen(), now, scope };
+    let Some(job) = moment.writable_job() else { return false };
+    let view = moment.view(job);
+    let mut sent = Job { status: alphabet::base(&view), ..job.clone() };
+    alphabet::conditions(&view, &Reason::ALL, moment.now).into_iter().any(|part| {
+        part.put_into(&mut sent.status);
+        would_refuse_status(&RuleSet::V1_36, job, &sent).is_some()
+    })
+}
+
+/// The parts of the alphabet that may be right.
+struct Pruned<'a> {
+    moment: &'a Moment<'a>,
+    job: &'a Job,
+    view: View<'a>,
+    tally: Tally,
+    /// The stored status with the counts of today.
+    base: JobStatus,
+}
+
+impl<'a> Pruned<'a> {
+    fn of(moment: &'a Moment<'a>, job: &'a Job) -> Pruned<'a> {
+        let view = moment.view(job);
+        let (tally, base) = (Tally::of(&view), alphabet::base(&view));
+        Pruned { moment, job, view, tally, base }
+    }
+
+    fn admits(&self, judge: impl FnOnce(&mut Findings)) -> bool {
+        let mut findings = Findings::new();
+        judge(&mut findings);
+        self.moment.scope.admits(&findings)
+    }
+
+    fn product(&self) -> Vec<JobStatus> {
+        let heads = self.heads();
+        let mut writes = Vec::new();
+        for accounts in self.accounts() {
+            for head in &heads {
+                let whole = JobStatus {
+                    conditions: head.conditions.clone(),
+                    start_time: head.start_time,
+                    completion_time: head.completion_time,
+                    ..accounts.clone()
+                };
+                writes.extend(self.records(&whole).iter().map(|record| record.on(whole.clone())));
+            }
+        }
+        writes
+    }
+
+    /// UIDs that leave the lists, with the index texts.
+    fn accounts(&self) -> Vec<JobStatus> {
+        let bases = self.bases();
+        let moves = alphabet::moves(&self.job.status);
+        let moved = moves.iter().flat_map(|moved| bases.iter().map(|base| moved.on(base.clone())));
+        let mut accounts: Vec<JobStatus> =
+            moved.flat_map(|moved| alphabet::index_texts(&self.view, &moved)).collect();
+        accounts.retain(|new| {
+            self.admits(|findings| judge_accounts(self.moment, self.job, new, findings))
+                && self.admits(|findings| judge_counting(&self.view, new, &self.tally, findings))
+        });
+        accounts
+    }
+
+    /// Other counts than those that the view shows break PC-02, whatever else is written.
+    fn bases(&self) -> Vec<JobStatus> {
+        let wrong = self.moment.scope.without.contains(&Req::PC02);
+        let mut bases = if wrong { alphabet::miscounted(&self.base) } else { Vec::new() };
+        bases.push(self.base.clone());
+        bases
+    }
+
+    /// Conditions and times.
+    fn heads(&self) -> Vec<JobStatus> {
+        let mut scratch = self.base.clone();
+        let mut heads = Vec::new();
+        for part in alphabet::conditions(&self.view, &self.reasons(), self.moment.now) {
+            part.put_into(&mut scratch);
+            if self.admits_conditions(&scratch) {
+                heads.extend(alphabet::suspensions(&scratch, self.moment.now));
+            }
+        }
+        heads.retain(|new| self.admits(|findings| judge_suspend(&self.view, new, findings)));
+        heads
+    }
+
+    /// The reasons that a fresh interim condition may name: one that does not hold is a broken requirement,
+    /// whatever else is written. Once the Job is decided, any is as wrong as another.
+    fn reasons(&self) -> Vec<Reason> {
+        if self.job.status.is_decided() {
+            return vec![Reason::BackoffLimitExceeded];
+        }
+        let switched_off = !self.moment.scope.without.is_empty();
+        let may_hold = |reason: &Reason| switched_off || holds(*reason, &self.view, &self.tally) != Holds::No;
+        Reason::ALL.into_iter().filter(may_hold).collect()
+    }
+
+    /// The guards that read nothing but conditions, and the completion time; the cheapest first.
+    fn admits_conditions(&self, new: &JobStatus) -> bool {
+        let old = &self.job.status;
+        self.admits(|findings| judge_decision(old, new, findings))
+            && self.admits(|findings| judge_interim(&self.view, new, &self.tally, findings))
+            && self.admits(|findings| judge_contract(old, new, true, findings))
+            && self.admits(|findings| {
+                judge_terminal_truth(old, new, &self.moment.life.pods, &|_| true, findings);
+            })
+    }
+
+    /// The sets of UIDs that may enter the lists of `whole`: those made of UIDs that may enter alone.
+    fn records(&self, whole: &JobStatus) -> Vec<alphabet::Record> {
+        let known = self.moment.life.past.pods.len();
+        let mut single = alphabet::single_records(&self.job.status, known);
+        single.retain(|record| {
+            let new = record.on(whole.clone());
+            self.admits(|findings| judge_counting(&self.view, &new, &self.tally, findings))
+        });
+        alphabet::Record::sets(&single)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! What a status write may be made of, wrong parts included.
+
+use std::sync::LazyLock;
+
+use crate::guards::decision::Reason;
+use crate::indexes::IndexSet;
+use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, Text, Uncounted};
+use crate::pod::PolicyMatch;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::view::View;
+
+/// The stored status with the counts that the view shows.
+pub fn base(view: &View<'_>) -> JobStatus {
+    let sums = view.post.sums();
+    let number = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+    let mut base = view.job.status.clone();
+    base.active = number(sums.active);
+    base.ready = Some(number(sums.ready));
+    base.terminating = Some(number(sums.terminating));
+    base.uncounted.get_or_insert_default();
+    base
+}
+
+/// The same, without the pods that terminate.
+pub fn miscounted(base: &JobStatus) -> Vec<JobStatus> {
+    let silent = JobStatus { terminating: Some(0), ..base.clone() };
+    if silent == *base { Vec::new() } else { vec![silent] }
+}
+
+/// Every pair of index texts with the counter that follows, and the counter as it was.
+pub fn index_texts(view: &View<'_>, base: &JobStatus) -> Vec<JobStatus> {
+    if !view.spec().is_indexed() {
+        return vec![base.clone()];
+    }
+    let completions = view.spec().completion_count().unwrap_or(0);
+    let failed: Vec<Option<Text>> = match view.spec().backoff_limit_per_index {
+        None => vec![None],
+        Some(_) => texts(completions).into_iter().map(Some).collect(),
+    };
+    let mut statuses = Vec::new();
+    let stored = view.job.status.completed_indexes.clone();
+    for completed in texts(completions).into_iter().filter(|text| *text != stored).chain([stored.clone()]) {
+        let count = i32::try_from(IndexSet::read(&completed, None).len()).unwrap_or(i32::MAX);
+        for failed in &failed {
+            for succeeded in counters(count, base.succeeded) {
+                statuses.push(JobStatus {
+                    completed_indexes: completed.clone(),
+                    failed_indexes: failed.clone(),
+                    succeeded,
+                    ..base.clone()
+                });
+            }
+        }
+    }
+    statuses
+}
+
+fn counters(right: i32, stored: i32) -> Vec<i32> {
+    if right == stored { vec![right] } else { vec![right, stored] }
+}
+
+/// The canonical texts of all sets of indexes below `completions`.
+fn texts(completions: u32) -> Vec<Text> {
+    (0u32..1 << completions)
+        .map(|set| {
+            let indexes: IndexSet = (0..completions).filter(|index| set >> index & 1 == 1).collect();
+            indexes.to_string().into()
+        })
+        .collect()
+}
+
+/// Conditions, and the completion time with them.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    conditions: Vec<Condition>,
+    completion_time: Option<Time>,
+}
+
+impl Conditions {
+    /// Gives a status these conditions.
+    pub fn put_into(self, status: &mut JobStatus) {
+        status.conditions = self.conditions;
+        status.completion_time = self.completion_time;
+    }
+}
+
+/// Every way to announce an end for these reasons, to declare it, and to take either back.
+pub fn conditions(view: &View<'_>, reasons: &[Reason], now: Time) -> Vec<Conditions> {
+    let old = &view.job.status;
+    let mut lists = vec![old.conditions.clone()];
+    for text in reasons.iter().flat_map(|reason| interims(*reason, view)) {
+        let announced = with(&old.conditions, &text, now);
+        lists.push(with(&announced, &text.declared(), now));
+        lists.push(announced);
+    }
+    for interim in old.conditions.iter().filter(|condition| is_interim(&condition.kind)) {
+        let text = Wording::of(interim).declared();
+        lists.push(with(&old.conditions, &text, now));
+        lists.push(with(&old.conditions, &Wording { message: TEXTS.other.clone(), ..text }, now));
+    }
+    for kind in [ConditionKind::Complete, ConditionKind::Failed] {
+        let text = Wording { kind, reason: TEXTS.other.clone(), message: TEXTS.other.clone() };
+        lists.push(with(&old.conditions, &text, now));
+    }
+    for kind in old.conditions.iter().map(|condition| &condition.kind).filter(|kind| ends(kind)) {
+        lists.push(old.conditions.iter().filter(|condition| condition.kind != *kind).cloned().collect());
+    }
+    // Entries may stand twice, but not more often: the list must not grow without end.
+    lists.retain(|list| list.len() <= old.conditions.len().max(4));
+    lists.into_iter().flat_map(|list| with_completion_times(list, old, now)).collect()
+}
+
+/// With the completion time that belongs to the conditions, and with the one that does not.
+fn with_completion_times(conditions: Vec<Condition>, old: &JobStatus, now: Time) -> [Conditions; 2] {
+    let complete = conditions.iter().any(|condition| condition.kind == ConditionKind::Complete);
+    let (right, wrong) = match (complete, old.completion_time) {
+        (true, Some(time)) => (Some(time), None),
+        (true, None) => (Some(now), None),
+        (false, _) => (None, Some(now)),
+    };
+    [
+        Conditions { conditions: conditions.clone(), completion_time: right },
+        Conditions { conditions, completion_time: wrong },
+    ]
+}
+
+/// Type, reason, and message of a condition that is true.
+#[derive(Clone, Debug)]
+struct Wording {
+    kind: ConditionKind,
+    reason: Text,
+    message: Text,
+}
+
+impl Wording {
+    fn of(condition: &Condition) -> Wording {
+        Wording {
+            kind: condition.kind.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+        }
+    }
+
+    /// The terminal condition that repeats an interim one.
+    fn declared(&self) -> Wording {
+        let good = self.kind == ConditionKind::SuccessCriteriaMet;
+        Wording { kind: if good { ConditionKind::Complete } else { ConditionKind::Failed }, ..self.clone() }
+    }
+}
+
+/// Texts that are shared by all conditions that are made here.
+struct Texts {
+    interims: Vec<(Reason, Wording)>,
+    suspended: Wording,
+    resumed: Wording,
+    /// A text that belongs nowhere.
+    other: Text,
+}
+
+static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts {
+    interims: FIXED
+        .iter()
+        .map(|(reason, message)| {
+            let (kind, message) = (reason.interim(), Text::from(*message));
+            (*reason, Wording { kind, reason: reason.as_str().into(), message })
+        })
+        .collect(),
+    suspended: Wording {
+        kind: ConditionKind::Suspended,
+        reason: "JobSuspended".into(),
+        message: "Job suspended".into(),
+    },
+    resumed: Wording {
+        kind: ConditionKind::Suspended,
+        reason: "JobResumed".into(),
+        message: "Job resumed".into(),
+    },
+    other: "another text".into(),
+});
+
+/// The messages that do not depend on a pod or a rule (TC-02).
+const FIXED: [(Reason, &str); 5] = [
+    (Reason::BackoffLimitExceeded, "Job has reached the specified backoff limit"),
+    (Reason::DeadlineExceeded, "Job was active longer than specified deadline"),
+    (Reason::MaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes"),
+    (Reason::FailedIndexes, "Job has failed indexes"),
+    (Reason::CompletionsReached, "Reached expected number of succeeded pods"),
+];
+
+/// Interim conditions for a reason: with every message that may belong to it, and of the wrong type.
+fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
+    let free = |message: Text| Wording { kind: reason.interim(), reason: reason.as_str().into(), message };
+    match reason {
+        Reason::PodFailurePolicy => fail_job_messages(view).into_iter().map(free).collect(),
+        Reason::SuccessPolicy => {
+            let rules = view.spec().success_policy.as_ref().map_or(1, |policy| policy.rules.len());
+            (0..rules).map(|rule| free(format!("Matched rules at index {rule}").into())).collect()
+        }
+        Reason::BackoffLimitExceeded
+        | Reason::DeadlineExceeded
+        | Reason::MaxFailedIndexesExceeded
+        | Reason::FailedIndexes
+        | Reason::CompletionsReached => {
+            let fixed = TEXTS.interims.iter().filter(|(other, _)| *other == reason);
+            fixed.flat_map(|(_, wording)| [wording.clone(), opposite(wording)]).collect()
+        }
+    }
+}
+
+fn opposite(wording: &Wording) -> Wording {
+    let good = wording.kind == ConditionKind::SuccessCriteriaMet;
+    let kind = if good { ConditionKind::FailureTarget } else { ConditionKind::SuccessCriteriaMet };
+    Wording { kind, ..wording.clone() }
+}
+
+/// One message for each pod that a FailJob rule matches; an invented one where there is none.
+fn fail_job_messages(view: &View<'_>) -> Vec<Text> {
+    let messages: Vec<Text> = view
+        .cache
+        .matching_fail_job()
+        .filter_map(|pod| match &pod.policy {
+            PolicyMatch::FailJob(message) => Some(message.clone()),
+            PolicyMatch::None | PolicyMatch::Action(_) => None,
+        })
+        .collect();
+    if messages.is_empty() { vec![TEXTS.other.clone()] } else { messages }
+}
+
+fn with(list: &[Condition], text: &Wording, now: Time) -> Vec<Condition> {
+    let mut longer = Vec::with_capacity(list.len() + 2);
+    longer.extend_from_slice(list);
+    longer.push(condition(text, ConditionStatus::True, now));
+    longer
+}
+
+fn condition(text: &Wording, status: ConditionStatus, now: Time) -> Condition {
+    Condition {
+        kind: text.kind.clone(),
+        status,
+        reason: text.reason.clone(),
+        message: text.message.clone(),
+        last_transition_time: Some(now),
+    }
+}
+
+fn is_interim(kind: &ConditionKind) -> bool {
+    matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::FailureTarget)
+}
+
+fn ends(kind: &ConditionKind) -> bool {
+    is_interim(kind) || matches!(kind, ConditionKind::Complete | ConditionKind::Failed)
+}
+
+/// Every value of the Suspended condition with every value of `startTime`.
+pub fn suspensions(head: &JobStatus, now: Time) -> Vec<JobStatus> {
+    let mut starts = vec![head.start_time, None, Some(now)];
+    starts.dedup();
+    if head.start_time == Some(now) {
+        starts.pop();
+    }
+    let mut statuses = Vec::new();
+    for start_time in starts {
+        let kept = JobStatus { start_time, ..head.clone() };
+        statuses.push(suspended(&kept, ConditionStatus::True, now));
+        statuses.push(suspended(&kept, ConditionStatus::False, now));
+        statuses.push(kept);
+    }
+    statuses
+}
+
+/// Sets the Suspended condition, in place where it stands already.
+fn suspended(head: &JobStatus, status: ConditionStatus, now: Time) -> JobStatus {
+    let mut head = head.clone();
+    let text = if status == ConditionStatus::True { &TEXTS.suspended } else { &TEXTS.resumed };
+    let condition = condition(text, status, now);
+    match head.conditions.iter_mut().find(|other| other.kind == ConditionKind::Suspended) {
+        Some(other) if other.status == status => {}
+        Some(other) => *other = condition,
+        None => head.conditions.push(condition),
+    }
+    head
+}
+
+/// UIDs that enter the lists.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    succeeded: Vec<Uid>,
+    failed: Vec<Uid>,
+}
+
+impl Record {
+    /// A status whose lists hold these UIDs too, in order.
+    pub fn on(&self, mut status: JobStatus) -> JobStatus {
+        let lists = status.uncounted.get_or_insert_default();
+        lists.succeeded.extend(&self.succeeded);
+        lists.failed.extend(&self.failed);
+        sort(lists);
+        status
+    }
+
+    /// All sets of these records; a UID may stand in both lists.
+    pub fn sets(single: &[Record]) -> Vec<Record> {
+        let mut sets = vec![Record::default()];
+        for record in single {
+            let with: Vec<Record> = sets
+                .iter()
+                .map(|set| Record {
+                    succeeded: [&*set.succeeded, &*record.succeeded].concat(),
+                    failed: [&*set.failed, &*record.failed].concat(),
+                })
+                .collect();
+            sets.extend(with);
+        }
+        sets
+    }
+}
+
+/// Each pod that ever was, as a success and as a failure, where that list does not hold it yet.
+pub fn single_records(old: &JobStatus, pods: usize) -> Vec<Record> {
+    let uids = (1..=pods as u128).map(Uid);
+    let mut records = Vec::new();
+    for uid in uids {
+        if !old.uncounted_succeeded().contains(&uid) {
+            records.push(Record { succeeded: vec![uid], failed: Vec::new() });
+        }
+        if !old.uncounted_failed().contains(&uid) {
+            records.push(Record { succeeded: Vec::new(), failed: vec![uid] });
+        }
+    }
+    records
+}
+
+/// UIDs that leave the lists, and what the counters grow by.
+#[derive(Clone, Debug)]
+pub struct Move {
+    left: Vec<Uid>,
+    succeeded: i32,
+    failed: i32,
+}
+
+impl Move {
+    /// A status without these UIDs in its lists.
+    pub fn on(&self, mut status: JobStatus) -> JobStatus {
+        let lists = status.uncounted.get_or_insert_default();
+        lists.succeeded.retain(|uid| !self.left.contains(uid));
+        lists.failed.retain(|uid| !self.left.contains(uid));
+        status.succeeded += self.succeeded;
+        status.failed += self.failed;
+        status
+    }
+}
+
+/// Every set of listed UIDs: counted, dropped without being counted, and counted without being dropped.
+pub fn moves(old: &JobStatus) -> Vec<Move> {
+    let (succeeded, failed) = (old.uncounted_succeeded(), old.uncounted_failed());
+    let listed: Vec<Uid> = [succeeded, failed].concat();
+    let mut moves = Vec::new();
+    for set in 0usize..1 << listed.len() {
+        let chosen =
+            |uid: &&Uid| listed.iter().position(|other| other == *uid).is_some_and(|n| set >> n & 1 == 1);
+        let count = |list: &[Uid]| i32::try_from(list.iter().filter(chosen).count()).unwrap_or(0);
+        let left: Vec<Uid> = listed.iter().filter(chosen).copied().collect();
+        let counted = Move { left, succeeded: count(succeeded), failed: count(failed) };
+        if set != 0 {
+            moves.push(Move { succeeded: 0, failed: 0, ..counted.clone() });
+            moves.push(Move { left: Vec::new(), ..counted.clone() });
+        }
+        moves.push(counted);
+    }
+    moves
+}
+
+fn sort(lists: &mut Uncounted) {
+    lists.succeeded.sort_unstable();
+    lists.failed.sort_unstable();
+}

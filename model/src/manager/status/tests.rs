@@ -1,0 +1,82 @@
+use super::*;
+use crate::scopes::{initial, named};
+use crate::world::{JobId, World};
+
+/// All status writes of the alphabet that the guards admit, without any pruning.
+fn admitted_of_all(moment: &Moment<'_>) -> Vec<JobStatus> {
+    let Some(job) = moment.writable_job() else { return Vec::new() };
+    let view = moment.view(job);
+    let base = alphabet::base(&view);
+    let records = alphabet::Record::sets(&alphabet::single_records(&job.status, moment.life.past.pods.len()));
+    let mut found = Vec::new();
+    let bases = [alphabet::miscounted(&base), vec![base]].concat();
+    let moves = alphabet::moves(&job.status);
+    for moved in moves.iter().flat_map(|moved| bases.iter().map(|base| moved.on(base.clone()))) {
+        for text in alphabet::index_texts(&view, &moved) {
+            for part in alphabet::conditions(&view, &Reason::ALL, moment.now) {
+                let mut head = text.clone();
+                part.put_into(&mut head);
+                for whole in alphabet::suspensions(&head, moment.now) {
+                    let writes = records.iter().map(|record| record.on(whole.clone()));
+                    found.extend(writes.filter(|new| moment.scope.admits(&judge(moment, new))));
+                }
+            }
+        }
+    }
+    found.retain(|new| *new != job.status);
+    found
+}
+
+/// Worlds with few pods, at regular distances along a walk through the scope.
+fn worlds(scope: &Scope, count: usize) -> Vec<World> {
+    let mut queue = std::collections::VecDeque::from([initial(scope)]);
+    let mut seen = Vec::new();
+    while let Some(world) = queue.pop_front() {
+        if seen.len() >= count || seen.contains(&world) {
+            continue;
+        }
+        let steps = world.enabled(scope);
+        queue.extend(steps.iter().map(|step| world.apply(step, scope)));
+        seen.push(world);
+    }
+    seen
+}
+
+fn check(name: &str, shrink: impl FnOnce(&mut Scope)) {
+    let mut scope = named(name).unwrap();
+    shrink(&mut scope);
+    let mut admitted_anything = 0;
+    for world in worlds(&scope, 60) {
+        let moment = Moment::of(&world, JobId(0), &scope);
+        let (pruned, all) = (admitted(&moment), admitted_of_all(&moment));
+        for write in &all {
+            assert!(pruned.contains(write), "{name}: pruning hides {write:#?}");
+        }
+        admitted_anything += all.len();
+    }
+    assert!(admitted_anything > 20, "{name}: {admitted_anything}");
+}
+
+#[test]
+fn pruning_hides_no_admitted_write_of_a_plain_job() {
+    check("non-indexed", |scope| scope.pods = 2);
+}
+
+#[test]
+fn pruning_hides_no_admitted_write_of_a_suspended_job() {
+    check("suspend", |_| {});
+}
+
+#[test]
+fn pruning_hides_no_admitted_write_of_an_indexed_job() {
+    check("success-policy", |scope| scope.pods = 1);
+}
+
+#[test]
+fn pruning_hides_no_admitted_write_with_limits_per_index() {
+    check("per-index", |scope| {
+        scope.pods = 2;
+        scope.jobs[0].completions = Some(1);
+        scope.jobs[0].parallelism = Some(1);
+    });
+}

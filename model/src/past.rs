@@ -1,0 +1,402 @@
+//! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
+//! see it.
+
+use crate::catalogue::Req;
+use crate::guards::counting::{Ledger, added};
+use crate::indexes::{Index, IndexSet};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
+use crate::pod::{Phase, Pod};
+use crate::pods::Pods;
+use crate::time::Time;
+use crate::uid::Uid;
+
+/// The history of one Job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Past {
+    /// All pods that the manager ever created, in order: `Uid(n)` stands at n - 1.
+    pub pods: Vec<PodPast>,
+    /// The largest `parallelism` so far.
+    pub widest: i32,
+    /// The largest `completions` so far.
+    pub most: Option<i32>,
+    /// Whether `completions` ever changed: an index that had succeeded may run again then (PC-23).
+    pub rescaled: bool,
+    /// The first interim condition that was stored.
+    pub decision: Option<Decision>,
+    /// What held when the first terminal condition was stored.
+    pub ending: Option<Ending>,
+    /// The rule by which the server refused a status write.
+    pub refused: Option<Req>,
+    /// What the TTL controller's DELETE found.
+    pub removal: Option<Removal>,
+    /// Things that must never happen, and have.
+    pub slips: Slips,
+}
+
+/// The history of one pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodPast {
+    /// Its completion index.
+    pub index: Option<Index>,
+    /// How it ended, once it has.
+    pub end: Option<End>,
+    /// Whether it was being deleted before it ended.
+    pub deleted: bool,
+    /// Whether it lost its finalizer before it ended: then nothing is to count it (FT-16).
+    pub released: bool,
+    /// Whether a policy rule ignores its failure.
+    pub ignored: bool,
+    /// In which list it was recorded first.
+    pub listed: Option<End>,
+    /// How often it was moved into `succeeded`, up to 2.
+    pub counted_succeeded: u8,
+    /// How often it was moved into `failed`, up to 2.
+    pub counted_failed: u8,
+}
+
+/// How a pod ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// In phase `Succeeded`.
+    Success,
+    /// In phase `Failed`.
+    Failure,
+}
+
+/// An interim condition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// Whether it is `SuccessCriteriaMet`, and not `FailureTarget`.
+    pub good: bool,
+    /// Its reason.
+    pub reason: Text,
+    /// Its message.
+    pub message: Text,
+    /// The clock when it was stored.
+    pub when: Time,
+}
+
+/// What held when a Job finished.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ending {
+    /// Whether the condition is `Complete`, and not `Failed`.
+    pub good: bool,
+    /// Reason and message of the condition.
+    pub text: (Text, Text),
+    /// Whether the decision stood in an earlier write.
+    pub announced: bool,
+    /// Pods that were terminating.
+    pub terminating: u32,
+    /// Pods that were active.
+    pub active: u32,
+    /// `completionTime`.
+    pub completion_time: Option<Time>,
+    /// The clock.
+    pub when: Time,
+}
+
+/// A Job that was deleted by the TTL controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Removal {
+    /// Whether it was finished.
+    pub finished: bool,
+    /// Whether its TTL had passed since its end.
+    pub expired: bool,
+}
+
+/// Things that must never happen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Slips {
+    /// A finished pod lost its finalizer although nothing in the status told of it.
+    pub lost: Option<Uid>,
+    /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
+    pub dropped: Option<Uid>,
+    /// A status write came after the terminal condition.
+    pub write_after_end: bool,
+    /// A pod was created after the decision.
+    pub creation_after_decision: Option<Uid>,
+    /// A pod was created although the Job was suspended, and the manager could know.
+    pub creation_while_suspended: Option<Uid>,
+    /// A pod was created for an index that had failed.
+    pub retry_of_failed_index: Option<Uid>,
+    /// A pod was born with a failure count that is not the number of failures of its index.
+    pub wrong_failure_count: Option<Uid>,
+    /// A pod was created sooner after a failure than the first delay.
+    pub hasty_creation: Option<Uid>,
+    /// `startTime` moved although the Job was not suspended.
+    pub start_moved: bool,
+}
+
+impl Past {
+    /// The history of a new Job.
+    #[must_use]
+    pub fn new(job: &Job) -> Past {
+        Past {
+            pods: Vec::new(),
+            widest: job.spec.parallelism.unwrap_or(1),
+            most: job.spec.completions,
+            rescaled: false,
+            decision: None,
+            ending: None,
+            refused: None,
+            removal: None,
+            slips: Slips::default(),
+        }
+    }
+
+    /// The UID of the next pod.
+    #[must_use]
+    pub fn next_uid(&self) -> Uid {
+        Uid(self.pods.len() as u128 + 1)
+    }
+
+    /// The pod's history.
+    #[must_use]
+    pub fn pod(&self, uid: Uid) -> Option<&PodPast> {
+        self.pods.get(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+    }
+
+    fn pod_mut(&mut self, uid: Uid) -> Option<&mut PodPast> {
+        self.pods.get_mut(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+    }
+
+    /// The histories with the UIDs that they are of.
+    pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodPast)> {
+        (1u128..).map(Uid).zip(&self.pods)
+    }
+
+    /// The manager created a pod. `job` is the stored one, and `fresh` tells whether the manager's Job cache
+    /// shows it.
+    pub fn created(&mut self, pod: &Pod, job: Option<&Job>, fresh: bool, first_delay: i64, pods: &Pods) {
+        if let Some(job) = job {
+            self.note_creation(pod, job, fresh);
+            let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
+            if job.spec.backoff_limit_per_index.is_some() && failures != pod.failure_count {
+                self.slips.wrong_failure_count = Some(pod.uid);
+            }
+            if job.spec.backoff_limit_per_index.is_none() && fresh && is_hasty(pod, first_delay, pods) {
+                self.slips.hasty_creation = Some(pod.uid);
+            }
+        }
+        self.pods.push(PodPast {
+            index: pod.index,
+            end: None,
+            deleted: false,
+            released: false,
+            ignored: false,
+            listed: None,
+            counted_succeeded: 0,
+            counted_failed: 0,
+        });
+    }
+
+    fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
+        if self.decision.is_some() {
+            self.slips.creation_after_decision = Some(pod.uid);
+        }
+        if fresh && job.spec.is_suspended() {
+            self.slips.creation_while_suspended = Some(pod.uid);
+        }
+        let failed = job.status.failed_set(None);
+        if pod.index.is_some_and(|index| failed.contains(index)) {
+            self.slips.retry_of_failed_index = Some(pod.uid);
+        }
+    }
+
+    /// How many pods of this index have failed so far, ignored failures apart.
+    fn failures_of(&self, index: Option<Index>, only_phase: bool) -> u32 {
+        let failed = |pod: &&PodPast| match pod.end {
+            Some(End::Failure) => !pod.ignored,
+            Some(End::Success) => false,
+            None => !only_phase && pod.deleted,
+        };
+        let count = self.pods.iter().filter(|pod| pod.index == index).filter(failed).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// A pod changed in etcd.
+    pub fn pod_changed(&mut self, after: &Pod) {
+        let Some(past) = self.pod_mut(after.uid) else { return };
+        if past.end.is_none() {
+            past.deleted = after.deleting;
+            past.released = !after.finalizer;
+            past.ignored = after.is_ignored();
+            past.end = match after.phase {
+                Phase::Succeeded => Some(End::Success),
+                Phase::Failed => Some(End::Failure),
+                Phase::Pending | Phase::Running | Phase::Unknown => None,
+            };
+        }
+    }
+
+    /// The manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` tells whether its
+    /// caches showed everything.
+    pub fn released(&mut self, pod: &Pod, seen: Option<&Pod>, job: Option<&Job>, fresh: bool, pods: &Pods) {
+        let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
+        if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
+            self.slips.lost = Some(pod.uid);
+        }
+        if fresh && pod.is_active() && self.is_wanted(pod, job, pods) {
+            self.slips.dropped = Some(pod.uid);
+        }
+    }
+
+    /// Whether the status tells of a pod that has ended, or need not.
+    fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
+        let Some(past) = self.pod(pod.uid) else { return true };
+        let in_range = pod.valid_index(job.spec.completion_count());
+        let by_index = match (job.spec.is_indexed(), past.end) {
+            (true, Some(End::Success)) => {
+                in_range.is_none_or(|index| job.status.completed(None).contains(index))
+            }
+            (true, Some(End::Failure) | None) => in_range.is_none(),
+            (false, _) => false,
+        };
+        by_index || past.ignored || past.listed.is_some()
+    }
+
+    /// Whether too few pods that can still be counted would be left without this active one.
+    fn is_wanted(&self, pod: &Pod, job: &Job, pods: &Pods) -> bool {
+        let Some(completions) = job.spec.completion_count() else { return false };
+        if self.decision.is_some() || job.spec.is_suspended() || self.rescaled {
+            return false;
+        }
+        let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
+        let others = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer;
+        u32::try_from(pods.iter().filter(others).count()).unwrap_or(u32::MAX) < missing
+    }
+
+    /// Pods that succeeded and count, or will; of an Indexed Job, their indexes.
+    fn successes(&self, job: &Job) -> u32 {
+        let counts = |past: &&PodPast| {
+            past.end == Some(End::Success) && !past.released && past.listed != Some(End::Failure)
+        };
+        let successes = self.pods.iter().filter(counts);
+        if job.spec.is_indexed() {
+            successes.filter_map(|past| past.index).collect::<IndexSet>().len()
+        } else {
+            u32::try_from(successes.count()).unwrap_or(u32::MAX)
+        }
+    }
+
+    /// A status write was stored.
+    pub fn status_written(
+        &mut self,
+        spec: &JobSpec,
+        old: &JobStatus,
+        new: &JobStatus,
+        pods: &Pods,
+        now: Time,
+    ) {
+        self.count(old, new);
+        for (end, before, after) in [
+            (End::Success, old.uncounted_succeeded(), new.uncounted_succeeded()),
+            (End::Failure, old.uncounted_failed(), new.uncounted_failed()),
+        ] {
+            for uid in added(before, after) {
+                if let Some(past) = self.pod_mut(uid) {
+                    past.listed.get_or_insert(end);
+                }
+            }
+        }
+        self.slips.write_after_end |= self.ending.is_some() && old != new;
+        self.slips.start_moved |= moves_start(spec, old, new);
+        if self.ending.is_none() {
+            self.ending = Ending::of(new, self.decision.is_some(), pods, now);
+        }
+        if self.decision.is_none() {
+            self.decision = Decision::of(new, now);
+        }
+    }
+
+    fn count(&mut self, old: &JobStatus, new: &JobStatus) {
+        for uid in added(new.uncounted_succeeded(), old.uncounted_succeeded()) {
+            if let Some(past) = self.pod_mut(uid) {
+                past.counted_succeeded = (past.counted_succeeded + 1).min(2);
+            }
+        }
+        for uid in added(new.uncounted_failed(), old.uncounted_failed()) {
+            if let Some(past) = self.pod_mut(uid) {
+                past.counted_failed = (past.counted_failed + 1).min(2);
+            }
+        }
+    }
+
+    /// The user changed the specification.
+    pub fn respecified(&mut self, spec: &JobSpec) {
+        self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
+        self.rescaled |= self.most != spec.completions;
+        self.most = self.most.max(spec.completions);
+    }
+}
+
+impl Ledger for Past {
+    fn is_counted(&self, uid: Uid) -> bool {
+        self.pod(uid).is_some_and(|past| past.counted_succeeded + past.counted_failed > 0)
+    }
+
+    fn was_readopted(&self, _uid: Uid) -> bool {
+        false
+    }
+
+    fn is_strange(&self, _uid: Uid) -> bool {
+        false
+    }
+
+    fn policy_changed(&self) -> bool {
+        false
+    }
+}
+
+impl Decision {
+    fn of(status: &JobStatus, when: Time) -> Option<Decision> {
+        let (condition, good) =
+            first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
+        let (reason, message) = (condition.reason.clone(), condition.message.clone());
+        Some(Decision { good, reason, message, when })
+    }
+}
+
+impl Ending {
+    fn of(status: &JobStatus, announced: bool, pods: &Pods, when: Time) -> Option<Ending> {
+        let (condition, good) = first_true(status, &ConditionKind::Complete, &ConditionKind::Failed)?;
+        Some(Ending {
+            good,
+            text: (condition.reason.clone(), condition.message.clone()),
+            announced,
+            terminating: pods.sums().terminating,
+            active: pods.sums().active,
+            completion_time: status.completion_time,
+            when,
+        })
+    }
+}
+
+/// The first condition of either kind that is true, and whether it is of the first kind.
+fn first_true<'a>(
+    status: &'a JobStatus,
+    good: &ConditionKind,
+    bad: &ConditionKind,
+) -> Option<(&'a Condition, bool)> {
+    let condition = status.conditions.iter().find(|condition| {
+        condition.status == ConditionStatus::True && (condition.kind == *good || condition.kind == *bad)
+    })?;
+    Some((condition, condition.kind == *good))
+}
+
+/// Whether a failed pod ended less than the first delay ago, and no success since.
+fn is_hasty(pod: &Pod, first_delay: i64, pods: &Pods) -> bool {
+    let ends =
+        |phase: Phase| pods.iter().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
+    let last_failure = ends(Phase::Failed).max();
+    let last_success = ends(Phase::Succeeded).max();
+    last_failure.is_some_and(|failure| {
+        last_success.is_none_or(|success| success < failure) && pod.created.since(failure) < first_delay
+    })
+}
+
+/// `startTime` may move while the Job is suspended, and by the write that shows its resumption.
+fn moves_start(spec: &JobSpec, old: &JobStatus, new: &JobStatus) -> bool {
+    let was_suspended = old.is_true(&ConditionKind::Suspended);
+    old.start_time.is_some() && old.start_time != new.start_time && !spec.is_suspended() && !was_suspended
+}

@@ -1,0 +1,86 @@
+//! What must always hold, stated over what really happened ([`crate::past`]), never over what a guard reads.
+//!
+//! Each property names the requirement that it is about, and a premise: a situation in which it could be
+//! broken. A premise that is never reached makes the property worthless, so that a check reports it.
+
+mod counting;
+mod ending;
+mod indexes;
+mod pods;
+mod server;
+mod standstill;
+
+pub use standstill::{STANDSTILL, standstill};
+
+use crate::catalogue::Req;
+use crate::scope::Scope;
+use crate::world::{Life, World};
+
+/// Something that must hold in every reachable world.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The requirement.
+    pub req: Req,
+    /// What holds, in words.
+    pub name: &'static str,
+    /// What is wrong with a Job; `None` where nothing is.
+    pub broken: fn(&Life) -> Option<String>,
+    /// Whether a Job is in a situation in which the property could be broken.
+    pub premise: fn(&Situation<'_>) -> bool,
+}
+
+/// A Job in a world, for premises.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The world.
+    pub world: &'a World,
+    /// The Job.
+    pub life: &'a Life,
+    /// What bounds the world.
+    pub scope: &'a Scope,
+}
+
+/// The properties, the three that everybody names first.
+pub const PROPERTIES: &[Property] = &[
+    counting::COUNTED_ONCE,
+    ending::NOTHING_TERMINATES_AT_THE_END,
+    ending::COMPLETION_TIME_ONLY_WITH_COMPLETE,
+    counting::FIRST_RECORD_STANDS,
+    counting::NO_POD_IS_LOST,
+    counting::WANTED_PODS_STAY_COUNTABLE,
+    counting::RECORDED_SUCCESSES_ARE_REAL,
+    counting::RECORDED_FAILURES_ARE_REAL,
+    counting::IGNORED_FAILURES_DO_NOT_COUNT,
+    counting::COUNTERS_ARE_THE_COUNTED_PODS,
+    ending::END_REPEATS_THE_DECISION,
+    ending::DECISION_COMES_EARLIER,
+    ending::DECISION_STAYS,
+    ending::SILENCE_AFTER_THE_END,
+    ending::COMPLETE_MEANS_ENOUGH_SUCCESSES,
+    ending::LIMIT_WAS_EXCEEDED,
+    ending::FAIL_JOB_HAS_A_POD,
+    ending::SUCCESS_POLICY_HAS_ITS_INDEXES,
+    ending::DEADLINE_HAD_PASSED,
+    pods::NO_POD_AFTER_THE_DECISION,
+    pods::ACTIVE_WITHIN_PARALLELISM,
+    pods::NO_MORE_PODS_THAN_NEEDED,
+    pods::REPLACEMENT_WAITS,
+    pods::ONE_ACTIVE_POD_FOR_EACH_INDEX,
+    pods::INDEX_IS_FREE_BEFORE_IT_IS_REUSED,
+    pods::NO_POD_WHILE_SUSPENDED,
+    pods::DELAY_AFTER_A_FAILURE,
+    indexes::COMPLETED_INDEXES_ARE_EARNED,
+    indexes::SUCCEEDED_IS_THE_NUMBER_OF_INDEXES,
+    indexes::NO_INDEX_IN_BOTH_TEXTS,
+    indexes::FAILED_INDEXES_HAD_THEIR_RETRIES,
+    indexes::FAILED_INDEX_IS_NOT_RETRIED,
+    indexes::FAILURE_COUNT_IS_CARRIED_ON,
+    indexes::COMPLETE_HAS_NO_FAILED_INDEX,
+    indexes::TOO_MANY_FAILED_INDEXES,
+    indexes::NO_INDEX_BEYOND_COMPLETIONS,
+    server::NOTHING_IS_REFUSED,
+    server::START_TIME_STAYS,
+    server::NO_START_TIME_WHILE_SUSPENDED,
+    server::EXPIRED_JOBS_ONLY,
+    server::TTL_HAD_PASSED,
+];

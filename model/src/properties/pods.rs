@@ -1,0 +1,132 @@
+//! Which pods there are at a time.
+
+use super::Property;
+use crate::catalogue::Req;
+use crate::past::{End, PodPast};
+use crate::pod::Phase;
+use crate::uid::Uid;
+use crate::world::Life;
+
+/// TC-07.
+pub const NO_POD_AFTER_THE_DECISION: Property = Property {
+    req: Req::TC07,
+    name: "no pod is created after the interim condition",
+    broken: |life| {
+        life.past
+            .slips
+            .creation_after_decision
+            .map(|uid| format!("pod {uid:?} was created after the decision"))
+    },
+    premise: |it| {
+        let life = it.life;
+        let room = |parallelism: u32| life.pods.sums().active < parallelism;
+        life.past.decision.is_some()
+            && life.job.as_ref().is_some_and(|job| room(job.spec.parallelism_count()))
+    },
+};
+
+/// PC-04, PC-05, PC-08: never more active pods than the largest `parallelism` so far.
+pub const ACTIVE_WITHIN_PARALLELISM: Property = Property {
+    req: Req::PC08,
+    name: "no more pods are active than parallelism",
+    broken: |life| {
+        let active = i64::from(life.pods.sums().active);
+        (active > i64::from(life.past.widest)).then(|| format!("{active} pods are active"))
+    },
+    premise: |it| i64::from(it.life.pods.sums().active) == i64::from(it.life.past.widest),
+};
+
+/// PC-04: what runs and what has succeeded together are no more than `completions`.
+pub const NO_MORE_PODS_THAN_NEEDED: Property = Property {
+    req: Req::PC04,
+    name: "no more pods are active than successes are missing",
+    broken: |life| {
+        if life.past.rescaled {
+            return None;
+        }
+        let wanted = i64::from(life.past.most?);
+        let used = i64::from(life.pods.sums().active) + counted_successes(life);
+        (used > wanted).then(|| format!("{used} pods are active or have succeeded, {wanted} are wanted"))
+    },
+    premise: |it| counted_successes(it.life) > 0 && it.life.pods.sums().active > 0,
+};
+
+/// Pods that succeeded, were not deleted, and are counted or will be.
+fn counted_successes(life: &Life) -> i64 {
+    let Some(job) = &life.job else { return 0 };
+    let completed = job.status.completed(None);
+    let clean = |(uid, past): &(Uid, &PodPast)| {
+        let kept = life.pods.get(*uid).is_some_and(|pod| pod.finalizer);
+        let stored = past.listed.is_some() || past.index.is_some_and(|index| completed.contains(index));
+        past.end == Some(End::Success) && !past.deleted && !past.released && (kept || stored)
+    };
+    i64::try_from(life.past.numbered().filter(clean).count()).unwrap_or(i64::MAX)
+}
+
+/// RP-03, RP-11, US-05: where only failed pods are replaced, terminating ones hold their slots.
+pub const REPLACEMENT_WAITS: Property = Property {
+    req: Req::RP11,
+    name: "active and terminating pods stay within parallelism where only failed pods are replaced",
+    broken: |life| {
+        let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let sums = life.pods.sums();
+        let held = i64::from(sums.active + sums.terminating);
+        (patient && held > i64::from(life.past.widest)).then(|| format!("{held} pods have not ended"))
+    },
+    premise: |it| {
+        let patient = it.life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        patient && it.life.past.decision.is_none() && it.life.pods.sums().terminating > 0
+    },
+};
+
+/// PC-06, PC-18: an index is run once at a time.
+pub const ONE_ACTIVE_POD_FOR_EACH_INDEX: Property = Property {
+    req: Req::PC18,
+    name: "no index has two active pods",
+    broken: |life| {
+        let (index, _) = life.pods.indexes_in_use().find(|(_, used)| used.active > 1)?;
+        Some(format!("index {index} has two active pods"))
+    },
+    premise: |it| it.life.pods.indexes_in_use().count() > 1,
+};
+
+/// RP-12, US-04: where only failed pods are replaced, an index has one pod that has not ended.
+pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
+    req: Req::RP12,
+    name: "no index has two pods that have not ended where only failed pods are replaced",
+    broken: |life| {
+        let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let (index, _) = life.pods.indexes_in_use().find(|(_, used)| used.active + used.terminating > 1)?;
+        patient.then(|| format!("index {index} has two pods that have not ended"))
+    },
+    premise: |it| {
+        let patient = it.life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let waits = it.life.pods.indexes_in_use().any(|(_, used)| used.terminating > 0);
+        patient && waits && it.life.past.decision.is_none()
+    },
+};
+
+/// SU-01.
+pub const NO_POD_WHILE_SUSPENDED: Property = Property {
+    req: Req::SU01,
+    name: "no pod is created while the Job is suspended",
+    broken: |life| {
+        life.past.slips.creation_while_suspended.map(|uid| format!("pod {uid:?} was created while suspended"))
+    },
+    premise: |it| {
+        it.life.job.as_ref().is_some_and(|job| job.spec.is_suspended()) && it.life.pods.sums().active == 0
+    },
+};
+
+/// BO-01.
+pub const DELAY_AFTER_A_FAILURE: Property = Property {
+    req: Req::BO01,
+    name: "no pod is created within the first delay after a failure",
+    broken: |life| {
+        life.past.slips.hasty_creation.map(|uid| format!("pod {uid:?} came too soon after a failure"))
+    },
+    premise: |it| {
+        let failed = it.life.pods.iter().any(|pod| pod.phase == Phase::Failed);
+        failed && it.scope.constants.pod_failure_backoff_ms > 0 && it.life.past.decision.is_none()
+    },
+};

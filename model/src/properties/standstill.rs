@@ -1,0 +1,30 @@
+//! A Job never comes to a standstill.
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{Life, World};
+
+/// What a report calls it.
+pub const STANDSTILL: &str = "an unfinished Job never comes to a standstill";
+
+/// Why a world in which only these steps are possible is one where a Job got stuck. This is not liveness:
+/// controllers that go round in circles are not found. Nor is a Job stuck that
+/// waits for a time, or for a pod, which the scope does not have any more.
+#[must_use]
+pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String> {
+    let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
+    if !steps.is_empty() || time_is_up {
+        return None;
+    }
+    let stuck = world.lives.iter().find(|life| is_unfinished(life) && life.past.pods.len() < scope.pods)?;
+    let name = stuck.job.as_ref().map(|job| job.name.clone()).unwrap_or_default();
+    Some(format!("nothing can happen any more, and {name} is not finished"))
+}
+
+/// Whether somebody would still wait for this Job.
+fn is_unfinished(life: &Life) -> bool {
+    life.job.as_ref().is_some_and(|job| {
+        let idle = job.spec.is_suspended() || job.spec.parallelism_count() == 0;
+        job.deleting || (!job.status.is_finished() && !idle)
+    })
+}

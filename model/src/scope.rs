@@ -1,0 +1,66 @@
+//! What one exploration is bounded by.
+
+use crate::catalogue::Req;
+use crate::constants::Constants;
+use crate::env::user::UserAction;
+use crate::job::JobSpec;
+use crate::requirement::{Broken, Findings};
+
+/// A small world with a name. Everything that could grow has a bound here.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Its name, for the command line.
+    pub name: &'static str,
+    /// What it is for, in one sentence.
+    pub about: &'static str,
+    /// The Jobs that the user creates, before the API server's defaulting.
+    pub jobs: Vec<JobSpec>,
+    /// The most pods that are created for one Job.
+    pub pods: usize,
+    /// By how many changes of pods a Pod cache may lag.
+    pub lag: usize,
+    /// Whether a Job cache may lag, by one version.
+    pub job_lag: bool,
+    /// How many seconds pass.
+    pub ticks: i64,
+    /// Whether pods run and become ready before they end; else they end at once.
+    pub phases: bool,
+    /// How often the container of one pod is restarted.
+    pub restarts: u32,
+    /// The codes with which failing containers exit.
+    pub exit_codes: &'static [i32],
+    /// What the user may do, each at most once.
+    pub user: Vec<UserAction>,
+    /// The subject's constants.
+    pub constants: Constants,
+    /// Requirements whose guards are switched off, to see that a property notices.
+    pub without: Vec<Req>,
+}
+
+impl Scope {
+    /// The scope with the guards of one requirement switched off.
+    #[must_use]
+    pub fn without(mut self, req: Req) -> Scope {
+        self.without.push(req);
+        self
+    }
+
+    /// Whether pods must wait after failures. Where they need not, nothing depends on the times of pods, and
+    /// they are left at zero.
+    #[must_use]
+    pub fn has_delays(&self) -> bool {
+        self.constants.pod_failure_backoff_ms > 0
+    }
+
+    /// The first broken requirement that is not switched off.
+    #[must_use]
+    pub fn verdict(&self, findings: Findings) -> Option<Broken> {
+        findings.broken.into_iter().find(|broken| !self.without.contains(&broken.req))
+    }
+
+    /// Whether nothing is broken, apart from what is switched off.
+    #[must_use]
+    pub fn admits(&self, findings: &Findings) -> bool {
+        findings.broken.iter().all(|broken| self.without.contains(&broken.req))
+    }
+}

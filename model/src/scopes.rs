@@ -1,0 +1,322 @@
+//! The named scopes.
+
+use std::sync::Arc;
+
+use crate::apiserver::{RuleSet, created};
+use crate::constants::Constants;
+use crate::env::user::UserAction;
+use crate::job::{
+    CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
+    PodReplacementPolicy, Selector, SuccessPolicy, SuccessRule, Template,
+};
+use crate::scope::Scope;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::world::{Life, World};
+
+/// The world that a scope starts from: its Jobs are created, nothing has happened to them.
+#[must_use]
+pub fn initial(scope: &Scope) -> World {
+    let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| Life::new(new_job(number, spec))).collect();
+    World { now: Time(0), lives }
+}
+
+fn new_job(number: u128, spec: &JobSpec) -> Job {
+    let sent = Job {
+        uid: Uid(1000 + number),
+        name: format!("job-{number}").into(),
+        namespace: "default".into(),
+        generation: 0,
+        created: Time(0),
+        deleting: false,
+        finalizers: Vec::new(),
+        metadata_digest: 0,
+        spec: Arc::new(spec.clone()),
+        status: JobStatus::default(),
+    };
+    created(&RuleSet::V1_36, &sent)
+}
+
+/// The scope of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Scope> {
+    all().into_iter().find(|scope| scope.name == name)
+}
+
+/// All scopes, the smallest ideas first.
+#[must_use]
+pub fn all() -> Vec<Scope> {
+    vec![
+        non_indexed(),
+        deleted_pods(),
+        full_lists(),
+        ready_pods(),
+        work_queue(),
+        indexed(),
+        indexed_deletion(),
+        backoff_limit(),
+        backoff_delay(),
+        replace_failed(),
+        replace_failed_indexes(),
+        replace_terminating(),
+        fail_job(),
+        ignored_failures(),
+        success_policy(),
+        per_index(),
+        fail_index(),
+        max_failed_indexes(),
+        suspend(),
+        deadline(),
+        elastic(),
+        ttl(),
+        job_deletion(),
+        stale_pods(),
+        stale_job(),
+        two_jobs(),
+    ]
+}
+
+/// A Job without policies: one completion, one pod at a time.
+fn plain() -> JobSpec {
+    JobSpec {
+        parallelism: Some(1),
+        completions: Some(1),
+        active_deadline_seconds: None,
+        backoff_limit: Some(0),
+        backoff_limit_per_index: None,
+        max_failed_indexes: None,
+        ttl_seconds_after_finished: None,
+        completion_mode: None,
+        suspend: None,
+        manual_selector: None,
+        pod_replacement_policy: None,
+        pod_failure_policy: None,
+        success_policy: None,
+        managed_by: None,
+        selector: Selector::default(),
+        template: Template { container_names: vec!["main".into()], ..Template::default() },
+    }
+}
+
+fn many(completions: i32, parallelism: i32) -> JobSpec {
+    JobSpec { completions: Some(completions), parallelism: Some(parallelism), ..plain() }
+}
+
+fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
+    JobSpec { completion_mode: Some(CompletionMode::Indexed), ..many(completions, parallelism) }
+}
+
+/// Nothing lags, no time passes, no user.
+fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) -> Scope {
+    Scope {
+        name,
+        about,
+        jobs: vec![spec],
+        pods,
+        lag: 0,
+        job_lag: false,
+        ticks: 0,
+        phases: false,
+        restarts: 0,
+        exit_codes: &[1],
+        user: Vec::new(),
+        constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
+        without: Vec::new(),
+    }
+}
+
+fn non_indexed() -> Scope {
+    let about = "two completions at once; one failure is allowed";
+    scope("non-indexed", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 4)
+}
+
+fn deleted_pods() -> Scope {
+    let about = "a user deletes a pod that runs, and one that has ended";
+    let base = scope("deleted-pods", about, many(2, 2), 3);
+    Scope { user: vec![UserAction::DeletePod, UserAction::DeleteEndedPod], ..base }
+}
+
+fn full_lists() -> Scope {
+    let about = "the lists hold one UID at a time";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
+    let base = scope("full-lists", about, spec, 4);
+    Scope { constants: Constants { max_uncounted_pods: 1, ..base.constants }, ..base }
+}
+
+fn ready_pods() -> Scope {
+    let about = "pods run and become ready before they end";
+    Scope { phases: true, ..scope("ready-pods", about, many(2, 2), 3) }
+}
+
+fn work_queue() -> Scope {
+    let about = "no completions: the first success ends the Job once the others have ended";
+    let spec = JobSpec { completions: None, backoff_limit: Some(1), ..many(1, 2) };
+    scope("work-queue", about, spec, 4)
+}
+
+fn indexed() -> Scope {
+    let about = "two indexes; one failure is allowed";
+    scope("indexed", about, JobSpec { backoff_limit: Some(1), ..many_indexes(2, 2) }, 4)
+}
+
+fn indexed_deletion() -> Scope {
+    let about = "two indexes, of which a user deletes a pod";
+    Scope { user: vec![UserAction::DeletePod], ..scope("indexed-deletion", about, many_indexes(2, 2), 4) }
+}
+
+fn backoff_limit() -> Scope {
+    let about = "one pod after another, until backoffLimit is exceeded";
+    scope("backoff-limit", about, JobSpec { backoff_limit: Some(2), ..plain() }, 4)
+}
+
+fn backoff_delay() -> Scope {
+    let about = "delays of 1 s and 2 s after failures, on a clock";
+    let spec = JobSpec { backoff_limit: Some(2), ..plain() };
+    let base = scope("backoff-delay", about, spec, 4);
+    Scope { ticks: 4, constants: Constants { pod_failure_backoff_ms: 1000, ..base.constants }, ..base }
+}
+
+fn replace_failed() -> Scope {
+    let about = "podReplacementPolicy Failed: a pod that terminates holds its slot";
+    let spec = JobSpec { backoff_limit: Some(1), ..patient(many(2, 2)) };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed", about, spec, 4) }
+}
+
+fn replace_failed_indexes() -> Scope {
+    let about = "podReplacementPolicy Failed: a pod that terminates holds its index";
+    let spec = JobSpec { backoff_limit: Some(1), ..patient(many_indexes(2, 2)) };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed-indexes", about, spec, 4) }
+}
+
+fn patient(spec: JobSpec) -> JobSpec {
+    JobSpec { pod_replacement_policy: Some(PodReplacementPolicy::Failed), ..spec }
+}
+
+fn replace_terminating() -> Scope {
+    let about = "podReplacementPolicy TerminatingOrFailed: a pod that terminates has failed, however it ends";
+    let spec = JobSpec {
+        pod_replacement_policy: Some(PodReplacementPolicy::TerminatingOrFailed),
+        backoff_limit: Some(1),
+        ..many(2, 2)
+    };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-terminating", about, spec, 4) }
+}
+
+fn rule(action: FailureAction, code: i32) -> PodFailureRule {
+    let codes = OnExitCodes { container_name: None, is_in: Some(true), values: vec![code] };
+    PodFailureRule { action, on_exit_codes: Some(codes), on_pod_conditions: Vec::new() }
+}
+
+fn policy(rules: Vec<PodFailureRule>) -> Option<PodFailurePolicy> {
+    Some(PodFailurePolicy { rules })
+}
+
+fn fail_job() -> Scope {
+    let about = "a pod failure policy that fails the Job at exit code 42";
+    let pod_failure_policy = policy(vec![rule(FailureAction::FailJob, 42)]);
+    let spec = JobSpec { pod_failure_policy, backoff_limit: Some(1), ..many(2, 2) };
+    Scope { exit_codes: &[1, 42], ..scope("fail-job", about, spec, 4) }
+}
+
+fn ignored_failures() -> Scope {
+    let about = "a pod failure policy that ignores exit code 3";
+    let pod_failure_policy = policy(vec![rule(FailureAction::Ignore, 3)]);
+    let spec = JobSpec { pod_failure_policy, ..many(2, 2) };
+    Scope { exit_codes: &[1, 3], ..scope("ignored-failures", about, spec, 4) }
+}
+
+fn success_policy() -> Scope {
+    let about = "a success policy that is met by index 0 of two";
+    let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
+    let success_policy = Some(SuccessPolicy { rules: vec![rule] });
+    let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
+    scope("success-policy", about, spec, 4)
+}
+
+fn per_index() -> Scope {
+    let about = "backoffLimitPerIndex 1: each index has one retry";
+    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(2, 2) };
+    scope("per-index", about, spec, 4)
+}
+
+fn fail_index() -> Scope {
+    let about = "a pod failure policy that fails an index at exit code 42, whatever retries are left";
+    let spec = JobSpec {
+        backoff_limit: None,
+        backoff_limit_per_index: Some(1),
+        pod_failure_policy: policy(vec![rule(FailureAction::FailIndex, 42)]),
+        ..many_indexes(2, 1)
+    };
+    Scope { exit_codes: &[1, 42], ..scope("fail-index", about, spec, 4) }
+}
+
+fn max_failed_indexes() -> Scope {
+    let about = "no retries, and no failed index is allowed; a user deletes a pod";
+    let spec = JobSpec {
+        backoff_limit: None,
+        backoff_limit_per_index: Some(0),
+        max_failed_indexes: Some(0),
+        ..many_indexes(2, 2)
+    };
+    Scope { user: vec![UserAction::DeletePod], ..scope("max-failed-indexes", about, spec, 3) }
+}
+
+fn suspend() -> Scope {
+    let about = "a user suspends and resumes, on a clock";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
+    Scope {
+        user: vec![UserAction::Suspend, UserAction::Resume],
+        ticks: 1,
+        ..scope("suspend", about, spec, 3)
+    }
+}
+
+fn deadline() -> Scope {
+    let about = "activeDeadlineSeconds 2, on a clock";
+    let spec = JobSpec { active_deadline_seconds: Some(2), backoff_limit: Some(1), ..many(1, 1) };
+    Scope { ticks: 3, ..scope("deadline", about, spec, 3) }
+}
+
+fn elastic() -> Scope {
+    let about = "an Indexed Job is scaled down to one index, and up again";
+    let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
+    Scope { user: vec![UserAction::Scale(1), UserAction::Scale(2)], ..scope("elastic", about, spec, 3) }
+}
+
+fn ttl() -> Scope {
+    let about = "ttlSecondsAfterFinished 1, which the user sets to 2, on a clock";
+    let spec = JobSpec { ttl_seconds_after_finished: Some(1), ..plain() };
+    Scope { user: vec![UserAction::SetTtl(2)], ticks: 3, ..scope("ttl", about, spec, 2) }
+}
+
+fn job_deletion() -> Scope {
+    let about = "the Job is deleted, its pods first or later";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 1) };
+    Scope {
+        user: vec![UserAction::DeleteInForeground, UserAction::DeleteInBackground],
+        ..scope("job-deletion", about, spec, 3)
+    }
+}
+
+fn stale_pods() -> Scope {
+    let about = "the Pod cache lags by up to two changes";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
+    Scope { lag: 2, user: vec![UserAction::DeletePod], ..scope("stale-pods", about, spec, 3) }
+}
+
+fn stale_job() -> Scope {
+    let about = "the Job cache lags by one version, while the user suspends and resumes";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
+    Scope {
+        lag: 1,
+        job_lag: true,
+        user: vec![UserAction::Suspend, UserAction::Resume],
+        ..scope("stale-job", about, spec, 3)
+    }
+}
+
+fn two_jobs() -> Scope {
+    let about = "two Jobs at once, which have nothing to do with each other";
+    let base = scope("two-jobs", about, plain(), 1);
+    Scope { jobs: vec![plain(), plain()], ..base }
+}

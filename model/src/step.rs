@@ -1,0 +1,164 @@
+//! One atomic transition of a [`World`]: a write of a controller, or something that the environment does.
+
+use crate::env::kubelet::KubeletStep;
+use crate::env::user::UserStep;
+use crate::env::{caches, clock, collector, kubelet, user};
+use crate::manager::{self, Write};
+use crate::requirement::Broken;
+use crate::scope::Scope;
+use crate::ttl;
+use crate::uid::Uid;
+use crate::world::{JobId, World};
+
+/// One atomic transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The manager of a Job writes.
+    Write(JobId, Write),
+    /// The TTL controller deletes a Job.
+    Expire(JobId),
+    /// The kubelet changes a pod.
+    Kubelet(JobId, Uid, KubeletStep),
+    /// The user changes a Job or a pod; the number is that of the action in the scope.
+    User(JobId, u8, UserStep),
+    /// The garbage collector deletes a pod whose Job is being deleted or gone.
+    Collect(JobId, Uid),
+    /// A Job that was deleted, and has no pods any more, goes.
+    RemoveJob(JobId),
+    /// The oldest change that the Pod cache lacks reaches it.
+    ShowPod(JobId),
+    /// The stored Job reaches the Job cache.
+    ShowJob(JobId),
+    /// A second passes.
+    Tick,
+}
+
+/// The kinds of steps, for statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepKind {
+    /// [`Write::CreatePod`].
+    CreatePod,
+    /// [`Write::DeletePod`].
+    DeletePod,
+    /// [`Write::ReleasePod`].
+    ReleasePod,
+    /// [`Write::Status`].
+    StatusWrite,
+    /// [`Step::Expire`].
+    Expire,
+    /// [`Step::Kubelet`].
+    Kubelet,
+    /// [`Step::User`].
+    User,
+    /// [`Step::Collect`] and [`Step::RemoveJob`].
+    Collect,
+    /// [`Step::ShowPod`] and [`Step::ShowJob`].
+    Show,
+    /// [`Step::Tick`].
+    Tick,
+}
+
+impl StepKind {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [StepKind; 10] = [
+        StepKind::CreatePod,
+        StepKind::DeletePod,
+        StepKind::ReleasePod,
+        StepKind::StatusWrite,
+        StepKind::Expire,
+        StepKind::Kubelet,
+        StepKind::User,
+        StepKind::Collect,
+        StepKind::Show,
+        StepKind::Tick,
+    ];
+
+    /// What a report calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            StepKind::CreatePod => "pod created",
+            StepKind::DeletePod => "pod deleted",
+            StepKind::ReleasePod => "finalizer removed",
+            StepKind::StatusWrite => "status written",
+            StepKind::Expire => "Job deleted by TTL",
+            StepKind::Kubelet => "pod changed",
+            StepKind::User => "user action",
+            StepKind::Collect => "object collected",
+            StepKind::Show => "cache advanced",
+            StepKind::Tick => "second passed",
+        }
+    }
+}
+
+impl Step {
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> StepKind {
+        match self {
+            Step::Write(_, Write::CreatePod(_)) => StepKind::CreatePod,
+            Step::Write(_, Write::DeletePod(_)) => StepKind::DeletePod,
+            Step::Write(_, Write::ReleasePod(_)) => StepKind::ReleasePod,
+            Step::Write(_, Write::Status(_)) => StepKind::StatusWrite,
+            Step::Expire(_) => StepKind::Expire,
+            Step::Kubelet(..) => StepKind::Kubelet,
+            Step::User(..) => StepKind::User,
+            Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
+            Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
+            Step::Tick => StepKind::Tick,
+        }
+    }
+}
+
+impl World {
+    /// All steps that may be taken here: what the environment can do, and what the specification admits.
+    #[must_use]
+    pub fn enabled(&self, scope: &Scope) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (job, life) in self.numbered() {
+            manager::enabled(self, job, scope, &mut steps);
+            ttl::enabled(self, job, scope, &mut steps);
+            kubelet::enabled(job, life, scope, &mut steps);
+            collector::enabled(job, life, &mut steps);
+            user::enabled(job, life, scope, &mut steps);
+            caches::enabled(job, life, &mut steps);
+        }
+        clock::enabled(self, scope, &mut steps);
+        steps
+    }
+
+    /// The world after a step. Total: a step that makes no sense here changes nothing.
+    #[must_use]
+    pub fn apply(&self, step: &Step, scope: &Scope) -> World {
+        let mut next = self.clone();
+        match step {
+            Step::Write(job, write) => manager::apply(&mut next, *job, write, scope),
+            Step::Expire(job) => ttl::apply(&mut next, *job, scope),
+            Step::Kubelet(job, uid, what) => kubelet::apply(&mut next, *job, *uid, *what, scope),
+            Step::User(job, number, what) => user::apply(&mut next, *job, *number, what, scope),
+            Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, scope),
+            Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
+            Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
+            Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
+            Step::Tick => clock::tick(&mut next),
+        }
+        next
+    }
+}
+
+/// Whether the specification admits a step in a world; the first requirement that it breaks otherwise. What
+/// the environment does is always admitted.
+pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
+    let findings = match step {
+        Step::Write(job, write) => manager::judge(world, *job, write, scope),
+        Step::Expire(job) => ttl::judge(world, *job),
+        Step::Kubelet(..)
+        | Step::User(..)
+        | Step::Collect(..)
+        | Step::RemoveJob(_)
+        | Step::ShowPod(_)
+        | Step::ShowJob(_)
+        | Step::Tick => return Ok(()),
+    };
+    scope.verdict(findings).map_or(Ok(()), Err)
+}

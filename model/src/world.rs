@@ -1,0 +1,245 @@
+//! The state that the explorer moves through: what etcd holds, what each manager has seen, and what really
+//! happened.
+//!
+//! # Caveats
+//!
+//! A cache is modelled by what it lacks ([`Manager::behind`]), so that a cache that is up to date costs
+//! nothing. Names, labels and namespaces are constant: nothing in this model decides by them.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::backoff::BackoffRecord;
+use crate::constants::Constants;
+use crate::job::Job;
+use crate::past::Past;
+use crate::pod::Pod;
+use crate::pods::Pods;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::view::{Backoff, Reading, View};
+
+/// Number of a Job in a [`World`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u8);
+
+/// A cluster, as far as its Jobs go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    /// The one clock.
+    pub now: Time,
+    /// The Jobs, dead ones included.
+    pub lives: Vec<Life>,
+}
+
+/// One Job with its pods, from its creation until everything of it is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// The Job as etcd holds it; `None` once it is gone.
+    pub job: Option<Arc<Job>>,
+    /// Its pods as etcd holds them.
+    pub pods: Arc<Pods>,
+    /// What its manager knows.
+    pub manager: Manager,
+    /// What really happened: ghost history, which no guard reads.
+    pub past: Past,
+    /// What the user has done already: one bit for each of the scope's actions.
+    pub used: u16,
+}
+
+/// What a manager remembers and has not seen yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Manager {
+    /// The version that its Job cache still shows, if that is not the stored one.
+    pub old_job: Option<Arc<Job>>,
+    /// Changes of pods that its Pod cache does not show yet, oldest first.
+    pub behind: Vec<Unseen>,
+    /// The delays of the global backoff.
+    pub backoff: BackoffRecord,
+}
+
+/// A change of a pod that the Pod cache does not show yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unseen {
+    /// The pod.
+    pub uid: Uid,
+    /// The pod before the change.
+    pub before: Option<Pod>,
+    /// What the manager knows of the change without its cache, if the change was its own.
+    pub own: Option<Own>,
+}
+
+/// A write of the manager to a pod, which it knows of without its cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Own {
+    /// The pod as the answer to the write showed it.
+    pub after: Pod,
+    /// Whether the write created the pod.
+    pub created: bool,
+    /// Whether the sync that did it is over.
+    pub earlier_sync: bool,
+}
+
+impl World {
+    /// The Job of this number.
+    #[must_use]
+    pub fn life(&self, job: JobId) -> &Life {
+        &self.lives[usize::from(job.0)]
+    }
+
+    /// The Job of this number, to change it.
+    pub fn life_mut(&mut self, job: JobId) -> &mut Life {
+        &mut self.lives[usize::from(job.0)]
+    }
+
+    /// The Jobs with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (JobId, &Life)> {
+        (0u8..).map(JobId).zip(&self.lives)
+    }
+}
+
+impl Life {
+    /// A Job that was just created.
+    #[must_use]
+    pub fn new(job: Job) -> Life {
+        let past = Past::new(&job);
+        Life {
+            job: Some(Arc::new(job)),
+            pods: Arc::new(Pods::new()),
+            manager: Manager::default(),
+            past,
+            used: 0,
+        }
+    }
+
+    /// The Job as the manager's Job cache shows it; `None` where it shows that the Job is gone.
+    #[must_use]
+    pub fn cached_job(&self) -> Option<&Arc<Job>> {
+        self.manager.old_job.as_ref().or(self.job.as_ref())
+    }
+
+    /// Changes the stored Job by somebody else's hand: the manager's cache shows the version before, if it may
+    /// lag at all.
+    pub fn set_job(&mut self, job: Option<Job>, cache_lags: bool) {
+        let before = self.job.take();
+        self.job = job.map(Arc::new);
+        if cache_lags {
+            self.manager.old_job = before;
+        }
+    }
+
+    /// A pod changes in etcd by somebody else's hand, or goes. The Pod cache lags by `lag` changes at most.
+    pub fn set_pod(&mut self, uid: Uid, after: Option<Pod>, lag: usize) {
+        let before = Arc::make_mut(&mut self.pods).set(uid, after);
+        self.fall_behind(Unseen { uid, before, own: None }, lag);
+    }
+
+    /// The manager changes or creates a pod.
+    pub fn write_pod(&mut self, after: Pod, lag: usize) {
+        let uid = after.uid;
+        let before = Arc::make_mut(&mut self.pods).set(uid, Some(after.clone()));
+        let own = Own { after, created: before.is_none(), earlier_sync: false };
+        self.fall_behind(Unseen { uid, before, own: Some(own) }, lag);
+    }
+
+    fn fall_behind(&mut self, unseen: Unseen, lag: usize) {
+        self.manager.behind.push(unseen);
+        let too_many = self.manager.behind.len().saturating_sub(lag);
+        if too_many > 0 {
+            self.manager.behind.drain(..too_many);
+            self.end_sync();
+        }
+    }
+
+    /// A status write was made, or a cache advanced: what the manager did so far belongs to an earlier sync.
+    pub fn end_sync(&mut self) {
+        for own in self.manager.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
+            own.earlier_sync = true;
+        }
+    }
+
+    /// The states of the Pod cache that a [`View`] is made of.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        if self.manager.behind.is_empty() {
+            return Seen { cache: self.pods.clone(), post: self.pods.clone(), expectations_met: true };
+        }
+        let mut cache = Pods::clone(&self.pods);
+        for unseen in self.manager.behind.iter().rev() {
+            cache.set(unseen.uid, unseen.before.clone());
+        }
+        let mut post = cache.clone();
+        let mut expectations_met = true;
+        for unseen in &self.manager.behind {
+            let Some(own) = &unseen.own else { continue };
+            if own.earlier_sync {
+                cache.set(unseen.uid, Some(own.after.clone()));
+                expectations_met &= !own.created;
+            }
+            post.set(unseen.uid, Some(own.after.clone()));
+        }
+        Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met }
+    }
+}
+
+/// The Pod cache of a manager, before and after the writes of its current sync.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// [`View::cache`].
+    pub cache: Arc<Pods>,
+    /// [`View::post`].
+    pub post: Arc<Pods>,
+    /// [`View::expectations_met`].
+    pub expectations_met: bool,
+}
+
+impl Seen {
+    /// The view of a manager that has seen this much.
+    #[must_use]
+    pub fn view<'a>(
+        &'a self,
+        job: &'a Job,
+        now: Time,
+        record: &BackoffRecord,
+        constants: &'a Constants,
+    ) -> View<'a> {
+        let mut view = View {
+            job,
+            cache: &self.cache,
+            post: &self.post,
+            expectations_met: self.expectations_met,
+            deletes_failed: false,
+            latest: Some(now),
+            backoff: Backoff::default(),
+            constants,
+            reading: Reading::Ideal,
+        };
+        view.backoff = record.in_view(&view);
+        view
+    }
+}
+
+impl Hash for Life {
+    /// Hashes what differs between the states of one scope. Of a specification that is what a user may change.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_job(self.job.as_deref(), state);
+        self.pods.len().hash(state);
+        for pod in self.pods.iter() {
+            pod.hash(state);
+        }
+        hash_job(self.manager.old_job.as_deref(), state);
+        self.manager.behind.hash(state);
+        self.manager.backoff.hash(state);
+        self.past.hash(state);
+        self.used.hash(state);
+    }
+}
+
+fn hash_job<H: Hasher>(job: Option<&Job>, state: &mut H) {
+    job.is_some().hash(state);
+    let Some(job) = job else { return };
+    let spec = &job.spec;
+    (job.uid, job.deleting, job.finalizers.len()).hash(state);
+    (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
+    job.status.hash(state);
+}
