@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::explore::shortest::{Found, search};
+use crate::manager::is_held_back;
 use crate::properties::{PROPERTIES, Property, Situation, standstill};
 use crate::scope::Scope;
 use crate::scopes::initial;
@@ -164,7 +165,8 @@ impl Explorer {
         if standstill(world, steps, &self.scope).is_some() {
             self.tracker.broken.store(true, Ordering::SeqCst);
         }
-        if world.lives.iter().any(|life| life.past.pods.len() >= self.scope.pods) {
+        let noted = self.tracker.pods_bound_reached.load(Ordering::Relaxed);
+        if !noted && world.numbered().any(|(job, _)| is_held_back(world, job, &self.scope)) {
             self.tracker.pods_bound_reached.store(true, Ordering::Relaxed);
         }
     }

@@ -33,7 +33,8 @@ pub struct Scope {
     pub user: Vec<UserAction>,
     /// The subject's constants.
     pub constants: Constants,
-    /// Requirements whose guards are switched off, to see that a property notices.
+    /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
+    /// notices.
     pub without: Vec<Req>,
 }
 

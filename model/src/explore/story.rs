@@ -139,13 +139,9 @@ fn shown(life: &Life) -> String {
 
 /// What the caches of the manager lack.
 fn unseen(life: &Life) -> Option<String> {
-    let foreign: Vec<String> = life
-        .manager
-        .behind
-        .iter()
-        .filter(|unseen| unseen.own.is_none())
-        .map(|unseen| name(unseen.uid))
-        .collect();
+    let changes = life.manager.behind.iter().filter(|unseen| unseen.own.is_none());
+    let mut foreign: Vec<String> = changes.map(|unseen| name(unseen.uid)).collect();
+    foreign.dedup();
     let mut parts = Vec::new();
     if !foreign.is_empty() {
         parts.push(format!("its Pod cache lacks the last change of {}", foreign.join(", ")));

@@ -12,6 +12,19 @@ use crate::world::Life;
 
 /// The pods that may be created now.
 pub fn admitted(moment: &Moment<'_>) -> Vec<Pod> {
+    if is_full(moment) { Vec::new() } else { wanted(moment) }
+}
+
+/// Whether nothing but the scope's bound holds a creation back.
+pub fn is_held_back(moment: &Moment<'_>) -> bool {
+    is_full(moment) && !wanted(moment).is_empty()
+}
+
+fn is_full(moment: &Moment<'_>) -> bool {
+    moment.life.past.pods.len() >= moment.scope.pods
+}
+
+fn wanted(moment: &Moment<'_>) -> Vec<Pod> {
     let mut pods = candidates(moment);
     pods.retain(|pod| moment.scope.admits(&judge(moment, pod)));
     pods
@@ -20,9 +33,6 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<Pod> {
 /// Pods of every index, one beyond the last included, and with every failure count up to one too many.
 fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
     let Some(job) = moment.life.cached_job() else { return Vec::new() };
-    if moment.life.past.pods.len() >= moment.scope.pods {
-        return Vec::new();
-    }
     let completions = job.spec.completion_count().unwrap_or(0);
     let indexes: Vec<Option<Index>> =
         if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };

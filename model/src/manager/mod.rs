@@ -75,6 +75,12 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
     steps.extend(writes.map(|write| Step::Write(job, write)));
 }
 
+/// Whether nothing but the scope's bound on pods holds a creation back.
+#[must_use]
+pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
+    create::is_held_back(&Moment::of(world, job, scope))
+}
+
 /// Judges a write by the guards of the specification.
 #[must_use]
 pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {

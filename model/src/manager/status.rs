@@ -10,7 +10,7 @@ mod alphabet;
 mod attempt;
 
 use super::Moment;
-use crate::apiserver::{RuleSet, status_updated, would_refuse_status};
+use crate::apiserver::{RuleSet, status_updated, validate_status_update, would_refuse_status};
 use crate::catalogue::Req;
 use crate::guards::contract::judge_contract;
 use crate::guards::counting::{judge_counting, judge_counting_truth};
@@ -18,7 +18,7 @@ use crate::guards::decision::{Holds, Reason, Tally, holds, judge_interim};
 use crate::guards::status::{judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth};
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Job, JobStatus};
-use crate::requirement::Findings;
+use crate::requirement::{Broken, Findings};
 use crate::scope::Scope;
 use crate::time::Time;
 use crate::uid::Uid;
@@ -70,7 +70,7 @@ fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mu
 pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     let Some(job) = life.job.clone() else { return };
     let sent = Job { status: new.clone(), ..Job::clone(&job) };
-    if let Some(broken) = would_refuse_status(&RuleSet::V1_36, &job, &sent) {
+    if let Some(broken) = refusal(&job, &sent, scope) {
         life.past.refused.get_or_insert(broken.req);
         return;
     }
@@ -81,6 +81,16 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
     life.job = Some(status_updated(&job, &sent).into());
     life.end_sync();
+}
+
+/// Why the server refuses a write. The rules that the scope switches off are no rules.
+fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
+    if scope.without.is_empty() {
+        return would_refuse_status(&RuleSet::V1_36, job, sent);
+    }
+    let mut findings = Findings::new();
+    validate_status_update(&RuleSet::V1_36, job, sent, &mut findings);
+    scope.verdict(findings)
 }
 
 /// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.

@@ -98,9 +98,9 @@ pub const IGNORED_FAILURES_DO_NOT_COUNT: Property = Property {
     premise: |it| find(it.life, |past| past.ignored).is_some(),
 };
 
-/// FT-02, BI-09: the counters say how many pods were counted, no more and no less.
+/// FT-31, FT-02, BI-09: nothing but counting a pod changes a counter.
 pub const COUNTERS_ARE_THE_COUNTED_PODS: Property = Property {
-    req: Req::FT02,
+    req: Req::FT31,
     name: "the counters are the number of pods that were counted",
     broken: |life| {
         let job = life.job.as_ref()?;

@@ -19,7 +19,7 @@ use crate::world::{Life, World};
 /// Something that must hold in every reachable world.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The requirement.
+    /// The requirement; no two properties have the same.
     pub req: Req,
     /// What holds, in words.
     pub name: &'static str,
