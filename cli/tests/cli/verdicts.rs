@@ -119,7 +119,7 @@ fn what_still_had_to_happen_is_pending_and_no_violation() {
     cut.pop();
     let run = replay([folder.write_lines("unfinished.jsonl", &cut)]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.out.contains("pending       TC-04"), "{}", run.out);
+    assert!(run.out.contains("TC-04 write Complete"), "{}", run.out);
 }
 
 #[test]

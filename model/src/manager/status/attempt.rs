@@ -5,7 +5,7 @@
 //! ever.
 
 use crate::catalogue::Req;
-use crate::guards::counting::{added, has_true};
+use crate::guards::counting::has_true;
 use crate::job::{ConditionKind, ConditionStatus, JobSpec, JobStatus};
 use crate::requirement::{Findings, Said};
 
@@ -14,7 +14,6 @@ pub fn judge_attempt(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings:
     judge_decision(old, new, findings);
     judge_end(old, new, findings);
     judge_start_time(spec, old, new, findings);
-    judge_first_record(old, new, findings);
 }
 
 /// The part that reads nothing but conditions, and the completion time.
@@ -66,17 +65,4 @@ fn judge_start_time(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: 
     let may_move = !new.is_decided() && (spec.is_suspended() || resumed);
     let found = new.start_time.map_or(Said::Words("none"), Said::Time);
     findings.require(Req::SU04, may_move || new.start_time == Some(start), "startTime", start, found);
-}
-
-/// FT-13, S-07: a UID that leaves one list does not enter the other.
-fn judge_first_record(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    for (first, other) in [
-        (old.uncounted_failed(), added(old.uncounted_succeeded(), new.uncounted_succeeded())),
-        (old.uncounted_succeeded(), added(old.uncounted_failed(), new.uncounted_failed())),
-    ] {
-        for uid in other {
-            let stands = !first.contains(&uid);
-            findings.require(Req::FT13, stands, "uncountedTerminatedPods", "the first record of a UID", uid);
-        }
-    }
 }
