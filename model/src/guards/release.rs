@@ -46,7 +46,14 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
         return;
     };
-    if view.job.status.is_true(&ConditionKind::FailureTarget) && !read.is_terminated() {
+    let misplaced = view.spec().is_indexed() && read.valid_index(view.spec().completion_count()).is_none();
+    let doomed = view.job.status.is_true(&ConditionKind::FailureTarget);
+    if misplaced && (doomed || read.is_terminated()) {
+        // FT-09, by the completions that the sync read: the Job may have been scaled since.
+        findings.premise(Req::FT09);
+        return;
+    }
+    if doomed && !read.is_terminated() {
         // FT-15: a Job that fails records its living pods.
         findings.require(
             Req::FT15,
