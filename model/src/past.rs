@@ -5,7 +5,7 @@ use crate::catalogue::Req;
 use crate::guards::counting::{Ledger, added};
 use crate::indexes::{Index, IndexSet};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
-use crate::pod::{Phase, Pod};
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
@@ -115,9 +115,11 @@ pub struct Slips {
     pub lost: Option<Uid>,
     /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
     pub dropped: Option<Uid>,
+    /// A pod that fails the Job by a FailJob rule, and was seen to, was released before the decision.
+    pub verdict_lost: Option<Uid>,
     /// A status write came after the terminal condition.
     pub write_after_end: bool,
-    /// A pod was created after the decision.
+    /// A pod was created after the decision, and the manager could know.
     pub creation_after_decision: Option<Uid>,
     /// A pod was created although the Job was suspended, and the manager could know.
     pub creation_while_suspended: Option<Uid>,
@@ -193,7 +195,7 @@ impl Past {
     }
 
     fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
-        if self.decision.is_some() {
+        if fresh && self.decision.is_some() {
             self.slips.creation_after_decision = Some(pod.uid);
         }
         if fresh && job.spec.is_suspended() {
@@ -212,7 +214,14 @@ impl Past {
             Some(End::Success) => false,
             None => !only_phase && pod.deleted,
         };
-        let count = self.pods.iter().filter(|pod| pod.index == index).filter(failed).count();
+        // What was released before it ended was chosen for deletion, and counts nowhere (FT-16).
+        let count = self
+            .pods
+            .iter()
+            .filter(|pod| !pod.released)
+            .filter(|pod| pod.index == index)
+            .filter(failed)
+            .count();
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
@@ -238,6 +247,10 @@ impl Past {
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
         }
+        let verdict = |pod: &Pod| pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_));
+        if seen.is_some_and(verdict) && self.decision.is_none() {
+            self.slips.verdict_lost = Some(pod.uid);
+        }
         if fresh && pod.is_active() && self.is_wanted(pod, job, pods) {
             self.slips.dropped = Some(pod.uid);
         }
@@ -248,9 +261,9 @@ impl Past {
         let Some(past) = self.pod(pod.uid) else { return true };
         let in_range = pod.valid_index(job.spec.completion_count());
         let by_index = match (job.spec.is_indexed(), past.end) {
-            (true, Some(End::Success)) => {
-                in_range.is_none_or(|index| job.status.completed(None).contains(index))
-            }
+            (true, Some(End::Success)) => in_range.is_none_or(|index| {
+                job.status.completed(None).contains(index) || job.status.failed_set(None).contains(index)
+            }),
             (true, Some(End::Failure) | None) => in_range.is_none(),
             (false, _) => false,
         };
@@ -265,6 +278,9 @@ impl Past {
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
         let others = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer;
+        if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
+            return false;
+        }
         u32::try_from(pods.iter().filter(others).count()).unwrap_or(u32::MAX) < missing
     }
 

@@ -45,9 +45,8 @@ impl Accounting<'_> {
         let (released, full) = self.record();
         self.announce();
         let mut stored = self.job.status.clone();
-        if self.write_if_changed(&mut stored, io)? {
-            io.note(Effect::Remember(self.census.backoff()));
-        }
+        io.note(Effect::Remember(self.census.recorded()));
+        self.write_if_changed(&mut stored, io)?;
         let went = self.release(&released, &mut held, io)?;
         self.count_released(&held);
         if went == Answer::Error {
@@ -75,7 +74,7 @@ impl Accounting<'_> {
     }
 
     /// FT-02, FT-08, FT-10, FT-15: records the pods that have ended. Returns those to release, and whether the
-    /// lists are full.
+    /// lists are full. S-03: a pod that a verdict rests on is kept until the verdict is stored.
     fn record(&mut self) -> (Vec<Uid>, bool) {
         let mut released = Vec::new();
         let mut fresh = IndexSet::new();
@@ -84,13 +83,15 @@ impl Accounting<'_> {
             if !self.may_release(pod) {
                 continue;
             }
-            released.push(pod.uid);
-            self.record_pod(pod, &mut fresh);
             let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
-            let fresh = usize::try_from(fresh.len()).unwrap_or(usize::MAX);
-            if fresh + lists >= self.settings.constants.max_uncounted_pods {
-                full = true;
-                break;
+            let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
+            full |= recorded >= self.settings.constants.max_uncounted_pods;
+            if full && !self.status.lists(pod.uid) {
+                continue;
+            }
+            self.record_pod(pod, &mut fresh);
+            if !(self.verdict_waits && fail_job_message(pod).is_some()) {
+                released.push(pod.uid);
             }
         }
         self.write_indexes();
@@ -110,13 +111,10 @@ impl Accounting<'_> {
         pods
     }
 
-    /// FT-14, and S-03: a pod that a verdict rests on is kept until the verdict is stored.
+    /// FT-14.
     fn may_release(&self, pod: &Pod) -> bool {
         if self.job.deleting || self.fate.is_some() || pod.phase == Phase::Succeeded {
             return true;
-        }
-        if self.verdict_waits && fail_job_message(pod).is_some() {
-            return false;
         }
         let delayed = self.census.delayed.values().any(|last| last.uid == pod.uid);
         self.census.is_failure(pod) && !delayed

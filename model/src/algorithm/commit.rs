@@ -99,7 +99,9 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
 fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     let pod = Pod { uid: life.past.next_uid(), ..pod.clone() };
     let fresh = is_fresh(life, hand);
-    let first_delay = scope.constants.pod_failure_backoff_ms / 1000;
+    // B44: the record of failures is lost with the process.
+    let remembers = life.faults.crashes == 0;
+    let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     if hand == Hand::Nobody {
         life.past.created_unasked(&pod);
     } else {
@@ -110,7 +112,12 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
 }
 
 fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer {
-    let Some(mut pod) = life.pods.get(uid).cloned() else { return Answer::NotFound };
+    let Some(mut pod) = life.pods.get(uid).cloned() else {
+        if let Some(by) = hand.number() {
+            life.processes[by].miss(uid);
+        }
+        return Answer::NotFound;
+    };
     change(&mut pod);
     life.past.pod_changed(&pod);
     set_pod(life, hand, &pod, change);
@@ -118,8 +125,7 @@ fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer
 }
 
 fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
-    let Some(pod) = life.pods.get(uid).cloned() else { return Answer::NotFound };
-    if pod.finalizer {
+    if let Some(pod) = life.pods.get(uid).filter(|pod| pod.finalizer).cloned() {
         let sync = hand.process(life).and_then(|process| process.sync.as_ref());
         let seen = sync.and_then(|sync| sync.seen.post.get(uid).cloned());
         // What is lost is judged by the specification that was read, and by the status that is stored.

@@ -5,10 +5,10 @@
 //! function runs again from its start, is given those answers, and stops at the first call that has none. So
 //! the algorithm reads as its KEPs tell it, and can still be cut between any two calls.
 
+use super::read::Failures;
 use crate::pod::Pod;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::view::Backoff;
 
 use crate::job::JobStatus;
 
@@ -60,8 +60,9 @@ pub enum Effect {
     ExpectRelease(Uid),
     /// It failed.
     NoRelease(Uid),
-    /// The record of failures after the first status write (BO-05).
-    Remember(Backoff),
+    /// The record of failures. It tells pods apart, so that a sync that fails and is tried again counts none twice
+    /// (BO-03).
+    Remember(Failures),
     /// The Job is gone: nothing of it is remembered (SY-09).
     Forget,
     /// The key is to be synced at this time.

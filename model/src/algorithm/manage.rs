@@ -126,7 +126,6 @@ impl Manager<'_> {
             let mut kept: BTreeSet<Index> = BTreeSet::new();
             for pod in active.iter().rev() {
                 let place = pod.valid_index(self.spec.completion_count());
-                let place = place.filter(|index| !self.census.completed.contains(*index));
                 if !place.is_some_and(|index| kept.insert(index)) {
                     victims.push(pod);
                 }
@@ -279,7 +278,7 @@ impl Manager<'_> {
     }
 }
 
-/// PC-09: the smaller, the sooner deleted.
+/// PC-09: the smaller, the sooner deleted; but first what has lost its finalizer and counts no more (S-11).
 fn preference(pod: &Pod) -> impl Ord + use<> {
     let phase = match pod.phase {
         Phase::Pending => 0,
@@ -287,6 +286,7 @@ fn preference(pod: &Pod) -> impl Ord + use<> {
         Phase::Running | Phase::Succeeded | Phase::Failed => 2,
     };
     (
+        pod.finalizer,
         pod.scheduled,
         phase,
         pod.ready,

@@ -8,11 +8,10 @@ use crate::pod::Pod;
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::view::Backoff;
 use crate::world::{Manager, Own, Seen, Unseen};
 
 use super::io::{Answer, Call, Effect, Io, Stop};
-use super::read::Read;
+use super::read::{Failures, Read};
 use super::switches::{Switch, Switches};
 use super::sync::{Settings, sync};
 
@@ -56,7 +55,7 @@ pub struct Memory {
     /// Pods whose release was not seen yet.
     releasing: BTreeSet<Uid>,
     /// The record of failures.
-    backoff: Backoff,
+    failures: Failures,
 }
 
 /// A sync under way.
@@ -139,7 +138,7 @@ impl Process {
             satisfied: self.memory.is_satisfied(settings.switches),
             finished_unseen: self.has_finished(job),
             releasing: self.memory.releasing.clone(),
-            backoff: self.memory.backoff,
+            failures: self.memory.failures.clone(),
             now,
         };
         let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
@@ -214,7 +213,7 @@ impl Process {
             Effect::NoRelease(uid) => {
                 memory.releasing.remove(&uid);
             }
-            Effect::Remember(backoff) => memory.backoff = backoff,
+            Effect::Remember(failures) => memory.failures = failures,
             Effect::Forget => *memory = Memory::default(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
             Effect::Requeue => self.queued = true,
@@ -289,7 +288,7 @@ impl Memory {
 
     /// The Job was seen deleted (SY-09).
     pub fn forget_backoff(&mut self) {
-        self.backoff = Backoff::default();
+        self.failures = Failures::default();
     }
 }
 
@@ -302,6 +301,17 @@ impl Process {
         change(&mut known);
         post.set(uid, Some(known.clone()));
         known
+    }
+
+    /// Its write to a pod found none.
+    pub fn miss(&mut self, uid: Uid) {
+        if let Some(sync) = &mut self.sync {
+            let post = Arc::make_mut(&mut sync.seen.post);
+            let known = post.get(uid).cloned();
+            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
+            let rest = known.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod });
+            post.set(uid, rest);
+        }
     }
 
     /// A pod has changed in etcd.

@@ -13,6 +13,7 @@ use crate::uid::Uid;
 use crate::view::Backoff;
 
 use super::switches::{Switch, Switches};
+use super::sync::Settings;
 
 /// What a sync reads at its start (requirements.md 0.2, steps 2 to 6).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,9 +29,18 @@ pub struct Read {
     /// Pods whose release is to be seen (FT-28).
     pub releasing: BTreeSet<Uid>,
     /// The record of failures (BO-05).
-    pub backoff: Backoff,
+    pub failures: Failures,
     /// The clock.
     pub now: Time,
+}
+
+/// The record of failures, and the pods that are in it (BO-01, BO-03).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Failures {
+    /// The record.
+    pub record: Backoff,
+    /// The pods in it.
+    pub pods: BTreeSet<Uid>,
 }
 
 /// What the pods come to (step 8).
@@ -39,6 +49,7 @@ pub struct Census<'a> {
     job: &'a Job,
     read: &'a Read,
     switches: &'a Switches,
+    delays: bool,
     /// Active pods.
     pub active: Vec<&'a Pod>,
     /// Number of terminating pods.
@@ -64,12 +75,13 @@ pub struct Census<'a> {
 impl<'a> Census<'a> {
     /// Counts what was read.
     #[must_use]
-    pub fn of(job: &'a Job, read: &'a Read, switches: &'a Switches) -> Census<'a> {
+    pub fn of(job: &'a Job, read: &'a Read, settings: &Settings<'a>) -> Census<'a> {
         let pods = || read.pods.iter();
         let mut census = Census {
             job,
             read,
-            switches,
+            switches: settings.switches,
+            delays: settings.has_delays && job.spec.backoff_limit_per_index.is_none(),
             active: pods().filter(|pod| pod.is_active()).collect(),
             terminating: int(pods().filter(|pod| pod.is_terminating()).count()),
             ready: int(pods().filter(|pod| pod.is_ready()).count()),
@@ -145,7 +157,9 @@ impl<'a> Census<'a> {
         if let Some(limit) = spec.backoff_limit_per_index {
             let stored = self.job.status.failed_set(completions);
             let mut failed = stored.clone();
-            let spent = self.new_failures.iter().filter(|pod| exhausts_index(pod, limit));
+            // BI-05: every failed pod that still has the finalizer, recorded or not.
+            let spent = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
+            let spent = spent.filter(|pod| exhausts_index(pod, limit));
             failed.extend(spent.filter_map(|pod| pod.valid_index(completions)));
             if !self.switches.on(Switch::FailedIndexNotMinusCompleted) {
                 failed = failed.minus(&self.completed.minus(&stored));
@@ -159,7 +173,9 @@ impl<'a> Census<'a> {
     /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
     fn delay_releases(&mut self) {
         let completions = self.spec().completion_count();
-        for pod in &self.new_failures {
+        let failures = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
+        let failures: Vec<&Pod> = failures.collect();
+        for pod in failures {
             let Some(index) = pod.valid_index(completions) else { continue };
             let is_active = self.active.iter().any(|other| other.index == Some(index));
             let is_failed = self.failed_indexes.as_ref().is_some_and(|failed| failed.contains(index));
@@ -189,9 +205,10 @@ impl<'a> Census<'a> {
     /// BO-03: the record of failures once this sync has been stored.
     #[must_use]
     pub fn backoff(&self) -> Backoff {
-        let ends = |pods: &[&Pod]| pods.iter().map(|pod| ended(pod)).collect::<Vec<_>>();
+        let old = self.read.failures.record;
+        let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
+        let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| ended(pod)).collect::<Vec<_>>();
         let (successes, failures) = (ends(&self.new_successes), ends(&self.new_failures));
-        let old = self.read.backoff;
         match successes.into_iter().max() {
             None => Backoff {
                 failures: old.failures + count(failures.len()),
@@ -202,6 +219,17 @@ impl<'a> Census<'a> {
                 Backoff { failures: count(later.len()), last_failure: later.into_iter().max() }
             }
         }
+    }
+
+    /// The record as it is kept. Where nothing waits for it, it stays empty.
+    #[must_use]
+    pub fn recorded(&self) -> Failures {
+        let mut kept = self.read.failures.clone();
+        if self.delays {
+            kept.record = self.backoff();
+            kept.pods.extend(self.new_successes.iter().chain(&self.new_failures).map(|pod| pod.uid));
+        }
+        kept
     }
 
     /// BO-01, BO-10: when the delay is over, in seconds, the last failure of this run being known.

@@ -48,7 +48,7 @@ impl Sync<'_> {
     fn run(&self, io: &mut Io<'_>) -> Result<(), Stop> {
         let (job, read) = (self.job, self.read);
         let spec = &*job.spec;
-        let census = Census::of(job, read, self.settings.switches);
+        let census = Census::of(job, read, self.settings);
         let mut status = JobStatus {
             uncounted: Some(job.status.uncounted.clone().unwrap_or_default()),
             ..job.status.clone()

@@ -1,7 +1,7 @@
 //! Pods that have ended and wait to be counted (FT-02, FT-15, BI-10, SU-06).
 
 use crate::catalogue::Req;
-use crate::guards::counting::{delays_release, has_true};
+use crate::guards::counting::{has_true, may_delay_release};
 use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
@@ -19,7 +19,7 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
     let shows = |kind: &ConditionKind| view.job.status.is_true(kind) || has_true(new, kind);
     let succeeds = shows(&ConditionKind::SuccessCriteriaMet);
     let fails = shows(&ConditionKind::FailureTarget);
-    let waits = |pod| !fails && delays_release(view, pod, tally);
+    let waits = |pod| !fails && may_delay_release(view, pod, tally);
     let successes = view.new_successes().filter(|_| !view.spec().is_indexed());
     let failures = view.new_failures().filter(|pod| !succeeds && !pod.is_ignored() && !waits(pod));
     let req = match () {

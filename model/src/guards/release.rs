@@ -25,7 +25,12 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
     match (pod.phase, job.spec.is_indexed()) {
         // FT-07: the stored index is the record.
         (Phase::Succeeded, true) => {
-            pod.valid_index(completions).is_none_or(|index| status.completed(completions).contains(index))
+            // S-02: a success of an index that has failed counts nowhere.
+            let known = |index| {
+                status.completed(completions).contains(index)
+                    || status.failed_set(completions).contains(index)
+            };
+            pod.valid_index(completions).is_none_or(known)
         }
         // FT-09: an invalid index is neither counted nor waited for.
         (Phase::Failed, true) => pod.valid_index(completions).is_none() || pod.is_ignored(),

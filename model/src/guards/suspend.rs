@@ -65,7 +65,7 @@ fn judge_running(
     is: Option<ConditionStatus>,
     findings: &mut Findings,
 ) {
-    if was == Some(ConditionStatus::True) && reaches_condition(view, new) {
+    if was == Some(ConditionStatus::True) && reaches_condition(view, new) && !view.deletes_failed {
         findings.require(
             Req::SU04,
             is == Some(ConditionStatus::False),

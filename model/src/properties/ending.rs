@@ -147,9 +147,7 @@ pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
     broken: |life| {
-        let job = life.job.as_ref().filter(|job| !job.deleting && life.past.decision.is_none())?;
-        let released = life.pods.matching_fail_job().find(|pod| !pod.finalizer)?;
-        Some(format!("pod {:?} of {} was released before the decision", released.uid, job.name))
+        life.past.slips.verdict_lost.map(|uid| format!("pod {uid:?} was released before the decision"))
     },
     premise: |it| it.life.past.decision.is_none() && it.life.pods.matching_fail_job().next().is_some(),
 };
