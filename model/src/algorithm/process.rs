@@ -114,12 +114,11 @@ impl Process {
         Arc::new(pods)
     }
 
-    /// SY-03: whether a cache lacks a creation, a patch, or a status write of this process.
+    /// SY-03: whether a cache lacks a write of this process. The built-in does not wait for its deletions.
     #[must_use]
     pub fn lacks_own_writes(&self) -> bool {
-        let pod =
-            |unseen: &Unseen| unseen.own.as_ref().is_some_and(|own| own.created || !own.after.finalizer);
-        self.job_behind.iter().any(|unseen| unseen.own) || self.knowledge.behind.iter().any(pod)
+        self.job_behind.iter().any(|unseen| unseen.own)
+            || self.knowledge.behind.iter().any(|unseen| unseen.own.is_some())
     }
 
     /// Starts the sync that the queue asks for, and goes on to its first call.
