@@ -115,16 +115,27 @@ impl World {
     #[must_use]
     pub fn enabled(&self, scope: &Scope) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (job, life) in self.numbered() {
+        for (job, _) in self.numbered() {
             manager::enabled(self, job, scope, &mut steps);
-            ttl::enabled(self, job, scope, &mut steps);
-            kubelet::enabled(job, life, scope, &mut steps);
-            collector::enabled(job, life, &mut steps);
-            user::enabled(job, life, scope, &mut steps);
-            caches::enabled(job, life, &mut steps);
+            self.happenings_of(job, scope, &mut steps);
         }
-        clock::enabled(self, scope, &mut steps);
+        self.happenings(scope, &mut steps);
         steps
+    }
+
+    /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.
+    pub fn happenings_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        let life = self.life(job);
+        ttl::enabled(self, job, scope, steps);
+        kubelet::enabled(job, life, scope, steps);
+        collector::enabled(job, life, steps);
+        user::enabled(job, life, scope, steps);
+        caches::enabled(job, life, steps);
+    }
+
+    /// The steps of [`World::enabled`] that concern no single Job.
+    pub fn happenings(&self, scope: &Scope, steps: &mut Vec<Step>) {
+        clock::enabled(self, scope, steps);
     }
 
     /// The world after a step. Total: a step that makes no sense here changes nothing.

@@ -1,5 +1,7 @@
 //! Looking through a scope: the shortest way to what is wrong, and its story.
 
+pub mod compact;
+pub mod engine;
 pub mod shortest;
 pub mod story;
 

@@ -1,0 +1,199 @@
+//! The specification in a scope, as a [`System`] of compact states.
+
+mod parts;
+mod table;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use self::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, Tables, offset};
+use self::table::Id;
+use super::engine::System;
+use crate::guards::counting::Ledger;
+use crate::manager::{self, is_held_back};
+use crate::past::Past;
+use crate::properties::{PROPERTIES, Situation, standstill};
+use crate::scope::Scope;
+use crate::scopes::initial;
+use crate::step::{Step, StepKind};
+use crate::world::{JobId, World};
+
+/// Numbers for the worlds of a scope with so many Jobs.
+pub const fn width(jobs: usize) -> usize {
+    1 + jobs * PARTS
+}
+
+/// The number by which [`System::look`] names a standstill.
+pub const STANDSTILL_NUMBER: usize = PROPERTIES.len();
+
+/// The specification in a scope.
+pub struct Specification<'a, const N: usize> {
+    scope: &'a Scope,
+    tables: Tables,
+    /// Whether to ask for each property, and last for a standstill.
+    wanted: Vec<bool>,
+}
+
+impl<'a, const N: usize> Specification<'a, N> {
+    /// The specification in this scope, with the properties that are `wanted`; `None` is a standstill.
+    pub fn new(scope: &'a Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Specification<'a, N> {
+        let wanted = (0..PROPERTIES.len()).map(Some).chain([None]).map(wanted).collect();
+        Specification { scope, tables: Tables::new(&initial(scope).lives[0]), wanted }
+    }
+
+    /// How many different parts the worlds are made of.
+    pub fn parts(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The world of a state.
+    pub fn world(&self, scratch: &mut Scratch<N>, state: &Packed<N>) -> World {
+        scratch.parts.unpack(&self.tables, state)
+    }
+}
+
+/// What one thread remembers.
+pub struct Scratch<const N: usize> {
+    parts: KnownParts,
+    /// The world that was asked for last.
+    current: Option<(Packed<N>, World)>,
+    managers: FxHashMap<Read, Arc<Managed>>,
+    shown: FxHashMap<Shown, Id>,
+    shown_by: FxHashMap<Id, Id>,
+    environment: Vec<Step>,
+    /// For each of [`PROPERTIES`], whether its premise was reached.
+    pub reached: Vec<bool>,
+    /// Whether creations were held back by the scope's bound on pods.
+    pub held_back: bool,
+}
+
+/// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what
+/// is shown of the past.
+type Read = [Id; 6];
+
+/// The steps of a manager.
+#[derive(Debug)]
+struct Managed {
+    steps: Vec<Arc<Step>>,
+    held_back: bool,
+}
+
+/// What the specification of managers is shown of the past: which pods there were, and which of them were
+/// counted. Nothing else of the past has a bearing on what a manager may do, and nothing of what the user has
+/// done already; the test `memory_changes_nothing` compares.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shown(Vec<bool>);
+
+impl Shown {
+    fn of(past: &Past) -> Shown {
+        Shown(past.numbered().map(|(uid, _)| past.is_counted(uid)).collect())
+    }
+}
+
+impl<const N: usize> Scratch<N> {
+    fn shown(&mut self, tables: &Tables, past: Id) -> Id {
+        if let Some(shown) = self.shown_by.get(&past) {
+            return *shown;
+        }
+        let part = Shown::of(self.parts.pasts.part(&tables.pasts, past));
+        let fresh = Id::try_from(self.shown.len()).unwrap_or(Id::MAX);
+        let shown = *self.shown.entry(part).or_insert(fresh);
+        self.shown_by.insert(past, shown);
+        shown
+    }
+
+    fn load(&mut self, tables: &Tables, state: &Packed<N>) {
+        if self.current.as_ref().is_none_or(|(loaded, _)| loaded != state) {
+            let world = self.parts.unpack(tables, state);
+            self.current = Some((*state, world));
+        }
+    }
+
+    fn managed(&mut self, tables: &Tables, state: &Packed<N>, job: usize, scope: &Scope) -> Arc<Managed> {
+        let ids = &state[offset(job)..offset(job) + PARTS];
+        let shown = self.shown(tables, ids[PAST]);
+        let number = Id::try_from(job).unwrap_or(Id::MAX);
+        let read = [number, state[0], ids[JOB], ids[PODS], ids[MANAGER], shown];
+        if let Some(managed) = self.managers.get(&read) {
+            return managed.clone();
+        }
+        let (_, world) = self.current.as_ref().expect("the world is loaded before its steps are asked for");
+        let job = JobId(u8::try_from(job).unwrap_or(u8::MAX));
+        let mut steps = Vec::new();
+        manager::enabled(world, job, scope, &mut steps);
+        let steps = steps.into_iter().map(Arc::new).collect();
+        let managed = Arc::new(Managed { steps, held_back: is_held_back(world, job, scope) });
+        self.managers.insert(read, managed.clone());
+        managed
+    }
+}
+
+impl<const N: usize> System for Specification<'_, N> {
+    type State = Packed<N>;
+    type Step = Arc<Step>;
+    type Scratch = Scratch<N>;
+
+    const KINDS: usize = StepKind::ALL.len();
+
+    fn scratch(&self) -> Scratch<N> {
+        Scratch {
+            parts: KnownParts::new(),
+            current: None,
+            managers: FxHashMap::default(),
+            shown: FxHashMap::default(),
+            shown_by: FxHashMap::default(),
+            environment: Vec::new(),
+            reached: vec![false; PROPERTIES.len()],
+            held_back: false,
+        }
+    }
+
+    fn initial(&self, scratch: &mut Scratch<N>) -> Vec<Packed<N>> {
+        vec![scratch.parts.pack(&self.tables, initial(self.scope), None)]
+    }
+
+    fn steps(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Arc<Step>>) {
+        scratch.load(&self.tables, state);
+        let mut environment = std::mem::take(&mut scratch.environment);
+        for job in 0..self.scope.jobs.len() {
+            let managed = scratch.managed(&self.tables, state, job, self.scope);
+            steps.extend_from_slice(&managed.steps);
+            scratch.held_back |= managed.held_back;
+            let (_, world) = scratch.current.as_ref().expect("it was just loaded");
+            world.happenings_of(JobId(u8::try_from(job).unwrap_or(u8::MAX)), self.scope, &mut environment);
+            steps.extend(environment.drain(..).map(Arc::new));
+        }
+        let (_, world) = scratch.current.as_ref().expect("it was just loaded");
+        world.happenings(self.scope, &mut environment);
+        steps.extend(environment.drain(..).map(Arc::new));
+        scratch.environment = environment;
+    }
+
+    fn apply(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Arc<Step>) -> Packed<N> {
+        scratch.load(&self.tables, state);
+        let Scratch { parts, current, .. } = scratch;
+        let (_, world) = current.as_ref().expect("it was just loaded");
+        parts.pack(&self.tables, world.apply(step, self.scope), Some((world, state)))
+    }
+
+    fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Arc<Step>]) -> Option<usize> {
+        scratch.load(&self.tables, state);
+        let Scratch { reached, current, .. } = scratch;
+        let (_, world) = current.as_ref().expect("it was just loaded");
+        let scope = self.scope;
+        for (property, reached) in PROPERTIES.iter().zip(reached) {
+            *reached = *reached
+                || world.lives.iter().any(|life| (property.premise)(&Situation { world, life, scope }));
+        }
+        let broken = (0..PROPERTIES.len()).filter(|number| self.wanted[*number]).find(|number| {
+            world.lives.iter().any(|life| (PROPERTIES[*number].broken)(life).is_some())
+        });
+        let stuck = || steps.is_empty() && standstill(world, &[], scope).is_some();
+        broken.or_else(|| (self.wanted[STANDSTILL_NUMBER] && stuck()).then_some(STANDSTILL_NUMBER))
+    }
+
+    fn kind(&self, step: &Arc<Step>) -> usize {
+        step.kind() as usize
+    }
+}
