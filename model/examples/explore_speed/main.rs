@@ -18,9 +18,9 @@ fn main() {
 }
 
 fn one<const N: usize>(scope: &jobcheck_model::scope::Scope, threads: usize) {
-    let t = Instant::now();
-    let spec = Specification::<N>::new(scope, &|_| true);
+    for sym in [false, true] { let t = Instant::now();
+    let mut spec = Specification::<N>::new(scope, &|_| true); if sym { spec = spec.up_to_symmetry(); }
     let run = explore(&spec, &Limits::none(threads));
     let s = t.elapsed().as_secs_f64();
-    eprintln!("{:24} {:>8} {:>8} {:>3} {:>8.0}/s {:>5.1} B {:>6} {:?}", scope.name, run.store.len(), run.generated, run.depth, run.store.len() as f64 / s, run.store.bytes() as f64 / run.store.len() as f64, spec.parts(), run.end);
-}
+    eprintln!("{:24} {:>8} {:>8} {:>3} {:>8.0}/s {:>5.1} B {:>6} {:?}", scope.name, run.store.len(), run.generated, run.depth, run.store.len() as f64 / s, run.store.bytes() as f64 / run.store.len() as f64, run.scratches.iter().map(|s| s.judged()).sum::<usize>(), run.end);
+}}

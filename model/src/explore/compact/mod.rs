@@ -1,6 +1,8 @@
 //! The specification in a scope, as a [`System`] of compact states.
 
 mod parts;
+mod renaming;
+mod symmetry;
 mod table;
 
 use std::sync::Arc;
@@ -8,7 +10,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use self::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, Tables, offset};
+use self::symmetry::{Finder, Group, Memory};
 use self::table::Id;
+pub use self::renaming::Renaming;
+pub use self::symmetry::is_sound;
 use super::engine::System;
 use crate::guards::counting::Ledger;
 use crate::manager::{self, is_held_back};
@@ -33,13 +38,22 @@ pub struct Specification<'a, const N: usize> {
     tables: Tables,
     /// Whether to ask for each property, and last for a standstill.
     wanted: Vec<bool>,
+    /// What makes worlds the same, if that is not asked to be told apart.
+    group: Option<Group>,
 }
 
 impl<'a, const N: usize> Specification<'a, N> {
     /// The specification in this scope, with the properties that are `wanted`; `None` is a standstill.
     pub fn new(scope: &'a Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Specification<'a, N> {
         let wanted = (0..PROPERTIES.len()).map(Some).chain([None]).map(wanted).collect();
-        Specification { scope, tables: Tables::new(&initial(scope).lives[0]), wanted }
+        Specification { scope, tables: Tables::new(&initial(scope).lives[0]), wanted, group: None }
+    }
+
+    /// The same, in which worlds that differ by names alone are one ([`symmetry`]).
+    #[must_use]
+    pub fn up_to_symmetry(mut self) -> Specification<'a, N> {
+        self.group = Some(Group::new(self.scope, &initial(self.scope)));
+        self
     }
 
     /// How many different parts the worlds are made of.
@@ -56,6 +70,7 @@ impl<'a, const N: usize> Specification<'a, N> {
 /// What one thread remembers.
 pub struct Scratch<const N: usize> {
     parts: KnownParts,
+    symmetry: Memory,
     /// The world that was asked for last.
     current: Option<(Packed<N>, World)>,
     managers: FxHashMap<Read, Arc<Managed>>,
@@ -92,6 +107,11 @@ impl Shown {
 }
 
 impl<const N: usize> Scratch<N> {
+    /// How often the specification was asked what a manager may do.
+    pub fn judged(&self) -> usize {
+        self.managers.len()
+    }
+
     fn shown(&mut self, tables: &Tables, past: Id) -> Id {
         if let Some(shown) = self.shown_by.get(&past) {
             return *shown;
@@ -139,6 +159,7 @@ impl<const N: usize> System for Specification<'_, N> {
     fn scratch(&self) -> Scratch<N> {
         Scratch {
             parts: KnownParts::new(),
+            symmetry: Memory::new(),
             current: None,
             managers: FxHashMap::default(),
             shown: FxHashMap::default(),
@@ -195,5 +216,11 @@ impl<const N: usize> System for Specification<'_, N> {
 
     fn kind(&self, step: &Arc<Step>) -> usize {
         step.kind() as usize
+    }
+
+    fn representative(&self, scratch: &mut Scratch<N>, state: Packed<N>) -> Packed<N> {
+        let Some(group) = &self.group else { return state };
+        let Scratch { parts, symmetry, .. } = scratch;
+        Finder { group, tables: &self.tables, parts, memory: symmetry }.representative(state)
     }
 }

@@ -51,12 +51,32 @@ impl Hash for JobPart {
     }
 }
 
+/// The pods of a Job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodsPart(pub Arc<Pods>);
+
+impl Hash for PodsPart {
+    /// Leaves out the sums, which follow from the pods.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.len().hash(state);
+        for pod in self.0.iter() {
+            pod.hash(state);
+        }
+    }
+}
+
+impl From<Pods> for PodsPart {
+    fn from(pods: Pods) -> PodsPart {
+        PodsPart(Arc::new(pods))
+    }
+}
+
 /// All parts of the worlds of a scope.
 #[derive(Debug)]
 pub struct Tables {
     pub frames: Table<World>,
     pub jobs: Table<JobPart>,
-    pub pods: Table<Arc<Pods>>,
+    pub pods: Table<PodsPart>,
     pub managers: Table<Manager>,
     pub pasts: Table<Past>,
     pub rests: Table<Life>,
@@ -69,7 +89,7 @@ pub struct Tables {
 pub struct KnownParts {
     pub frames: Known<World>,
     pub jobs: Known<JobPart>,
-    pub pods: Known<Arc<Pods>>,
+    pub pods: Known<PodsPart>,
     pub managers: Known<Manager>,
     pub pasts: Known<Past>,
     pub rests: Known<Life>,
@@ -117,7 +137,7 @@ impl KnownParts {
             let rest = Life::clone(self.rests.part(&tables.rests, ids[REST]));
             world.lives.push(Life {
                 job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
-                pods: Arc::clone(self.pods.part(&tables.pods, ids[PODS])),
+                pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
                 manager: Manager::clone(self.managers.part(&tables.managers, ids[MANAGER])),
                 past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
                 ..rest
@@ -174,7 +194,7 @@ impl KnownParts {
         let old_rest = old_rest.filter(|id| **self.rests.part(&tables.rests, *id) == rest);
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
-            known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, pods)),
+            known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
             known[MANAGER].unwrap_or_else(|| self.managers.id_of(&tables.managers, manager)),
             known[PAST].unwrap_or_else(|| self.pasts.id_of(&tables.pasts, past)),
             old_rest.unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),

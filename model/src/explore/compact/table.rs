@@ -94,12 +94,18 @@ impl<T: Eq + Hash> Known<T> {
 
     fn learn(&mut self, table: &Table<T>, id: Id) {
         let part = table.part(id);
-        let mut hasher = FxHasher::default();
-        part.hash(&mut hasher);
+        let hash = hash_of(&*part);
         if self.all.len() <= id as usize {
             self.all.resize_with(id as usize + 1, || None);
         }
         self.ids.insert(part.clone(), id);
-        self.all[id as usize] = Some((part, hasher.finish()));
+        self.all[id as usize] = Some((part, hash));
     }
+}
+
+/// A hash that is the same in every run.
+pub fn hash_of<T: Hash>(part: &T) -> u64 {
+    let mut hasher = FxHasher::default();
+    part.hash(&mut hasher);
+    hasher.finish()
 }

@@ -14,7 +14,7 @@ pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> (S::State, V
         numbers.push(at);
     }
     let scratch = &mut system.scratch();
-    let mut is_the_first = |state: &S::State, scratch: &mut S::Scratch| {
+    let is_the_first = |state: &S::State, scratch: &mut S::Scratch| {
         system.representative(scratch, state.clone()) == *run.store.state(at)
     };
     let initial = system.initial(scratch);
