@@ -116,11 +116,16 @@ impl World {
     pub fn enabled(&self, scope: &Scope) -> Vec<Step> {
         let mut steps = Vec::new();
         for (job, _) in self.numbered() {
-            manager::enabled(self, job, scope, &mut steps);
+            self.admitted_of(job, scope, &mut steps);
             self.happenings_of(job, scope, &mut steps);
         }
         self.happenings(scope, &mut steps);
         steps
+    }
+
+    /// The steps of [`World::enabled`] that the specification admits for the manager of one Job.
+    pub fn admitted_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        manager::enabled(self, job, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::parts::JobPart;
 use crate::job::{Condition, Job, JobSpec, JobStatus, Text, Uncounted};
-use crate::past::{Decision, Ending, Past, Slips};
+use crate::past::{Decision, Ending, Past, PodPast, Slips};
 use crate::pod::{Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::uid::Uid;
@@ -155,9 +155,9 @@ impl Renaming {
     pub fn past(&self, past: &Past) -> Past {
         let Past { pods, widest: _, most: _, rescaled: _, decision, ending, refused: _, removal: _, slips } =
             past;
-        let mut placed: Vec<_> = past.numbered().map(|(uid, pod)| (self.uid(uid), pod.clone())).collect();
+        let numbered = (1u128..).map(Uid).zip(pods);
+        let mut placed: Vec<_> = numbered.map(|(uid, pod)| (self.uid(uid), self.pod_past(pod))).collect();
         placed.sort_unstable_by_key(|(uid, _)| *uid);
-        debug_assert_eq!(placed.len(), pods.len());
         Past {
             pods: placed.into_iter().map(|(_, pod)| pod).collect(),
             decision: decision.as_ref().map(|it| Decision { message: self.text(&it.message), ..it.clone() }),
@@ -168,6 +168,21 @@ impl Renaming {
             slips: self.slips(slips),
             ..past.clone()
         }
+    }
+
+    /// Names no pod.
+    fn pod_past(&self, past: &PodPast) -> PodPast {
+        let PodPast {
+            index: _,
+            end: _,
+            deleted: _,
+            released: _,
+            ignored: _,
+            listed: _,
+            counted_succeeded: _,
+            counted_failed: _,
+        } = past;
+        past.clone()
     }
 
     fn slips(&self, slips: &Slips) -> Slips {
@@ -231,6 +246,13 @@ impl Identity {
         let (selector, template) = (own.selector.clone(), own.template.clone());
         let spec = Arc::new(JobSpec { selector, template, ..JobSpec::clone(&job.spec) });
         Arc::new(Job { uid, name, spec, ..Job::clone(job) })
+    }
+
+    /// The whole life of the Job under this identity.
+    #[must_use]
+    pub fn life(&self, life: &Life) -> Life {
+        let job = life.job.as_ref().map(|job| self.job(job));
+        Life { job, manager: self.manager(&life.manager), ..life.clone() }
     }
 
     /// The manager of the Job under this identity: its cache may hold another version.
