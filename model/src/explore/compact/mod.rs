@@ -5,13 +5,13 @@ mod renaming;
 mod symmetry;
 mod table;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
 use self::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, Tables, offset};
 use self::symmetry::{Finder, Group, Memory};
-use self::table::Id;
+use self::table::{Id, Known, Table};
 pub use self::renaming::{Identity, Renaming};
 pub use self::symmetry::is_sound;
 use super::engine::System;
@@ -36,6 +36,9 @@ pub const STANDSTILL_NUMBER: usize = PROPERTIES.len();
 pub struct Specification<'a, const N: usize> {
     scope: &'a Scope,
     tables: Tables,
+    /// What all threads together have found out about managers.
+    managed: RwLock<FxHashMap<Read, Arc<Managed>>>,
+    shown: Table<Shown>,
     /// Whether to ask for each property, and last for a standstill.
     wanted: Vec<bool>,
     /// What makes worlds the same, if that is not asked to be told apart.
@@ -46,7 +49,14 @@ impl<'a, const N: usize> Specification<'a, N> {
     /// The specification in this scope, with the properties that are `wanted`; `None` is a standstill.
     pub fn new(scope: &'a Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Specification<'a, N> {
         let wanted = (0..PROPERTIES.len()).map(Some).chain([None]).map(wanted).collect();
-        Specification { scope, tables: Tables::new(&initial(scope).lives[0]), wanted, group: None }
+        Specification {
+            scope,
+            tables: Tables::new(&initial(scope).lives[0]),
+            managed: RwLock::default(),
+            shown: Table::new(),
+            wanted,
+            group: None,
+        }
     }
 
     /// The same, in which worlds that differ by names alone are one ([`symmetry`]).
@@ -74,7 +84,7 @@ pub struct Scratch<const N: usize> {
     /// The world that was asked for last.
     current: Option<(Packed<N>, World)>,
     managers: FxHashMap<Read, Arc<Managed>>,
-    shown: FxHashMap<Shown, Id>,
+    shown: Known<Shown>,
     shown_by: FxHashMap<Id, Id>,
     environment: Vec<Step>,
     /// For each of [`PROPERTIES`], whether its premise was reached.
@@ -107,45 +117,60 @@ impl Shown {
 }
 
 impl<const N: usize> Scratch<N> {
-    /// How often the specification was asked what a manager may do.
-    pub fn judged(&self) -> usize {
-        self.managers.len()
-    }
-
-    fn shown(&mut self, tables: &Tables, past: Id) -> Id {
-        if let Some(shown) = self.shown_by.get(&past) {
-            return *shown;
-        }
-        let part = Shown::of(self.parts.pasts.part(&tables.pasts, past));
-        let fresh = Id::try_from(self.shown.len()).unwrap_or(Id::MAX);
-        let shown = *self.shown.entry(part).or_insert(fresh);
-        self.shown_by.insert(past, shown);
-        shown
-    }
-
     fn load(&mut self, tables: &Tables, state: &Packed<N>) {
         if self.current.as_ref().is_none_or(|(loaded, _)| loaded != state) {
             let world = self.parts.unpack(tables, state);
             self.current = Some((*state, world));
         }
     }
+}
 
-    fn managed(&mut self, tables: &Tables, state: &Packed<N>, job: usize, scope: &Scope) -> Arc<Managed> {
+impl<const N: usize> Specification<'_, N> {
+    /// How often the specification was asked what a manager may do.
+    pub fn judged(&self) -> usize {
+        self.managed.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn shown(&self, scratch: &mut Scratch<N>, past: Id) -> Id {
+        if let Some(shown) = scratch.shown_by.get(&past) {
+            return *shown;
+        }
+        let part = Shown::of(scratch.parts.pasts.part(&self.tables.pasts, past));
+        let shown = scratch.shown.id_of(&self.shown, part);
+        scratch.shown_by.insert(past, shown);
+        shown
+    }
+
+    /// What the manager of a Job may do in the world that was loaded.
+    fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
         let ids = &state[offset(job)..offset(job) + PARTS];
-        let shown = self.shown(tables, ids[PAST]);
+        let shown = self.shown(scratch, ids[PAST]);
         let number = Id::try_from(job).unwrap_or(Id::MAX);
         let read = [number, state[0], ids[JOB], ids[PODS], ids[MANAGER], shown];
-        if let Some(managed) = self.managers.get(&read) {
+        if let Some(managed) = scratch.managers.get(&read) {
             return managed.clone();
         }
-        let (_, world) = self.current.as_ref().expect("the world is loaded before its steps are asked for");
+        let known = self.managed.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
+        let managed = known.unwrap_or_else(|| {
+            let (_, world) = scratch.current.as_ref().expect("the world is loaded before its steps are asked for");
+            let managed = Arc::new(Managed::of(world, job, self.scope));
+            self.managed.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
+            managed
+        });
+        scratch.managers.insert(read, managed.clone());
+        managed
+    }
+}
+
+impl Managed {
+    fn of(world: &World, job: usize, scope: &Scope) -> Managed {
         let job = JobId(u8::try_from(job).unwrap_or(u8::MAX));
         let mut steps = Vec::new();
         world.admitted_of(job, scope, &mut steps);
-        let steps = steps.into_iter().map(Arc::new).collect();
-        let managed = Arc::new(Managed { steps, held_back: is_held_back(world, job, scope) });
-        self.managers.insert(read, managed.clone());
-        managed
+        Managed {
+            steps: steps.into_iter().map(Arc::new).collect(),
+            held_back: is_held_back(world, job, scope),
+        }
     }
 }
 
@@ -162,7 +187,7 @@ impl<const N: usize> System for Specification<'_, N> {
             symmetry: Memory::new(),
             current: None,
             managers: FxHashMap::default(),
-            shown: FxHashMap::default(),
+            shown: Known::new(),
             shown_by: FxHashMap::default(),
             environment: Vec::new(),
             reached: vec![false; PROPERTIES.len()],
@@ -178,7 +203,7 @@ impl<const N: usize> System for Specification<'_, N> {
         scratch.load(&self.tables, state);
         let mut environment = std::mem::take(&mut scratch.environment);
         for job in 0..self.scope.jobs.len() {
-            let managed = scratch.managed(&self.tables, state, job, self.scope);
+            let managed = self.managed(scratch, state, job);
             steps.extend_from_slice(&managed.steps);
             scratch.held_back |= managed.held_back;
             let (_, world) = scratch.current.as_ref().expect("it was just loaded");
