@@ -2,7 +2,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 use jobcheck_model::algorithm::steps::Faults;
 use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::explore::{shortest::search, story::tell};
+use jobcheck_model::check::{Bounds, Outcome, explore_for};
+use jobcheck_model::explore::story::tell;
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes;
 fn main() {
@@ -28,16 +29,16 @@ fn main() {
             ..scope
         };
         let start = std::time::Instant::now();
-        let search = search(&scope, &|_| true, most);
+        let search = explore_for(&scope, &Bounds { max_states: Some(most), ..Bounds::none(1) }, &|_| true);
         let secs = start.elapsed().as_secs_f64();
         println!(
             "{name}: {} states, depth {}, {:.0}/s, exhausted {}",
             search.states,
             search.depth,
             search.states as f64 / secs,
-            search.exhausted
+            matches!(search.outcome, Outcome::Holds)
         );
-        if let Some(found) = search.found {
+        if let Outcome::Broken(found) = search.outcome {
             println!("   {} : {}", found.property, found.why);
             for line in tell(&scope, &found.path) {
                 println!(

@@ -44,6 +44,13 @@ impl BackoffRecord {
         self.record = self.in_view(view);
         self.recorded.extend(view.new_successes().chain(view.new_failures()).map(|pod| pod.uid));
     }
+
+    /// The record of pods that bear other UIDs.
+    #[must_use]
+    pub fn renamed(&self, name: impl Fn(Uid) -> Uid) -> BackoffRecord {
+        let BackoffRecord { record, recorded } = self;
+        BackoffRecord { record: *record, recorded: recorded.iter().map(|uid| name(*uid)).collect() }
+    }
 }
 
 /// Whether no creation waits for the record: limits are per index, or delays are switched off.

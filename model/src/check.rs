@@ -1,62 +1,82 @@
-//! Exploring a scope with stateright; the only file that names it.
+//! Exploring a scope: every behaviour of the specification in it.
 //!
 //! # Guarantees
 //!
-//! A scope passes only if every world that was generated was also looked at. What stateright calls done is not
-//! asked: a limit, or a property that has been decided, makes it say so too early.
-//!
-//! # Caveats
-//!
-//! stateright tells worlds apart by a hash of 64 bits. With several threads its depth is that of the first way
-//! that was found to a world, which need not be the shortest.
+//! A scope passes only if every world that was reached was also looked at, and worlds are told apart by equality
+//! ([`crate::explore::engine`]). Nothing that is told depends on the number of threads.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use stateright::{Checker, HasDiscoveries, Model};
-
-use crate::explore::shortest::{Found, search};
-use crate::manager::is_held_back;
-use crate::properties::{PROPERTIES, Property, Situation, standstill};
+pub use crate::explore::compact::is_sound as symmetry_is_sound;
+use crate::explore::compact::{STANDSTILL_NUMBER, Scratch, Specification, width};
+pub use crate::explore::engine::{Coverage, Cut, Progress};
+use crate::explore::engine::{
+    End, Limits, Run, System, Walks, edges, explore as search, path_to, walk as walk_in,
+};
+pub use crate::explore::found::Found;
+use crate::properties::PROPERTIES;
 use crate::scope::Scope;
-use crate::scopes::initial;
-use crate::step::{Step, StepKind};
+use crate::step::Step;
 use crate::world::World;
 
-/// What limits an exploration.
+/// What limits an exploration, and how it is made.
 #[derive(Clone)]
 pub struct Bounds {
-    /// Worker threads.
+    /// Threads.
     pub threads: usize,
     /// The most worlds that are looked at.
     pub max_states: Option<usize>,
+    /// The most bytes that the process may use.
+    pub max_memory: Option<u64>,
+    /// The bytes that the process uses, where that can be found out; else those of the worlds are compared.
+    pub memory: Arc<dyn Fn() -> Option<u64> + Send + Sync>,
     /// Says when to give up: the model has no clock.
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Hears of the progress.
+    pub progress: Arc<dyn Fn(&Progress) + Send + Sync>,
+    /// Whether worlds that are the same but for names are one; see [`symmetry_is_sound`].
+    pub symmetry: bool,
 }
 
 impl Bounds {
-    /// No limit.
+    /// No limit, and no reduction.
     #[must_use]
     pub fn none(threads: usize) -> Bounds {
-        Bounds { threads, max_states: None, stop: Arc::new(|| false) }
+        Bounds {
+            threads,
+            max_states: None,
+            max_memory: None,
+            memory: Arc::new(|| None),
+            stop: Arc::new(|| false),
+            progress: Arc::new(|_| {}),
+            symmetry: false,
+        }
     }
 }
 
 /// What an exploration found.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// Different worlds.
+    /// Different worlds; with symmetry, those that differ by more than names.
     pub states: usize,
+    /// Whether worlds that are the same but for names were one.
+    pub symmetry: bool,
     /// Steps that led to them, to known ones too.
-    pub generated: usize,
-    /// Steps to the farthest world; with several threads an upper bound.
+    pub generated: u64,
+    /// Steps to the farthest world.
     pub depth: usize,
+    /// Worlds in the largest layer.
+    pub widest: usize,
+    /// Bytes that hold the worlds and where they were reached from, with what is reserved for more.
+    pub bytes: usize,
+    /// Parts that the worlds are made of, each of which is kept once besides those bytes.
+    pub parts: usize,
     /// How it ended.
     pub outcome: Outcome,
     /// For each of [`PROPERTIES`], whether its premise was reached.
     pub reached: Vec<bool>,
-    /// How often each of [`StepKind::ALL`] was possible.
-    pub steps: Vec<u64>,
+    /// For each of [`crate::step::StepKind::ALL`].
+    pub steps: Vec<Coverage>,
     /// Whether creations were held back by the scope's bound on pods.
     pub pods_bound_reached: bool,
 }
@@ -69,131 +89,197 @@ pub enum Outcome {
     /// A property is broken; one of the shortest ways there.
     Broken(Box<Found>),
     /// A limit was reached: nothing is proved.
-    NotFinished,
+    NotFinished(Cut),
 }
 
 /// Explores a scope.
 #[must_use]
 pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {
-    let tracker = Arc::new(Tracker::default());
-    let model = Explorer { scope: scope.clone(), bounds: bounds.clone(), tracker: tracker.clone() };
-    let checker =
-        model.checker().threads(bounds.threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let (states, looked_at) = (checker.unique_state_count(), tracker.looked_at.load(Ordering::SeqCst));
-    let outcome = if tracker.broken.load(Ordering::SeqCst) {
-        shortest_way(scope)
-    } else if tracker.cut.load(Ordering::SeqCst) || states != looked_at {
-        Outcome::NotFinished
-    } else {
-        Outcome::Holds
-    };
-    let premises = tracker.premises.load(Ordering::SeqCst);
-    Exploration {
-        states,
-        generated: checker.state_count(),
-        depth: checker.max_depth().saturating_sub(1),
-        outcome,
-        reached: (0..PROPERTIES.len()).map(|number| premises >> number & 1 == 1).collect(),
-        steps: tracker.steps.iter().map(|count| count.load(Ordering::SeqCst)).collect(),
-        pods_bound_reached: tracker.pods_bound_reached.load(Ordering::SeqCst),
+    explore_for(scope, bounds, &|_| true)
+}
+
+/// Explores a scope for some of [`PROPERTIES`], by number; `None` is a standstill.
+#[must_use]
+pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>) -> bool) -> Exploration {
+    by_width(scope, Explore { bounds, wanted, tell: None })
+}
+
+/// Explores a scope, and then tells all steps between the worlds that were reached: the numbers of both, and the
+/// world that the step is taken in.
+pub fn graph(scope: &Scope, bounds: &Bounds, tell: &mut dyn FnMut(u32, &World, &Step, u32)) -> Exploration {
+    by_width(scope, Explore { bounds, wanted: &|_| true, tell: Some(tell) })
+}
+
+/// Something that is done with the specification, however many Jobs there are.
+trait Task {
+    type Outcome;
+    fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Self::Outcome;
+    fn wanted(&self) -> &dyn Fn(Option<usize>) -> bool;
+    fn symmetry(&self) -> bool;
+}
+
+/// The size of a packed world is a constant of its type.
+fn by_width<T: Task>(scope: &Scope, task: T) -> T::Outcome {
+    match scope.jobs.len() {
+        1 => sized::<{ width(1) }, T>(scope, task),
+        2 => sized::<{ width(2) }, T>(scope, task),
+        3 => sized::<{ width(3) }, T>(scope, task),
+        4 => sized::<{ width(4) }, T>(scope, task),
+        count => unreachable!("scopes have one to four Jobs, and {} has {count}", scope.name),
     }
 }
 
-/// stateright's way to a broken property need not be the shortest, and later ones replace it.
-fn shortest_way(scope: &Scope) -> Outcome {
-    let found = search(scope, &|_| true, usize::MAX).found;
-    Outcome::Broken(Box::new(found.expect("what one search found broken, another finds too")))
+fn sized<const N: usize, T: Task>(scope: &Scope, task: T) -> T::Outcome {
+    let specification = Specification::<N>::new(scope, task.wanted());
+    let specification = if task.symmetry() { specification.up_to_symmetry() } else { specification };
+    task.with(&specification, scope)
 }
 
-struct Explorer {
-    scope: Scope,
-    bounds: Bounds,
-    tracker: Arc<Tracker>,
+struct Explore<'a> {
+    bounds: &'a Bounds,
+    wanted: &'a dyn Fn(Option<usize>) -> bool,
+    tell: Option<Tell<'a>>,
 }
 
-/// What is gathered on the way. It decides nothing about which worlds there are.
-#[derive(Default)]
-struct Tracker {
-    looked_at: AtomicUsize,
-    cut: AtomicBool,
-    broken: AtomicBool,
-    premises: AtomicU64,
-    steps: [AtomicU64; StepKind::ALL.len()],
-    pods_bound_reached: AtomicBool,
-}
+type Tell<'a> = &'a mut dyn FnMut(u32, &World, &Step, u32);
 
-impl Explorer {
-    /// Whether every property holds here. Premises are noted, each until it was reached once.
-    fn holds(&self, world: &World) -> bool {
-        let reached = self.tracker.premises.load(Ordering::Relaxed);
-        let mut fresh = 0;
-        let mut holds = true;
-        for (number, property) in PROPERTIES.iter().enumerate() {
-            holds &= world.lives.iter().all(|life| (property.broken)(life).is_none());
-            if reached >> number & 1 == 0 && self.meets_premise(property, world) {
-                fresh |= 1 << number;
-            }
+impl Task for Explore<'_> {
+    type Outcome = Exploration;
+
+    fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Exploration {
+        let Bounds { threads, max_states, max_memory, memory, stop, progress, symmetry } = self.bounds;
+        let limits = Limits {
+            threads: *threads,
+            max_states: *max_states,
+            max_memory: *max_memory,
+            memory: &**memory,
+            stop: &**stop,
+            progress: &**progress,
+        };
+        let run = search(specification, &limits);
+        if let Some(tell) = self.tell {
+            let scratch = &mut specification.scratch();
+            edges(specification, &run, |from, step, to| {
+                tell(from, &specification.world(scratch, run.store.state(from)), step, to);
+            });
         }
-        if fresh != 0 {
-            self.tracker.premises.fetch_or(fresh, Ordering::SeqCst);
+        Exploration {
+            states: run.store.len(),
+            symmetry: *symmetry,
+            generated: run.generated,
+            depth: run.depth,
+            widest: run.widest,
+            bytes: run.store.bytes(),
+            parts: specification.parts(),
+            outcome: outcome(specification, &run, scope),
+            reached: reached(&run.scratches),
+            pods_bound_reached: run.scratches.iter().any(|scratch| scratch.held_back),
+            steps: run.coverage,
         }
-        if !holds {
-            self.tracker.broken.store(true, Ordering::SeqCst);
-        }
-        holds
     }
 
-    fn meets_premise(&self, property: &Property, world: &World) -> bool {
-        let scope = &self.scope;
-        world.lives.iter().any(|life| (property.premise)(&Situation { world, life, scope }))
+    fn wanted(&self) -> &dyn Fn(Option<usize>) -> bool {
+        self.wanted
     }
 
-    /// Whether a limit was reached: then no world has successors any more.
-    fn is_cut(&self) -> bool {
-        let looked_at = self.tracker.looked_at.fetch_add(1, Ordering::SeqCst);
-        let too_many = self.bounds.max_states.is_some_and(|most| looked_at >= most);
-        if too_many || (self.bounds.stop)() {
-            self.tracker.cut.store(true, Ordering::SeqCst);
-        }
-        self.tracker.cut.load(Ordering::SeqCst)
-    }
-
-    fn note(&self, world: &World, steps: &[Step]) {
-        for step in steps {
-            self.tracker.steps[step.kind() as usize].fetch_add(1, Ordering::Relaxed);
-        }
-        if standstill(world, steps, &self.scope).is_some() {
-            self.tracker.broken.store(true, Ordering::SeqCst);
-        }
-        let noted = self.tracker.pods_bound_reached.load(Ordering::Relaxed);
-        if !noted && world.numbered().any(|(job, _)| is_held_back(world, job, &self.scope)) {
-            self.tracker.pods_bound_reached.store(true, Ordering::Relaxed);
-        }
+    fn symmetry(&self) -> bool {
+        self.bounds.symmetry
     }
 }
 
-impl Model for Explorer {
-    type State = World;
-    type Action = Step;
+fn reached<const N: usize>(scratches: &[Scratch<N>]) -> Vec<bool> {
+    (0..PROPERTIES.len()).map(|number| scratches.iter().any(|scratch| scratch.reached[number])).collect()
+}
 
-    fn init_states(&self) -> Vec<World> {
-        vec![initial(&self.scope)]
-    }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Step>) {
-        if self.is_cut() {
-            return;
+fn outcome<'a, const N: usize>(
+    specification: &Specification<'a, N>,
+    run: &Run<Specification<'a, N>>,
+    scope: &Scope,
+) -> Outcome {
+    match run.end {
+        End::Exhausted => Outcome::Holds,
+        End::Cut(cut) => Outcome::NotFinished(cut),
+        End::Broken { property, state } => {
+            let (_, path) = path_to(specification, run, state);
+            let steps = path.into_iter().map(|(step, _)| Step::clone(&step)).collect();
+            Outcome::Broken(Box::new(Found::at_the_end_of(scope, number(property), steps)))
         }
-        let steps = world.enabled(&self.scope);
-        self.note(world, &steps);
-        actions.extend(steps);
+    }
+}
+
+fn number(property: usize) -> Option<usize> {
+    (property != STANDSTILL_NUMBER).then_some(property)
+}
+
+/// Random walks through a scope.
+#[derive(Clone)]
+pub struct Walking {
+    /// How many.
+    pub walks: u64,
+    /// The most steps of one.
+    pub depth: usize,
+    /// The same seed walks the same ways.
+    pub seed: u64,
+    /// Says when to give up.
+    pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// What random walks met.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// Walks that were begun.
+    pub walks: u64,
+    /// Steps that were taken.
+    pub steps: u64,
+    /// Walks that came to an end before their depth.
+    pub ended: u64,
+    /// Whether all walks were made, or one of them found something.
+    pub finished: bool,
+    /// What is broken.
+    pub found: Option<Box<Found>>,
+    /// The way of the last walk.
+    pub last: Vec<Step>,
+    /// For each of [`PROPERTIES`], whether its premise was reached.
+    pub reached: Vec<bool>,
+    /// For each of [`crate::step::StepKind::ALL`].
+    pub coverage: Vec<Coverage>,
+}
+
+/// Walks through a scope at random. What is not found is not proved.
+#[must_use]
+pub fn walk(scope: &Scope, walking: &Walking) -> Walked {
+    by_width(scope, Walk { walking })
+}
+
+struct Walk<'a> {
+    walking: &'a Walking,
+}
+
+impl Task for Walk<'_> {
+    type Outcome = Walked;
+
+    fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Walked {
+        let Walking { walks, depth, seed, stop } = self.walking;
+        let met = walk_in(specification, &Walks { count: *walks, depth: *depth, seed: *seed, stop: &**stop });
+        let plain = |steps: Vec<Arc<Step>>| steps.iter().map(|step| Step::clone(step)).collect();
+        let found = |(property, steps)| Found::at_the_end_of(scope, number(property), plain(steps));
+        Walked {
+            walks: met.walks,
+            steps: met.steps,
+            ended: met.ended,
+            finished: met.finished,
+            found: met.broken.map(found).map(Box::new),
+            last: plain(met.last),
+            reached: met.scratch.reached,
+            coverage: met.coverage,
+        }
     }
 
-    fn next_state(&self, world: &World, step: Step) -> Option<World> {
-        Some(world.apply(&step, &self.scope))
+    fn wanted(&self) -> &dyn Fn(Option<usize>) -> bool {
+        &|_| true
     }
 
-    fn properties(&self) -> Vec<stateright::Property<Explorer>> {
-        vec![stateright::Property::always("every property", Explorer::holds)]
+    fn symmetry(&self) -> bool {
+        false
     }
 }

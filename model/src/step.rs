@@ -1,7 +1,8 @@
 //! One atomic transition of a [`World`]: a write of a controller, or something that the environment does.
 
 use crate::algorithm::informer;
-use crate::algorithm::steps::{self, Fortune, ProcessStep};
+use crate::algorithm::steps as processes;
+use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::env::{caches, clock, collector, kubelet, user};
@@ -151,20 +152,35 @@ impl World {
     #[must_use]
     pub fn enabled(&self, scope: &Scope) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (job, life) in self.numbered() {
-            if scope.algorithm.processes == 0 {
-                manager::enabled(self, job, scope, &mut steps);
-            } else {
-                steps::enabled(self, job, scope, &mut steps);
-            }
-            ttl::enabled(self, job, scope, &mut steps);
-            kubelet::enabled(job, life, scope, &mut steps);
-            collector::enabled(job, life, &mut steps);
-            user::enabled(job, life, scope, &mut steps);
-            caches::enabled(job, life, &mut steps);
+        for (job, _) in self.numbered() {
+            self.admitted_of(job, scope, &mut steps);
+            self.happenings_of(job, scope, &mut steps);
         }
-        clock::enabled(self, scope, &mut steps);
+        self.happenings(scope, &mut steps);
         steps
+    }
+
+    /// The steps of [`World::enabled`] that the specification admits for the manager of one Job.
+    pub fn admitted_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        if scope.algorithm.processes == 0 {
+            manager::enabled(self, job, scope, steps);
+        }
+    }
+
+    /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.
+    pub fn happenings_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        let life = self.life(job);
+        processes::enabled(self, job, scope, steps);
+        ttl::enabled(self, job, scope, steps);
+        kubelet::enabled(job, life, scope, steps);
+        collector::enabled(job, life, steps);
+        user::enabled(job, life, scope, steps);
+        caches::enabled(job, life, steps);
+    }
+
+    /// The steps of [`World::enabled`] that concern no single Job.
+    pub fn happenings(&self, scope: &Scope, steps: &mut Vec<Step>) {
+        clock::enabled(self, scope, steps);
     }
 
     /// The world after a step. Total: a step that makes no sense here changes nothing.
@@ -180,8 +196,8 @@ impl World {
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
-            Step::Process(job, number, what) => steps::apply(&mut next, *job, *number, *what, scope),
-            Step::Land(job) => steps::land(&mut next, *job, scope),
+            Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
+            Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
         }
         let now = next.now;

@@ -5,5 +5,6 @@ mod bad_input;
 mod check;
 mod corpus;
 mod coverage;
+mod explore;
 mod gaps;
 mod tidy;

@@ -69,10 +69,9 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
 }
 
 #[test]
-fn stateright_is_named_in_one_file_of_the_model() {
-    let naming: Vec<PathBuf> =
-        sources("model/src").into_iter().filter(|path| code(path).contains("stateright::")).collect();
-    assert!(naming.iter().all(|path| path.ends_with("check.rs")), "{naming:?}");
+fn the_model_searches_for_itself() {
+    let metadata = metadata();
+    assert!(!needs(&metadata, "jobcheck-model").iter().any(|it| it == "stateright"));
 }
 
 fn sources(folder: &str) -> Vec<PathBuf> {

@@ -1,5 +1,6 @@
 //! Arguments of `jobcheck check`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -21,15 +22,48 @@ pub struct CheckArgs {
     /// Give up a scope after this many states.
     #[arg(long, value_name = "N")]
     pub max_states: Option<usize>,
-    /// Threads that explore a scope.
+    /// Give up once this much memory is in use, such as 512MB or 4GB.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// Threads that explore a scope. What is found does not depend on them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub threads: usize,
+    /// Take worlds that are the same but for the names of pods and Jobs for one; `auto` where that is proved to
+    /// change no verdict.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
+    pub symmetry: Symmetry,
+    /// Do not explore: walk at random so many times, which proves nothing.
+    #[arg(long, value_name = "N")]
+    pub walks: Option<u64>,
+    /// The most steps of a walk.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "walks")]
+    pub depth: usize,
+    /// The seed of the walks; a new one if none is given. It is printed.
+    #[arg(long, value_name = "N", requires = "walks")]
+    pub seed: Option<u64>,
+    /// Write the graph of the one scope that is given, for Graphviz.
+    #[arg(long, value_name = "FILE", conflicts_with = "walks")]
+    pub dot: Option<PathBuf>,
+    /// Write the first counterexample, or the last walk, in the Informal Trace Format of Apalache.
+    #[arg(long, value_name = "FILE")]
+    pub itf: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
     /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
     #[arg(long, hide = true, value_name = "ID", value_parser = requirement)]
     pub without: Vec<Req>,
+}
+
+/// When worlds that differ by names alone are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Symmetry {
+    /// Where it is sound.
+    Auto,
+    /// Where it is sound; else the call is refused.
+    On,
+    /// Never.
+    Off,
 }
 
 /// Form of the report.
@@ -44,9 +78,10 @@ pub enum Format {
 const AFTER_HELP: &str = "\
 Exit codes:
   0  every world of every scope was seen, and every property holds
-  1  a property is broken; the shortest way there is told
+  1  a property is broken, and the shortest way there is told; or some kind of step is never possible
   2  there is no such scope, or the usage is wrong
-  3  not finished: a limit was reached, or a property was never put to the test";
+  3  not finished: a limit was reached, a property was never put to the test, or there were only walks
+  4  a file cannot be written";
 
 fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
@@ -74,9 +109,34 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A number of bytes with its unit.
+fn size(text: &str) -> Result<u64, String> {
+    let problem = || format!("expected a size such as 512MB or 4GB, found {text:?}");
+    let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(problem)?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| problem())?;
+    let factor: u64 = match unit {
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(problem()),
+    };
+    number.checked_mul(factor).ok_or_else(problem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(size("4GB"), Ok(4_000_000_000));
+        assert_eq!(size("512MiB"), Ok(512 << 20));
+        for wrong in ["", "4", "GB", "4 GB", "4TB", "-1GB", "99999999999999999999GB", "20000000000000GB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations_have_a_unit() {

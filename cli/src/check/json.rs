@@ -1,14 +1,14 @@
 //! The report for programs.
 
-use jobcheck_model::check::Outcome;
-use jobcheck_model::explore::shortest::Found;
+use jobcheck_model::check::{Cut, Outcome};
+use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
 use jobcheck_model::properties::{PROPERTIES, STANDSTILL};
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::StepKind;
 use serde::Serialize;
 
-use super::{Report, Run};
+use super::{Report, Run, process, text};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,6 +18,8 @@ struct CheckReport {
     exit_code: u8,
     scopes: Vec<ScopeReport>,
     not_run: Vec<&'static str>,
+    never_taken: Vec<&'static str>,
+    peak_memory: Option<u64>,
     properties: Vec<PropertyReport>,
     seconds: f64,
 }
@@ -26,10 +28,16 @@ struct CheckReport {
 #[serde(rename_all = "camelCase")]
 struct ScopeReport {
     scope: &'static str,
+    bounds: String,
     states: usize,
-    generated: usize,
+    symmetry: bool,
+    generated: u64,
     depth: usize,
+    widest_layer: usize,
+    bytes_per_state: f64,
+    parts: usize,
     seconds: f64,
+    limit: Option<&'static str>,
     result: &'static str,
     pods_bound_reached: bool,
     steps: Vec<StepReport>,
@@ -39,7 +47,8 @@ struct ScopeReport {
 #[derive(Serialize)]
 struct StepReport {
     kind: &'static str,
-    count: u64,
+    taken: u64,
+    fresh: u64,
 }
 
 #[derive(Serialize)]
@@ -50,8 +59,9 @@ struct PropertyReport {
     scopes_reached: Option<usize>,
 }
 
+/// A broken property, with the way there.
 #[derive(Serialize)]
-struct Counterexample {
+pub struct Counterexample {
     requirement: Option<&'static str>,
     property: &'static str,
     why: String,
@@ -80,6 +90,8 @@ pub fn render(report: &Report) -> String {
         exit_code: report.exit().code(),
         scopes: report.runs.iter().map(scope).collect(),
         not_run: report.not_run.clone(),
+        never_taken: report.never_taken().into_iter().map(StepKind::name).collect(),
+        peak_memory: process::peak_memory(),
         properties: named.chain([standstill]).collect(),
         seconds: report.elapsed.as_secs_f64(),
     };
@@ -91,25 +103,39 @@ fn scope(run: &Run) -> ScopeReport {
     let (result, found) = match &it.outcome {
         Outcome::Holds => ("holds", None),
         Outcome::Broken(found) => ("broken", Some(found)),
-        Outcome::NotFinished => ("notFinished", None),
+        Outcome::NotFinished(_) => ("notFinished", None),
+    };
+    let limit = match &it.outcome {
+        Outcome::NotFinished(Cut::States) => Some("states"),
+        Outcome::NotFinished(Cut::Memory) => Some("memory"),
+        Outcome::NotFinished(Cut::Time) => Some("time"),
+        Outcome::Holds | Outcome::Broken(_) => None,
     };
     ScopeReport {
         scope: run.scope.name,
+        bounds: text::bounds(&run.scope),
         states: it.states,
+        symmetry: it.symmetry,
         generated: it.generated,
         depth: it.depth,
+        widest_layer: it.widest,
+        bytes_per_state: it.bytes as f64 / it.states.max(1) as f64,
+        parts: it.parts,
         seconds: run.elapsed.as_secs_f64(),
+        limit,
         result,
         pods_bound_reached: it.pods_bound_reached,
         steps: StepKind::ALL
             .into_iter()
-            .map(|kind| StepReport { kind: kind.name(), count: it.steps[kind as usize] })
+            .map(|kind| (kind, it.steps[kind as usize]))
+            .map(|(kind, it)| StepReport { kind: kind.name(), taken: it.taken, fresh: it.fresh })
             .collect(),
         counterexample: found.map(|found| counterexample(&run.scope, found)),
     }
 }
 
-fn counterexample(scope: &Scope, found: &Found) -> Counterexample {
+/// What was found in a scope.
+pub fn counterexample(scope: &Scope, found: &Found) -> Counterexample {
     let lines = story::tell(scope, &found.path).into_iter();
     Counterexample {
         requirement: found.number.map(|number| PROPERTIES[number].req.id()),

@@ -1,22 +1,32 @@
 //! `jobcheck check`: explores the specification.
 
 mod args;
+mod dot;
+mod itf;
 mod json;
+mod process;
+mod progress;
 mod text;
+mod walks;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use jobcheck_harness::report::Exit;
-use jobcheck_model::check::{Bounds, Exploration, Outcome, explore};
+use jobcheck_model::Req;
+use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
+use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::similar;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes;
+use jobcheck_model::step::StepKind;
 
 pub use self::args::CheckArgs;
-use self::args::Format;
+use self::args::{Format, Symmetry};
+use self::progress::Progress;
 use crate::args::Global;
 use crate::output;
 
@@ -25,6 +35,15 @@ struct Run {
     scope: Scope,
     exploration: Exploration,
     elapsed: Duration,
+}
+
+impl Run {
+    fn found(&self) -> Option<&Found> {
+        match &self.exploration.outcome {
+            Outcome::Broken(found) => Some(found),
+            Outcome::Holds | Outcome::NotFinished(_) => None,
+        }
+    }
 }
 
 /// What a whole call found.
@@ -39,17 +58,22 @@ struct Report {
 
 impl Report {
     fn is_broken(&self) -> bool {
-        self.runs.iter().any(|run| matches!(run.exploration.outcome, Outcome::Broken(_)))
+        self.runs.iter().any(|run| run.found().is_some())
     }
 
     fn is_unfinished(&self) -> bool {
-        let cut = |run: &Run| matches!(run.exploration.outcome, Outcome::NotFinished);
+        let cut = |run: &Run| matches!(run.exploration.outcome, Outcome::NotFinished(_));
         !self.not_run.is_empty() || self.runs.iter().any(cut)
     }
 
     /// In how many scopes a property's premise was reached.
     fn reached(&self, property: usize) -> usize {
         self.runs.iter().filter(|run| run.exploration.reached[property]).count()
+    }
+
+    /// How often steps of a kind were taken.
+    fn taken(&self, kind: StepKind) -> u64 {
+        self.runs.iter().map(|run| run.exploration.steps[kind as usize].taken).sum()
     }
 
     /// Properties that nothing could have broken. Only all scopes together have to reach every premise.
@@ -60,9 +84,18 @@ impl Report {
         (0..PROPERTIES.len()).filter(|property| self.reached(*property) == 0).collect()
     }
 
+    /// Kinds of steps that were never possible: then the specification, or a scope, is not what it is meant to
+    /// be, and nothing that was found says much.
+    fn never_taken(&self) -> Vec<StepKind> {
+        if !self.complete || self.is_unfinished() || self.is_broken() {
+            return Vec::new();
+        }
+        StepKind::ALL.into_iter().filter(|kind| self.taken(*kind) == 0).collect()
+    }
+
     fn exit(&self) -> Exit {
         match () {
-            () if self.is_broken() => Exit::Violates,
+            () if self.is_broken() || !self.never_taken().is_empty() => Exit::Violates,
             () if self.is_unfinished() || !self.empty().is_empty() => Exit::Inconclusive,
             () => Exit::Conforms,
         }
@@ -71,7 +104,7 @@ impl Report {
 
 /// Explores, prints the report, and returns what it comes to.
 pub fn run(args: &CheckArgs, global: &Global) -> Exit {
-    let scopes = match chosen(&args.scopes) {
+    let scopes = match chosen(args) {
         Ok(scopes) => scopes,
         Err(message) => {
             eprintln!("error: {message}");
@@ -81,20 +114,64 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     if args.list {
         return output::print(&text::list(&scopes), Exit::Conforms);
     }
-    let report = explore_all(scopes, args);
+    if let Some(count) = args.walks {
+        return walks::run(&scopes, count, args, global);
+    }
+    let report = explore_all(scopes, args, global);
     let rendered = match args.output {
         Format::Text => text::render(&report, global),
         Format::Json => json::render(&report) + "\n",
     };
-    output::print(&rendered, report.exit())
+    let exit = output::print(&rendered, report.exit());
+    if write_files(&report, args) { exit } else { Exit::Environment }
 }
 
-/// The scopes of these names; all where none is given.
-fn chosen(names: &[String]) -> Result<Vec<Scope>, String> {
-    if names.is_empty() {
-        return Ok(scopes::all());
+/// Writes what was asked for besides the report. Says whether that succeeded.
+fn write_files(report: &Report, args: &CheckArgs) -> bool {
+    let found = report.runs.iter().find_map(|run| run.found().map(|found| (&run.scope, found)));
+    let trace = match (&args.itf, found) {
+        (None, _) => true,
+        (Some(file), Some((scope, found))) => write(file, &itf::render(scope, found.property, &found.path)),
+        (Some(file), None) => {
+            eprintln!("note: nothing is broken, so that {} is not written", file.display());
+            true
+        }
+    };
+    let graph = match (&args.dot, report.runs.as_slice()) {
+        (Some(file), [run]) => write(file, &dot::render(&run.scope, &bounds(args, &run.scope, None, None))),
+        _ => true,
+    };
+    trace && graph
+}
+
+/// Writes a file. Says whether that succeeded.
+fn write(file: &Path, text: &str) -> bool {
+    let written = std::fs::write(file, text);
+    if let Err(error) = &written {
+        eprintln!("error: cannot write {}: {error}", file.display());
     }
-    names.iter().map(|name| scopes::named(name).ok_or_else(|| unknown(name))).collect()
+    written.is_ok()
+}
+
+/// The scopes that are asked for; all where none is.
+fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
+    let mut scopes = if args.scopes.is_empty() {
+        scopes::all()
+    } else {
+        let named = |name: &String| scopes::named(name).ok_or_else(|| unknown(name));
+        args.scopes.iter().map(named).collect::<Result<_, _>>()?
+    };
+    if args.dot.is_some() && scopes.len() != 1 {
+        return Err("--dot needs one scope".to_owned());
+    }
+    for scope in &mut scopes {
+        scope.without.clone_from(&args.without);
+        if args.symmetry == Symmetry::On && !symmetry_is_sound(scope) {
+            let without: Vec<&str> = scope.without.iter().map(|req: &Req| req.id()).collect();
+            return Err(format!("--symmetry on is not sound without {}", without.join(", ")));
+        }
+    }
+    Ok(scopes)
 }
 
 fn unknown(name: &str) -> String {
@@ -103,22 +180,40 @@ fn unknown(name: &str) -> String {
     format!("there is no scope {name:?}{hint} (--list shows all)")
 }
 
-fn explore_all(scopes: Vec<Scope>, args: &CheckArgs) -> Report {
+/// What bounds the exploration of a scope.
+fn bounds(args: &CheckArgs, scope: &Scope, end: Option<Instant>, progress: Option<&Arc<Progress>>) -> Bounds {
+    let told = progress.cloned();
+    let name = scope.name;
+    Bounds {
+        max_states: args.max_states,
+        max_memory: args.max_memory,
+        memory: Arc::new(process::memory),
+        stop: Arc::new(move || end.is_some_and(|end| Instant::now() >= end)),
+        progress: Arc::new(move |so_far| {
+            if let Some(progress) = &told {
+                progress.show(name, so_far);
+            }
+        }),
+        symmetry: args.symmetry != Symmetry::Off && symmetry_is_sound(scope),
+        ..Bounds::none(args.threads)
+    }
+}
+
+fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report {
     let start = Instant::now();
     let end = args.budget.map(|budget| start + budget);
-    let is_over = move || end.is_some_and(|end| Instant::now() >= end);
-    let bounds = Bounds { threads: args.threads, max_states: args.max_states, stop: Arc::new(is_over) };
-    let complete = args.scopes.is_empty();
+    let progress = Arc::new(Progress::new(!global.quiet));
     let (mut runs, mut not_run) = (Vec::new(), Vec::new());
-    for mut scope in scopes {
-        if is_over() {
+    for scope in scopes {
+        if end.is_some_and(|end| Instant::now() >= end) {
             not_run.push(scope.name);
             continue;
         }
-        scope.without.clone_from(&args.without);
         let begun = Instant::now();
-        let exploration = explore(&scope, &bounds);
+        progress.begin();
+        let exploration = explore(&scope, &bounds(args, &scope, end, Some(&progress)));
         runs.push(Run { scope, exploration, elapsed: begun.elapsed() });
     }
-    Report { runs, not_run, complete, elapsed: start.elapsed() }
+    progress.finish();
+    Report { runs, not_run, complete: args.scopes.is_empty(), elapsed: start.elapsed() }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use jobcheck_model::check::{Exploration, Outcome};
-use jobcheck_model::explore::shortest::Found;
+use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
+use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
@@ -29,7 +29,8 @@ pub fn list(scopes: &[Scope]) -> String {
     out
 }
 
-fn bounds(scope: &Scope) -> String {
+/// What bounds a scope.
+pub fn bounds(scope: &Scope) -> String {
     let mut parts = vec![format!("at most {} pods", scope.pods)];
     let mut add = |holds: bool, text: String| {
         if holds {
@@ -50,8 +51,8 @@ pub fn render(report: &Report, global: &Global) -> String {
     if !global.quiet {
         let _ = writeln!(
             out,
-            "{BOLD}{:<22} {:>9} {:>10} {:>6} {:>9} {:>8}  result{BOLD:#}",
-            "scope", "states", "steps", "depth", "states/s", "time"
+            "{BOLD}{:<22} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}",
+            "scope", "states", "steps", "depth", "states/s", "B/state", "time", "result"
         );
         for run in &report.runs {
             row(run, &mut out);
@@ -67,6 +68,7 @@ pub fn render(report: &Report, global: &Global) -> String {
     }
     if global.verbose {
         properties(report, &mut out);
+        coverage(report, &mut out);
     }
     if !global.quiet {
         steps(report, &mut out);
@@ -80,28 +82,46 @@ fn row(run: &Run, out: &mut String) {
     let seconds = run.elapsed.as_secs_f64();
     let rate = it.states as f64 / seconds.max(1e-6);
     let (paint, result) = result(it);
-    let bound = if it.pods_bound_reached {
-        format!(" {DIM}(no more than {} pods){DIM:#}", run.scope.pods)
-    } else {
-        String::new()
-    };
+    let bytes = it.bytes as f64 / it.states.max(1) as f64;
     let _ = writeln!(
         out,
-        "{:<22} {:>9} {:>10} {:>6} {rate:>9.0} {seconds:>7.2}s  {paint}{result}{paint:#}{bound}",
-        run.scope.name, it.states, it.generated, it.depth
+        "{:<22} {:>9} {:>10} {:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  {paint}{result:<12}{paint:#} \
+         {DIM}{}{DIM:#}",
+        run.scope.name,
+        it.states,
+        it.generated,
+        it.depth,
+        short_bounds(&run.scope, it.pods_bound_reached)
     );
+}
+
+/// The bounds in few words; the one on pods is marked where it held a creation back.
+fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
+    let mut text = format!("{} pods{}", scope.pods, if pods_bound_reached { " (reached)" } else { "" });
+    let mut add = |holds: bool, part: String| {
+        if holds {
+            text.push_str(", ");
+            text.push_str(&part);
+        }
+    };
+    add(scope.lag > 0, format!("lag {}", scope.lag));
+    add(scope.ticks > 0, format!("{} s", scope.ticks));
+    add(!scope.user.is_empty(), format!("user {}", scope.user.len()));
+    text
 }
 
 fn result(it: &Exploration) -> (Style, &'static str) {
     match &it.outcome {
         Outcome::Holds => (GOOD, "holds"),
         Outcome::Broken(_) => (BAD, "broken"),
-        Outcome::NotFinished => (OPEN, "not finished"),
+        Outcome::NotFinished(Cut::States) => (OPEN, "cut: states"),
+        Outcome::NotFinished(Cut::Memory) => (OPEN, "cut: memory"),
+        Outcome::NotFinished(Cut::Time) => (OPEN, "cut: time"),
     }
 }
 
 /// The way to a broken property, as a numbered story.
-fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
+pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
     let req = found.number.map_or(String::new(), |number| format!("{} ", PROPERTIES[number].req));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
@@ -121,7 +141,7 @@ fn properties(report: &Report, out: &mut String) {
     for (number, property) in PROPERTIES.iter().enumerate() {
         let broken = report.runs.iter().any(|run| match &run.exploration.outcome {
             Outcome::Broken(found) => found.number == Some(number),
-            Outcome::Holds | Outcome::NotFinished => false,
+            Outcome::Holds | Outcome::NotFinished(_) => false,
         });
         let paint = if broken { BAD } else { Style::new() };
         let reached = report.reached(number);
@@ -130,11 +150,21 @@ fn properties(report: &Report, out: &mut String) {
 }
 
 fn steps(report: &Report, out: &mut String) {
-    let taken = StepKind::ALL.into_iter().map(|kind| {
-        let count: u64 = report.runs.iter().map(|run| run.exploration.steps[kind as usize]).sum();
-        format!("{} {count}", kind.name())
-    });
+    let taken = StepKind::ALL.into_iter().map(|kind| format!("{} {}", kind.name(), report.taken(kind)));
     let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
+}
+
+/// How often steps of each kind were taken in each scope, and how often they led to a new state.
+fn coverage(report: &Report, out: &mut String) {
+    let _ = writeln!(out, "\n{BOLD}steps that were taken{BOLD:#} (and those that led to a new state)");
+    for run in &report.runs {
+        let kinds = StepKind::ALL.into_iter().map(|kind| (kind, run.exploration.steps[kind as usize]));
+        let told = |(kind, Coverage { taken, fresh }): (StepKind, Coverage)| {
+            format!("{} {taken} ({fresh})", kind.name())
+        };
+        let taken: Vec<String> = kinds.filter(|(_, it)| it.taken > 0).map(told).collect();
+        let _ = writeln!(out, "  {:<22} {}", run.scope.name, taken.join(", "));
+    }
 }
 
 fn summary(report: &Report, out: &mut String) {
@@ -144,10 +174,16 @@ fn summary(report: &Report, out: &mut String) {
         1 => "1 scope".to_owned(),
         count => format!("{count} scopes"),
     };
-    let _ = write!(out, "{scopes}, {states} states in {seconds:.1} s: ");
-    let empty = report.empty();
+    let reduced = report.runs.iter().any(|run| run.exploration.symmetry);
+    let names = if reduced { " (but for names)" } else { "" };
+    let _ = write!(out, "{scopes}, {states} states{names} in {seconds:.1} s: ");
+    let (empty, never) = (report.empty(), report.never_taken());
     let _ = match () {
         () if report.is_broken() => writeln!(out, "{BAD}a property is broken{BAD:#}"),
+        () if !never.is_empty() => {
+            let kinds: Vec<&str> = never.into_iter().map(StepKind::name).collect();
+            writeln!(out, "{BAD}in no scope was this step ever possible: {}{BAD:#}", kinds.join(", "))
+        }
         () if report.is_unfinished() => {
             writeln!(out, "{OPEN}not finished, nothing is proved about the rest{OPEN:#}")
         }

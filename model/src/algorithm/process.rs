@@ -8,7 +8,7 @@ use crate::pod::Pod;
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::world::{Manager, Own, Seen, Unseen};
+use crate::world::{Manager, Seen, Unseen};
 
 use super::io::{Answer, Call, Effect, Io, Stop};
 use super::read::{Failures, Read};

@@ -1,6 +1,8 @@
-//! Looking through a scope: the shortest way to what is wrong, and its story.
+//! Looking through a scope: the search, the states that it keeps, and the story of what it finds.
 
-pub mod shortest;
+pub mod compact;
+pub mod engine;
+pub mod found;
 pub mod story;
 
 use crate::scope::Scope;

@@ -33,14 +33,16 @@ pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
     let mut world = initial(scope);
     let mut lines = Vec::new();
     for step in path {
-        let next = world.apply(step, scope);
-        lines.push(line(step, &world, &next));
-        world = next;
+        lines.push(line(step, &world, scope));
+        world = world.apply(step, scope);
     }
     lines
 }
 
-fn line(step: &Step, before: &World, after: &World) -> Line {
+/// Tells one step, taken in the world `before`.
+#[must_use]
+pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
+    let after = before.apply(step, scope);
     let (who, what) = action(step, before);
     let job = job_of(step);
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));

@@ -1,0 +1,147 @@
+//! A way through a scope in the Informal Trace Format of Apalache (ITF, its ADR 15), which other tools read.
+//!
+//! # Caveats
+//!
+//! The variables are chosen to be read: what a user may know of a cluster. Ghost history and what a controller
+//! remembers are left out, so that two states may look alike that are not.
+
+use jobcheck_model::explore::story;
+use jobcheck_model::job::{Condition, Job, JobStatus};
+use jobcheck_model::pod::Pod;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::initial;
+use jobcheck_model::step::Step;
+use jobcheck_model::uid::Uid;
+use jobcheck_model::world::{Life, World};
+use serde_json::{Value, json};
+
+/// The way that these steps take, as JSON.
+pub fn render(scope: &Scope, what: &str, path: &[Step]) -> String {
+    let mut world = initial(scope);
+    let mut states = vec![state(0, &world, "the start", "")];
+    for (number, step) in (1..).zip(path) {
+        let line = story::line(step, &world, scope);
+        world = world.apply(step, scope);
+        states.push(state(number, &world, line.who, &line.what));
+    }
+    let whole = json!({
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache.informal.systems/docs/adr/015adr-trace.html",
+            "description": format!("jobcheck check {}: {what}", scope.name),
+        },
+        "params": [],
+        "vars": ["jobs", "now", "step"],
+        "states": states,
+    });
+    serde_json::to_string_pretty(&whole).expect("a value is always JSON") + "\n"
+}
+
+fn state(number: usize, world: &World, who: &str, what: &str) -> Value {
+    json!({
+        "#meta": { "index": number },
+        "now": integer(world.now.0),
+        "jobs": world.lives.iter().map(life).collect::<Vec<_>>(),
+        "step": { "who": who, "what": what },
+    })
+}
+
+fn life(life: &Life) -> Value {
+    let pods: Vec<Value> = life.pods.iter().map(|pod| json!([uid(pod.uid), self::pod(pod)])).collect();
+    json!({
+        "job": variant(life.job.as_deref().map(job)),
+        "jobCacheShows": variant(life.cached_job().map(|shown| job(shown))),
+        "pods": { "#map": pods },
+        "podCacheLacks": life.manager.behind.iter().map(|unseen| uid(unseen.uid)).collect::<Vec<_>>(),
+    })
+}
+
+fn job(job: &Job) -> Value {
+    json!({
+        "deleting": job.deleting,
+        "parallelism": variant(job.spec.parallelism.map(|it| integer(it.into()))),
+        "completions": variant(job.spec.completions.map(|it| integer(it.into()))),
+        "suspend": job.spec.is_suspended(),
+        "status": status(&job.status),
+    })
+}
+
+fn status(status: &JobStatus) -> Value {
+    let number = |count: i32| integer(count.into());
+    json!({
+        "active": number(status.active),
+        "ready": number(status.ready.unwrap_or(0)),
+        "terminating": number(status.terminating.unwrap_or(0)),
+        "succeeded": number(status.succeeded),
+        "failed": number(status.failed),
+        "startTime": variant(status.start_time.map(|time| integer(time.0))),
+        "completionTime": variant(status.completion_time.map(|time| integer(time.0))),
+        "completedIndexes": &*status.completed_indexes,
+        "failedIndexes": status.failed_indexes.as_deref().unwrap_or_default(),
+        "uncountedSucceeded": set(status.uncounted_succeeded()),
+        "uncountedFailed": set(status.uncounted_failed()),
+        "conditions": status.conditions.iter().map(condition).collect::<Vec<_>>(),
+    })
+}
+
+fn condition(condition: &Condition) -> Value {
+    json!({
+        "type": condition.kind.as_str(),
+        "status": format!("{:?}", condition.status),
+        "reason": &*condition.reason,
+        "message": &*condition.message,
+    })
+}
+
+fn pod(pod: &Pod) -> Value {
+    json!({
+        "phase": format!("{:?}", pod.phase),
+        "ready": pod.ready,
+        "deleting": pod.deleting,
+        "finalizer": pod.finalizer,
+        "index": variant(pod.index.map(|index| integer(index.into()))),
+    })
+}
+
+fn set(uids: &[Uid]) -> Value {
+    json!({ "#set": uids.iter().map(|it| uid(*it)).collect::<Vec<_>>() })
+}
+
+fn uid(uid: Uid) -> Value {
+    json!({ "#bigint": uid.0.to_string() })
+}
+
+fn integer(number: i64) -> Value {
+    json!({ "#bigint": number.to_string() })
+}
+
+/// An optional value as a variant: `Some` of it, or `None` of the unit.
+fn variant(value: Option<Value>) -> Value {
+    match value {
+        Some(value) => json!({ "tag": "Some", "value": value }),
+        None => json!({ "tag": "None", "value": { "tag": "UNIT", "value": "U_OF_UNIT" } }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jobcheck_model::scopes::named;
+
+    #[test]
+    fn a_trace_has_a_state_more_than_steps_and_all_its_variables() {
+        let scope = named("ttl").unwrap();
+        let first = initial(&scope).enabled(&scope).swap_remove(0);
+        let trace: Value = serde_json::from_str(&render(&scope, "a test", &[first])).unwrap();
+        let states = trace["states"].as_array().unwrap();
+        assert_eq!(states.len(), 2);
+        for (number, state) in states.iter().enumerate() {
+            assert_eq!(state["#meta"]["index"], number);
+            for variable in trace["vars"].as_array().unwrap() {
+                assert!(!state[variable.as_str().unwrap()].is_null(), "{variable}");
+            }
+        }
+        assert_eq!(states[0]["now"]["#bigint"], "0");
+        assert_eq!(states[0]["jobs"][0]["job"]["tag"], "Some");
+    }
+}

@@ -1,0 +1,141 @@
+//! Random walks instead of a search.
+
+use std::collections::hash_map::RandomState;
+use std::fmt::Write;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jobcheck_harness::report::Exit;
+use jobcheck_model::check::{Walked, Walking, walk};
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::Scope;
+use serde::Serialize;
+
+use super::args::{CheckArgs, Format};
+use super::{itf, json, text, write};
+use crate::args::Global;
+use crate::output;
+
+/// The walks through one scope.
+struct Run<'a> {
+    scope: &'a Scope,
+    walked: Walked,
+    elapsed: Duration,
+}
+
+/// Walks, and says what was met. Walks prove nothing, so that none of them ends in exit code 0.
+pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> Exit {
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
+    let end = args.budget.map(|budget| Instant::now() + budget);
+    let stop = move || end.is_some_and(|end| Instant::now() >= end);
+    let walking = Walking { walks: count, depth: args.depth, seed, stop: Arc::new(stop) };
+    let mut runs = Vec::new();
+    for scope in scopes {
+        let begun = Instant::now();
+        let walked = walk(scope, &walking);
+        runs.push(Run { scope, walked, elapsed: begun.elapsed() });
+    }
+    let broken = runs.iter().any(|run| run.walked.found.is_some());
+    let exit = if broken { Exit::Violates } else { Exit::Inconclusive };
+    let rendered = match args.output {
+        Format::Text => told(&runs, &walking, global),
+        Format::Json => as_json(&runs, &walking, exit),
+    };
+    let exit = output::print(&rendered, exit);
+    let first = runs.iter().find(|run| run.walked.found.is_some()).or(runs.first());
+    match (&args.itf, first) {
+        (Some(file), Some(run)) if !write(file, &trace(run, &walking)) => Exit::Environment,
+        _ => exit,
+    }
+}
+
+fn trace(run: &Run<'_>, walking: &Walking) -> String {
+    match &run.walked.found {
+        Some(found) => itf::render(run.scope, found.property, &found.path),
+        None => {
+            let what = format!("walk {} with seed {}", run.walked.walks, walking.seed);
+            itf::render(run.scope, &what, &run.walked.last)
+        }
+    }
+}
+
+fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
+    let mut out = String::new();
+    if !global.quiet {
+        let _ = writeln!(
+            out,
+            "{:<22} {:>8} {:>10} {:>8} {:>9}  result",
+            "scope", "walks", "steps", "ended", "steps/s"
+        );
+        for Run { scope, walked, elapsed } in runs {
+            let result = match (&walked.found, walked.finished) {
+                (Some(_), _) => "broken",
+                (None, true) => "nothing found",
+                (None, false) => "not finished",
+            };
+            let rate = walked.steps as f64 / elapsed.as_secs_f64().max(1e-6);
+            let (walks, steps, ended) = (walked.walks, walked.steps, walked.ended);
+            let _ =
+                writeln!(out, "{:<22} {walks:>8} {steps:>10} {ended:>8} {rate:>9.0}  {result}", scope.name);
+        }
+    }
+    for run in runs {
+        if let Some(found) = &run.walked.found {
+            text::counterexample(run.scope, found, &mut out);
+        }
+    }
+    let reached = (0..PROPERTIES.len()).filter(|n| runs.iter().any(|run| run.walked.reached[*n])).count();
+    let _ = writeln!(
+        out,
+        "seed {}, at most {} steps each: {reached} of {} properties were put to the test; nothing is proved",
+        walking.seed,
+        walking.depth,
+        PROPERTIES.len()
+    );
+    out
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WalksReport {
+    kind: &'static str,
+    version: u32,
+    exit_code: u8,
+    seed: u64,
+    depth: usize,
+    scopes: Vec<ScopeReport>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeReport {
+    scope: &'static str,
+    walks: u64,
+    steps: u64,
+    ended: u64,
+    finished: bool,
+    seconds: f64,
+    counterexample: Option<json::Counterexample>,
+}
+
+fn as_json(runs: &[Run<'_>], walking: &Walking, exit: Exit) -> String {
+    let scope = |Run { scope, walked, elapsed }: &Run<'_>| ScopeReport {
+        scope: scope.name,
+        walks: walked.walks,
+        steps: walked.steps,
+        ended: walked.ended,
+        finished: walked.finished,
+        seconds: elapsed.as_secs_f64(),
+        counterexample: walked.found.as_ref().map(|found| json::counterexample(scope, found)),
+    };
+    let report = WalksReport {
+        kind: "JobcheckWalks",
+        version: 1,
+        exit_code: exit.code(),
+        seed: walking.seed,
+        depth: walking.depth,
+        scopes: runs.iter().map(scope).collect(),
+    };
+    serde_json::to_string_pretty(&report).expect("a report of numbers and texts is always JSON") + "\n"
+}

@@ -1,0 +1,53 @@
+//! stateright on the same scopes.
+//!
+//! It tells worlds apart by a hash of 64 bits, and its depth counts from 1.
+
+use jobcheck_model::check::{Bounds, Outcome, explore};
+use jobcheck_model::properties::{PROPERTIES, standstill};
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::initial;
+use jobcheck_model::step::Step;
+use jobcheck_model::world::World;
+use stateright::{Checker, Model, Property};
+
+use crate::check::{SIZES, scope};
+
+struct Specification(Scope);
+
+impl Model for Specification {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![initial(&self.0)]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Step>) {
+        actions.extend(world.enabled(&self.0));
+    }
+
+    fn next_state(&self, world: &World, step: Step) -> Option<World> {
+        Some(world.apply(&step, &self.0))
+    }
+
+    fn properties(&self) -> Vec<Property<Specification>> {
+        vec![Property::always("every property", |model: &Specification, world: &World| {
+            let holds = |life| PROPERTIES.iter().all(|property| (property.broken)(life).is_none());
+            let stuck = standstill(world, &world.enabled(&model.0), &model.0);
+            world.lives.iter().all(holds) && stuck.is_none()
+        })]
+    }
+}
+
+#[test]
+fn stateright_sees_the_same_worlds_and_steps() {
+    for (name, states, depth) in SIZES.iter().filter(|(_, states, _)| *states < 3_000) {
+        let checker = Specification(scope(name)).checker().spawn_bfs().join();
+        let ours = explore(&scope(name), &Bounds::none(1));
+        assert_eq!(checker.unique_state_count(), *states, "{name}");
+        assert_eq!(checker.state_count() as u64, ours.generated, "{name}");
+        assert_eq!(checker.max_depth(), depth + 1, "{name}");
+        assert_eq!(checker.discoveries().len(), 0, "{name}");
+        assert!(matches!(ours.outcome, Outcome::Holds), "{name}");
+    }
+}

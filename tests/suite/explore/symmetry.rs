@@ -1,0 +1,157 @@
+//! Worlds that are the same but for names.
+
+use std::collections::{HashMap, HashSet};
+
+use jobcheck_model::check::{Bounds, Outcome, explore, symmetry_is_sound};
+use jobcheck_model::explore::compact::{Identity, Renaming};
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::{all, initial};
+use jobcheck_model::world::{Life, World};
+
+use crate::check::{MISSED, SIZES, broken, scope};
+
+/// All worlds of a scope, or the nearest of them.
+fn worlds(scope: &Scope, most: usize) -> Vec<World> {
+    let mut seen = HashSet::from([initial(scope)]);
+    let mut worlds = vec![initial(scope)];
+    let mut next = 0;
+    while next < worlds.len() && worlds.len() < most {
+        let world = worlds[next].clone();
+        for step in world.enabled(scope) {
+            let after = world.apply(&step, scope);
+            if seen.insert(after.clone()) {
+                worlds.push(after);
+            }
+        }
+        next += 1;
+    }
+    worlds
+}
+
+fn renamings(life: &Life) -> Vec<Renaming> {
+    Renaming::all(life.past.pods.len())
+}
+
+/// Every world that is the same but for names.
+fn orbit(world: &World, scope: &Scope) -> Vec<World> {
+    let mut images = vec![world.clone()];
+    for job in 0..world.lives.len() {
+        let renamed = |image: &World| {
+            let rename = |renaming: Renaming| {
+                let mut image = image.clone();
+                image.lives[job] = renaming.life(&image.lives[job]);
+                image
+            };
+            renamings(&image.lives[job]).into_iter().map(rename).collect::<Vec<_>>()
+        };
+        images = images.iter().flat_map(renamed).collect();
+    }
+    if scope.jobs.len() == 2 && scope.jobs[0] == scope.jobs[1] {
+        let identities = Identity::of_all(&initial(scope));
+        let swapped = |image: &World| {
+            let lives = vec![identities[0].life(&image.lives[1]), identities[1].life(&image.lives[0])];
+            World { lives, ..image.clone() }
+        };
+        images.extend(images.iter().map(swapped).collect::<Vec<_>>());
+    }
+    images
+}
+
+fn orbits(worlds: &[World], scope: &Scope) -> usize {
+    let mut orbit_of: HashMap<&World, usize> = HashMap::new();
+    let known: HashSet<&World> = worlds.iter().collect();
+    let mut count = 0;
+    for world in worlds {
+        if orbit_of.contains_key(world) {
+            continue;
+        }
+        for image in orbit(world, scope) {
+            if let Some(image) = known.get(&image) {
+                orbit_of.insert(image, count);
+            }
+        }
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn there_are_as_many_representatives_as_orbits() {
+    for (name, states, _) in SIZES.iter().filter(|(_, states, _)| *states < 6_500) {
+        let scope = scope(name);
+        let worlds = worlds(&scope, usize::MAX);
+        assert_eq!(worlds.len(), *states, "{name}");
+        let reduced = explore(&scope, &Bounds { symmetry: true, ..Bounds::none(1) });
+        assert_eq!(reduced.states, orbits(&worlds, &scope), "{name}");
+    }
+}
+
+/// A renamed world can do what the world can do, under other names, and breaks the same properties.
+#[test]
+fn steps_and_properties_do_not_depend_on_names() {
+    let mut compared = 0;
+    for scope in all() {
+        let some = worlds(&scope, 1_200);
+        for world in some.iter().skip(some.len() % 17).step_by(17) {
+            compared += compare(world, &scope);
+        }
+    }
+    assert!(compared > 5_000, "{compared}");
+}
+
+fn compare(world: &World, scope: &Scope) -> usize {
+    let after = |world: &World| -> Vec<World> {
+        world.enabled(scope).iter().map(|step| world.apply(step, scope)).collect()
+    };
+    let plain = after(world);
+    let renamings = renamings(&world.lives[0]);
+    for renaming in &renamings {
+        let rename = |world: &World| {
+            let mut renamed = world.clone();
+            renamed.lives[0] = renaming.life(&world.lives[0]);
+            renamed
+        };
+        let there = rename(world);
+        let expected: HashSet<World> = plain.iter().map(rename).collect();
+        let found: HashSet<World> = after(&there).into_iter().collect();
+        assert_eq!(found, expected, "{}: {world:?} as {renaming:?}", scope.name);
+        for property in PROPERTIES {
+            let broken = |world: &World| (property.broken)(&world.lives[0]).is_some();
+            assert_eq!(broken(&there), broken(world), "{}", property.name);
+        }
+    }
+    renamings.len()
+}
+
+/// The rows whose guards name another requirement for the first of several pods are compared too: in their scopes
+/// no two pods fail at one time.
+#[test]
+fn guards_that_are_missing_are_noticed_as_soon() {
+    for (without, name, property, steps) in MISSED {
+        let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
+        let found = broken(&scope, *property, true).map_or(0, |found| found.path.len());
+        assert_eq!(found, *steps, "{name} without {without:?}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_the_representatives() {
+    for name in ["replace-failed-indexes", "deadline", "two-jobs"] {
+        let reduced =
+            |threads: usize| explore(&scope(name), &Bounds { symmetry: true, ..Bounds::none(threads) });
+        let (one, three) = (reduced(1), reduced(3));
+        assert!(matches!((&one.outcome, &three.outcome), (Outcome::Holds, Outcome::Holds)));
+        let told = |it: &jobcheck_model::check::Exploration| {
+            (it.states, it.generated, it.depth, it.widest, it.steps.clone(), it.reached.clone())
+        };
+        assert_eq!(told(&one), told(&three), "{name}");
+    }
+}
+
+#[test]
+fn where_a_guard_names_the_first_of_several_pods_there_is_no_symmetry() {
+    use jobcheck_model::Req;
+    assert!(symmetry_is_sound(&scope("backoff-delay")));
+    assert!(!symmetry_is_sound(&scope("backoff-delay").without(Req::BO01)));
+}
