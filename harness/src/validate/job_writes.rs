@@ -230,7 +230,8 @@ fn executor_decision(
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
         return;
     }
-    let latest = latest_of(event, &new);
+    let old = track.stored.clone();
+    let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             judge_status_write(view, &new, findings);
@@ -240,10 +241,11 @@ fn executor_decision(
     }
 }
 
-/// The instant of a status write: its answer, or the transition that it reports.
-fn latest_of(event: &Event, new: &JobStatus) -> Option<Time> {
+/// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
+fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<Time> {
     let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
         .iter()
+        .filter(|kind| old.is_none_or(|old| old.condition(kind) != new.condition(kind)))
         .filter_map(|kind| new.condition(kind))
         .filter_map(|condition| condition.last_transition_time)
         .max();

@@ -185,6 +185,7 @@ impl Judge {
             return;
         }
         if !self.tracks.contains_key(&job) {
+            self.names_unseen_job(job);
             return;
         }
         let stray = self.strays.remove(&pod.uid);
@@ -199,6 +200,17 @@ impl Judge {
         } else {
             pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
         }
+    }
+
+    /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
+    fn names_unseen_job(&mut self, job: Uid) {
+        if self.early_pods.contains(&job) {
+            return;
+        }
+        if self.early_pods.len() == DEPARTED {
+            self.early_pods.pop_front();
+        }
+        self.early_pods.push_back(job);
     }
 
     pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {

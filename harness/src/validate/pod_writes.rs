@@ -139,7 +139,10 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         return;
     }
     let stored = track.stored.clone();
-    judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
+    if track.complete {
+        judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+    }
     let counted = &track.counted.counted;
     if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
         for req in [Req::FT03, Req::FT14] {
@@ -221,7 +224,9 @@ pub fn adopted(
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
-        if let (Some(job), Some(before)) = (track.shown(), before) {
+        // What a watch shows of a Job in mid-life may have been adopted long before, and by anybody.
+        let told = event.actor.is_some() || track.complete;
+        if let (Some(job), Some(before)) = (track.shown(), before.filter(|_| told)) {
             judge_adoption(&job, before, after, labels, &mut findings);
         }
         if track.counted.counted.contains(&after.uid) {

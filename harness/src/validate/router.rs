@@ -8,7 +8,7 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
-use jobcheck_traces::{Record, Verb};
+use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
@@ -83,6 +83,8 @@ pub(super) struct Judge {
     pub(super) departed: VecDeque<((Text, Text), Uid)>,
     /// Jobs that went lately: another may come under such a name (BO-06).
     pub(super) departed_jobs: VecDeque<(Text, Text)>,
+    /// Jobs that were named by their pods lately, and not shown yet.
+    pub(super) early_pods: VecDeque<Uid>,
     pub(super) verdicts: Vec<JobVerdict>,
     pub(super) premises: FxHashMap<Req, u64>,
     pub(super) end: End,
@@ -108,6 +110,7 @@ impl Validator {
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
                 departed_jobs: VecDeque::new(),
+                early_pods: VecDeque::new(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
                 end: End::default(),
@@ -283,8 +286,7 @@ impl Judge {
 
     fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
-        let fresh = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
-        let born = created || (event.actor.is_none() && fresh);
+        let born = created || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event.version, born, self.settings.keeps_story);
@@ -299,6 +301,13 @@ impl Judge {
         if event.is_status {
             self.by(event, role, uid, true);
         }
+    }
+
+    /// Whether the first sight of a Job in a watch can be its creation. A watch that began later shows the same
+    /// of a Job that nothing has happened to since; neither its object nor its pods tell them apart then.
+    fn is_new(&self, job: &Job) -> bool {
+        let untouched = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
+        untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)
     }
 
     fn job_gone(&mut self, event: &Event, uid: Uid) {
