@@ -78,14 +78,6 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
-    if released
-        && event.verb == Some(Verb::Delete)
-        && event.actor.is_some()
-        && after.deleting
-        && !after.finalizer
-    {
-        track.doubt("a write of a pod is missing: no DELETE removes a finalizer".to_owned());
-    }
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {
@@ -306,7 +298,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
     let committed = match event.verb {
         Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
-        _ if it.changes_owner => (None, OwnWrite::GiveUp),
+        _ if it.names_owner == Some(true) => (None, OwnWrite::GiveUp),
         _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
     };
     track.uncertain.insert(pod.uid, committed);

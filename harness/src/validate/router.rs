@@ -131,7 +131,7 @@ impl Validator {
         let Some(event) = self.normalizer.event(record)? else { return Ok(()) };
         self.judge.settings.heard(&event);
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
-        self.sequencer.push(event, &mut |event| judge.event(&event, actors));
+        self.sequencer.push(event, &mut |event| judge.event(event, actors));
         Ok(())
     }
 
@@ -139,14 +139,16 @@ impl Validator {
     #[must_use]
     pub fn finish(mut self) -> Summary {
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
-        self.sequencer.flush(&mut |event| judge.event(&event, actors));
+        self.sequencer.flush(&mut |event| judge.event(event, actors));
         self.judge.finish(self.normalizer.hidden)
     }
 }
 
 impl Judge {
-    fn event(&mut self, event: &Event, actors: &Actors) {
+    fn event(&mut self, mut event: Event, actors: &Actors) {
         self.events += 1;
+        event.order = self.events;
+        let event = &event;
         self.settings.has_actors = has_actors(event.form);
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
@@ -193,6 +195,7 @@ impl Judge {
             if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
                 track.doubt(reason.to_owned());
             }
+            track.gap = Some(self.events);
             track.stale = true;
         }
     }
@@ -239,6 +242,7 @@ impl Judge {
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
                 track.doubt("the trace's level hides a write of the Job".to_owned());
+                track.gap = Some(event.order);
                 track.stale = true;
             }
             return;
@@ -251,6 +255,9 @@ impl Judge {
                 return;
             }
         }
+        if self.tracks.get_mut(&uid).is_some_and(|track| track.comes_late(event)) {
+            return;
+        }
         let by = self.by(event, role, uid, event.is_status);
         let strange = self.strange_pods(it, uid);
         let Some(track) = self.tracks.get_mut(&uid) else { return };
@@ -261,10 +268,13 @@ impl Judge {
         if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
             self.managers.judge(track, event);
         }
+        if event.is_accepted() {
+            track.find_missing_write(event, it);
+        }
         match (event.is_accepted(), event.verb) {
             (false, _) => job_writes::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
-            (true, _) if it.metadata.is_some() => metadata_written(track, it),
+            (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
             (true, _) if event.version.is_none() && !it.gone => {}
             (true, _) => {
                 job_writes::updated(track, event, it, by, &self.settings);
@@ -273,6 +283,7 @@ impl Judge {
         if it.gone && event.is_accepted() {
             self.job_gone(event, uid);
         } else if let Some(track) = self.tracks.get_mut(&uid) {
+            track.saw(event, None);
             track.rest();
         }
     }
@@ -289,7 +300,7 @@ impl Judge {
         let born = created || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
-        let mut track = Track::new(job.clone(), event.version, born, self.settings.keeps_story);
+        let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
         track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
         if born {
@@ -351,6 +362,8 @@ impl Judge {
         let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
         let it = JobEvent::state(after);
         job_writes::updated(track, event, &it, by, &self.settings);
+        // The version that the deletion left is not shown.
+        track.version = None;
         if !held {
             self.job_gone(event, job.uid);
         }
@@ -406,7 +419,7 @@ pub(super) fn job_controller(owner: Option<&crate::project::OwnerRef>) -> Option
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
 }
 
-fn metadata_written(track: &mut Track, it: &JobEvent) {
+fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
     let job = Job {
         finalizers: metadata.finalizers.clone(),
@@ -414,7 +427,7 @@ fn metadata_written(track: &mut Track, it: &JobEvent) {
         ..(*stored).clone()
     };
     if let Some(version) = metadata.resource_version {
-        track.has_version(version);
+        track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
     track.frontier.push(Arc::new(job), false);
