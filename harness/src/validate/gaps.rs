@@ -32,6 +32,17 @@ pub struct Sighting {
     pub version: u64,
 }
 
+/// A pod that was seen as being deleted before any DELETE was shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Undeleted {
+    /// The number of the event that showed it as not being deleted.
+    since: u64,
+    /// The number of the event that showed it as being deleted.
+    until: u64,
+    /// When that was answered, in microseconds.
+    when: i64,
+}
+
 impl Track {
     /// A write is missing: violations that it may explain are taken back.
     pub fn lacks(&mut self, event: &Event, reason: &str, since: Since) {
@@ -60,6 +71,7 @@ impl Track {
     /// An event of this Job, or of a pod of it, was taken.
     pub fn saw(&mut self, event: &Event, pod: Option<Uid>) {
         self.latest_version = self.latest_version.max(event.version.unwrap_or(0));
+        self.latest_answer = self.latest_answer.max(event.when.map_or(i64::MIN, |when| when.done));
         let Some(uid) = pod else { return };
         if self.history.stored.get(uid).is_some() {
             let version = event.answered.unwrap_or(0);
@@ -73,7 +85,9 @@ impl Track {
     /// Whether an event comes after one that etcd took later: the log is out of order by more than the window.
     /// One that was taken before is a repetition.
     pub fn comes_late(&mut self, event: &Event) -> bool {
-        let late = event.version.is_some_and(|version| version < self.latest_version);
+        // By its version alone it may be the answer to a request that changed nothing.
+        let late = event.version.is_some_and(|version| version < self.latest_version)
+            && event.when.is_none_or(|when| when.done < self.latest_answer);
         if !late || event.form == Form::Watch {
             return false;
         }
@@ -116,12 +130,32 @@ impl Track {
         }
     }
 
+    /// A DELETE of a pod was answered, perhaps after requests that saw what it did.
+    pub fn explain_deletion(&mut self, event: &Event, pod: Uid) {
+        let received = event.when.map_or(i64::MIN, |when| when.received);
+        if self.undeleted.get(&pod).is_some_and(|found| received <= found.when) {
+            self.undeleted.remove(&pod);
+        }
+    }
+
+    /// The trace has no more of this Job: deletions that no request explains are missing.
+    pub fn find_missing_deletes(&mut self) {
+        for (_, found) in std::mem::take(&mut self.undeleted) {
+            self.violations.retain(|it| it.order <= found.since || it.order > found.until);
+            self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
+        }
+    }
+
     /// The same of a pod.
     pub fn find_missing_pod_write(&mut self, event: &Event, before: &Pod, after: &Pod) {
         let seen = self.pods_seen.get(&before.uid).copied().unwrap_or_default();
         // An answer that carries an old version tells of what came before it all the same.
         if event.form == Form::Watch || event.answered.is_none_or(|version| version <= seen.version) {
             return;
+        }
+        if after.deleting && !before.deleting && event.verb != Some(Verb::Delete) {
+            let when = event.when.map_or(i64::MAX, |when| when.done);
+            self.undeleted.insert(before.uid, Undeleted { since: seen.order, until: event.order, when });
         }
         if let Some(what) = impossible(event, before, after) {
             self.lacks(event, &format!("a write of a pod is missing: {what}"), Since::Order(seen.order));
@@ -149,9 +183,7 @@ fn impossible(event: &Event, before: &Pod, after: &Pod) -> Option<&'static str> 
     let status = before.phase != after.phase || before.ready != after.ready;
     match event.verb {
         _ if event.is_status && before.finalizer != after.finalizer => Some("no write of the status changes finalizers"),
-        _ if event.is_status && before.deleting != after.deleting => Some("no write of the status deletes"),
         Some(Verb::Patch | Verb::Update) if !event.is_status && status => Some("its status changed without a write"),
-        Some(Verb::Patch | Verb::Update) if after.deleting && !before.deleting => Some("it was deleted without a DELETE"),
         Some(Verb::Delete) if before.finalizer && !after.finalizer => Some("no DELETE removes a finalizer"),
         Some(Verb::Delete) if status => Some("no DELETE changes the status"),
         _ => None,

@@ -107,6 +107,9 @@ impl Judge {
                 return;
             }
             track.find_missing_deletion(event, role, it);
+            if event.verb == Some(Verb::Delete) {
+                track.explain_deletion(event, pod.uid);
+            }
         }
         match (owner, controller) {
             (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
@@ -285,6 +288,7 @@ impl Judge {
         self.strays.remove(&uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
+                track.explain_deletion(event, uid);
                 pod_writes::gone(track, event, uid);
             }
             self.departs(event, uid, job);

@@ -15,7 +15,7 @@ use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::Frontier;
-use super::gaps::Sighting;
+use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
@@ -47,8 +47,12 @@ pub struct Track {
     pub versions_seen: VecDeque<(u64, u64)>,
     /// The highest resourceVersion of the Job and its pods.
     pub latest_version: u64,
+    /// The latest answer to a request for the Job and its pods, in microseconds.
+    pub latest_answer: i64,
     /// Which event showed each pod last.
     pub pods_seen: FxHashMap<Uid, Sighting>,
+    /// Pods that are being deleted by a DELETE that was not shown yet.
+    pub undeleted: BTreeMap<Uid, Undeleted>,
     /// The last event before which something is missing.
     pub gap: Option<u64>,
     /// Whether etcd may hold something newer than `stored`: a write was not shown.
@@ -157,6 +161,8 @@ impl Track {
             version,
             versions_seen: version.into_iter().map(|version| (version, event.order)).collect(),
             latest_version: version.unwrap_or(0),
+            latest_answer: i64::MIN,
+            undeleted: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
             gap: None,
             stale: false,
