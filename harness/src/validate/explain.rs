@@ -262,11 +262,11 @@ impl Track {
 /// PC-03 with fewer ready pods than there are, if that is all that is wrong.
 fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
     match broken {
-        [it @ Broken { req: Req::PC03, expected: Said::Number(expected), found: Said::Number(found), .. }]
-            if found < expected =>
-        {
-            Some(it)
-        }
+        [
+            it @ Broken {
+                req: Req::PC03, expected: Said::Number(expected), found: Said::Number(found), ..
+            },
+        ] if found < expected => Some(it),
         _ => None,
     }
 }

@@ -13,6 +13,7 @@ use jobcheck_traces::{Form, Verb};
 use super::actor::Role;
 use super::event::{Event, JobEvent, PodEvent};
 use super::track::Track;
+use super::verdict::Violation;
 
 /// From when on something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,11 @@ impl Track {
     /// The trace has no more of this Job: deletions that no request explains are missing.
     pub fn find_missing_deletes(&mut self) {
         for (_, found) in std::mem::take(&mut self.undeleted) {
-            self.violations.retain(|it| it.order <= found.since || it.order > found.until);
+            // Where it explains one, what was reported after that may be a consequence.
+            let explains = |it: &Violation| it.order > found.since && it.order <= found.until;
+            if self.violations.iter().any(explains) {
+                self.violations.retain(|it| it.order <= found.since);
+            }
             self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
         }
     }
@@ -182,8 +187,12 @@ fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> 
 fn impossible(event: &Event, before: &Pod, after: &Pod) -> Option<&'static str> {
     let status = before.phase != after.phase || before.ready != after.ready;
     match event.verb {
-        _ if event.is_status && before.finalizer != after.finalizer => Some("no write of the status changes finalizers"),
-        Some(Verb::Patch | Verb::Update) if !event.is_status && status => Some("its status changed without a write"),
+        _ if event.is_status && before.finalizer != after.finalizer => {
+            Some("no write of the status changes finalizers")
+        }
+        Some(Verb::Patch | Verb::Update) if !event.is_status && status => {
+            Some("its status changed without a write")
+        }
         Some(Verb::Delete) if before.finalizer && !after.finalizer => Some("no DELETE removes a finalizer"),
         Some(Verb::Delete) if status => Some("no DELETE changes the status"),
         _ => None,

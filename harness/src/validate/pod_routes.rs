@@ -219,7 +219,8 @@ impl Judge {
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
-        if !created && keeps_owner(event, it) {
+        // A creation that was answered with a server error may have been committed.
+        if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
             if track.complete {
                 let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
                 track.lacks(event, "a write of a pod is missing: how it came to the Job", since);

@@ -18,11 +18,12 @@ pub struct Repetitions {
 
 impl Repetitions {
     /// Whether this event was read before; it is known from now on. A client can choose the id (`Audit-ID`), so
-    /// the same event has the same times as well.
+    /// the same event has the same times and the same answer as well.
     pub fn is_one(&mut self, request: &Request<'_>) -> bool {
         let Some(id) = request.id.filter(|id| !id.is_empty()) else { return false };
         let mut hasher = FxHasher::default();
         (id, request.interval.received, request.interval.done, request.code).hash(&mut hasher);
+        (request.namespace, request.name, request.uid, request.version).hash(&mut hasher);
         let key = hasher.finish();
         if !self.known.insert(key) {
             return true;
