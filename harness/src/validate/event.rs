@@ -105,6 +105,8 @@ pub struct PodEvent {
     pub gone: bool,
     /// Whether a PATCH speaks of owners, where the trace shows its body.
     pub names_owner: Option<bool>,
+    /// Whether it speaks of finalizers.
+    pub names_finalizers: Option<bool>,
     /// Whether the trace's level hides the answer.
     pub hidden: bool,
     /// The refusal's message.

@@ -5,15 +5,18 @@
 //! back; what comes later is judged as far as it does not rest on what is not known. A watch skips nothing
 //! between its marks.
 
-use jobcheck_model::Uid;
 use jobcheck_model::job::Job;
 use jobcheck_model::pod::Pod;
+use jobcheck_model::{Req, Said, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
 use super::event::{Event, JobEvent, PodEvent};
 use super::track::Track;
 use super::verdict::Violation;
+
+/// Refused writes on unseen versions that are remembered.
+const UNSEEN_KEPT: usize = 64;
 
 /// From when on something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +142,22 @@ impl Track {
         }
     }
 
-    /// The trace has no more of this Job: deletions that no request explains are missing.
-    pub fn find_missing_deletes(&mut self) {
+    /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
+    pub fn find_unseen_base(&mut self, event: &Event, it: &JobEvent) {
+        let (Some(base), Some(stored)) = (it.base, self.version) else { return };
+        let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.uid);
+        if own && base > stored && self.unseen_bases.len() < UNSEEN_KEPT {
+            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
+            self.unseen_bases.entry(base).or_insert((since, event.order));
+        }
+    }
+
+    /// The trace has no more of this Job: what was waited for is missing.
+    pub fn find_never_shown(&mut self) {
+        for (base, (since, _)) in std::mem::take(&mut self.unseen_bases) {
+            self.violations.retain(|it| it.order <= since);
+            self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
+        }
         for (_, found) in std::mem::take(&mut self.undeleted) {
             // Where it explains one, what was reported after that may be a consequence.
             let explains = |it: &Violation| it.order > found.since && it.order <= found.until;
@@ -151,8 +168,19 @@ impl Track {
         }
     }
 
+    /// Whether more ready pods were reported than there were. A kubelet may write no more than a pod's end, so
+    /// that alone does not tell that its start is missing.
+    fn reported_readier(&self, since: u64) -> bool {
+        self.violations.iter().filter(|it| it.order > since).any(|it| {
+            match (&it.broken.expected, &it.broken.found) {
+                (Said::Number(expected), Said::Number(found)) => it.req() == Req::PC03 && found > expected,
+                _ => false,
+            }
+        })
+    }
+
     /// The same of a pod.
-    pub fn find_missing_pod_write(&mut self, event: &Event, before: &Pod, after: &Pod) {
+    pub fn find_missing_pod_write(&mut self, event: &Event, it: &PodEvent, before: &Pod, after: &Pod) {
         let seen = self.pods_seen.get(&before.uid).copied().unwrap_or_default();
         // An answer that carries an old version tells of what came before it all the same.
         if event.form == Form::Watch || event.answered.is_none_or(|version| version <= seen.version) {
@@ -162,7 +190,11 @@ impl Track {
             let when = event.when.map_or(i64::MAX, |when| when.done);
             self.undeleted.insert(before.uid, Undeleted { since: seen.order, until: event.order, when });
         }
-        if let Some(what) = impossible(event, before, after) {
+        if is_skip(event, before, after) && self.reported_readier(seen.order) {
+            let reason = "a write of a pod may be missing: it ended without having run";
+            self.lacks(event, reason, Since::Order(seen.order));
+        }
+        if let Some(what) = impossible(event, it, before, after) {
             self.lacks(event, &format!("a write of a pod is missing: {what}"), Since::Order(seen.order));
         }
     }
@@ -178,13 +210,24 @@ fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> 
         () if spec && status => Some("spec and status"),
         () if event.is_status && spec => Some("by a write of the status, the spec"),
         () if main && status => Some("by a write of the spec, the status"),
+        () if event.form != Form::Watch && skips(before, after) => Some("the generation by more than one"),
         () if deletes && (spec || status) => Some("by a deletion, more than that"),
         () => None,
     }
 }
 
+/// Whether the generation rose by more than one write of the spec, or one deletion, makes it rise.
+fn skips(before: &Job, after: &Job) -> bool {
+    before.generation > 0 && after.generation > before.generation + 1
+}
+
+/// Whether a pod that was never ready has ended.
+fn is_skip(event: &Event, before: &Pod, after: &Pod) -> bool {
+    event.is_status && !before.ready && !before.is_terminated() && after.is_terminated()
+}
+
 /// A change of a pod that this kind of request does not make.
-fn impossible(event: &Event, before: &Pod, after: &Pod) -> Option<&'static str> {
+fn impossible(event: &Event, it: &PodEvent, before: &Pod, after: &Pod) -> Option<&'static str> {
     let status = before.phase != after.phase || before.ready != after.ready;
     match event.verb {
         _ if event.is_status && before.finalizer != after.finalizer => {
@@ -192,6 +235,9 @@ fn impossible(event: &Event, before: &Pod, after: &Pod) -> Option<&'static str> 
         }
         Some(Verb::Patch | Verb::Update) if !event.is_status && status => {
             Some("its status changed without a write")
+        }
+        Some(Verb::Patch) if it.names_finalizers == Some(false) && before.finalizer != after.finalizer => {
+            Some("its finalizer changed without a write")
         }
         Some(Verb::Delete) if before.finalizer && !after.finalizer => Some("no DELETE removes a finalizer"),
         Some(Verb::Delete) if status => Some("no DELETE changes the status"),

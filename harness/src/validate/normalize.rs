@@ -292,10 +292,10 @@ impl Normalizer {
                 PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
             }
         };
-        event.names_owner = request
-            .request
-            .filter(|_| request.verb == Verb::Patch)
-            .map(|object| object.text().contains("ownerReferences"));
+        let patch = request.request.filter(|_| request.verb == Verb::Patch);
+        let names = |field: &str| patch.map(|object| object.text().contains(field));
+        event.names_owner = names("ownerReferences");
+        event.names_finalizers = names("finalizers");
         if !request.is_accepted() && request.verb == Verb::Create {
             event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
         }
@@ -414,6 +414,7 @@ fn no_pod() -> PodEvent {
         birth: None,
         gone: false,
         names_owner: None,
+        names_finalizers: None,
         hidden: false,
         message: None,
     }

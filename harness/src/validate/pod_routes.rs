@@ -140,7 +140,7 @@ impl Judge {
             track.note_time(event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 judge_pod_deletion(track, event, &before, after);
-                track.find_missing_pod_write(event, &before, pod);
+                track.find_missing_pod_write(event, it, &before, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
@@ -178,6 +178,9 @@ impl Judge {
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             let mut by = by;
+            if let Some(before) = track.history.stored.get(pod.uid).cloned() {
+                track.find_missing_pod_write(event, it, &before, pod);
+            }
             if keeps_owner(event, it) {
                 let since = track.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
                 track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));

@@ -370,7 +370,7 @@ impl Judge {
     }
 
     fn close(&mut self, mut track: Track) {
-        track.find_missing_deletes();
+        track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(|it| it.is_overdue(self.end));
         let place = track.story.back().map(|(place, _)| *place);

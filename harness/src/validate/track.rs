@@ -53,6 +53,9 @@ pub struct Track {
     pub pods_seen: FxHashMap<Uid, Sighting>,
     /// Pods that are being deleted by a DELETE that was not shown yet.
     pub undeleted: BTreeMap<Uid, Undeleted>,
+    /// Versions that refused writes were made on and that were not shown yet; after which event they came, and
+    /// by which they were there.
+    pub unseen_bases: BTreeMap<u64, (u64, u64)>,
     /// The last event before which something is missing.
     pub gap: Option<u64>,
     /// Whether etcd may hold something newer than `stored`: a write was not shown.
@@ -163,6 +166,7 @@ impl Track {
             latest_version: version.unwrap_or(0),
             latest_answer: i64::MIN,
             undeleted: BTreeMap::new(),
+            unseen_bases: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
             gap: None,
             stale: false,
@@ -206,6 +210,7 @@ impl Track {
             self.versions_seen.pop_front();
         }
         self.versions_seen.push_back((version, order));
+        self.unseen_bases.remove(&version);
         self.version = Some(version);
     }
 
