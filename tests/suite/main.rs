@@ -6,4 +6,6 @@ mod check;
 mod corpus;
 mod coverage;
 mod gaps;
+mod known;
+mod logs;
 mod tidy;

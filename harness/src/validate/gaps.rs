@@ -143,18 +143,18 @@ impl Track {
     }
 
     /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
-    pub fn find_unseen_base(&mut self, event: &Event, it: &JobEvent) {
+    pub fn find_unseen_base(&mut self, it: &JobEvent) {
         let (Some(base), Some(stored)) = (it.base, self.version) else { return };
         let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.uid);
         if own && base > stored && self.unseen_bases.len() < UNSEEN_KEPT {
             let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
-            self.unseen_bases.entry(base).or_insert((since, event.order));
+            self.unseen_bases.entry(base).or_insert(since);
         }
     }
 
     /// The trace has no more of this Job: what was waited for is missing.
     pub fn find_never_shown(&mut self) {
-        for (base, (since, _)) in std::mem::take(&mut self.unseen_bases) {
+        for (base, since) in std::mem::take(&mut self.unseen_bases) {
             self.violations.retain(|it| it.order <= since);
             self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
         }
@@ -218,7 +218,7 @@ fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> 
 
 /// Whether the generation rose by more than one write of the spec, or one deletion, makes it rise.
 fn skips(before: &Job, after: &Job) -> bool {
-    before.generation > 0 && after.generation > before.generation + 1
+    before.generation > 0 && after.generation.saturating_sub(1) > before.generation
 }
 
 /// Whether a pod that was never ready has ended.

@@ -286,7 +286,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by != By::Manager || !event.is_status {
         return;
     }
-    track.find_unseen_base(event, it);
+    track.find_unseen_base(it);
     track.trouble.refused(event);
     track.status_tried();
     track.setbacks.answered(event);

@@ -28,12 +28,11 @@ impl Repetitions {
         if !self.known.insert(key) {
             return true;
         }
-        self.order.push_back(key);
-        if self.order.len() > REMEMBERED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
-            }
+        let oldest = if self.order.len() == REMEMBERED { self.order.pop_front() } else { None };
+        if let Some(oldest) = oldest {
+            self.known.remove(&oldest);
         }
+        self.order.push_back(key);
         false
     }
 }

@@ -248,6 +248,10 @@ impl Judge {
             return;
         }
         if !self.tracks.contains_key(&uid) {
+            if it.gone && event.form == Form::Watch {
+                // The end of a Job that was not shown, or that went by a log before, tells nothing.
+                return;
+            }
             if let Some(job) = it.after.clone().filter(|_| event.is_accepted()) {
                 self.first_sight(event, uid, job, role);
             }

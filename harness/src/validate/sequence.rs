@@ -176,7 +176,10 @@ impl Lane {
                 (i64::try_from(before).unwrap_or(i64::MAX), 1, self.counter)
             }
         };
-        self.highest = self.highest.max(event.version.unwrap_or(0));
+        // What a watch shows has no time, and may be far ahead of a log beside it.
+        if event.when.is_some() {
+            self.highest = self.highest.max(event.version.unwrap_or(0));
+        }
         self.by_version.push(Keyed { key, event });
     }
 

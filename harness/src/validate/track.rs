@@ -53,9 +53,8 @@ pub struct Track {
     pub pods_seen: FxHashMap<Uid, Sighting>,
     /// Pods that are being deleted by a DELETE that was not shown yet.
     pub undeleted: BTreeMap<Uid, Undeleted>,
-    /// Versions that refused writes were made on and that were not shown yet; after which event they came, and
-    /// by which they were there.
-    pub unseen_bases: BTreeMap<u64, (u64, u64)>,
+    /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
+    pub unseen_bases: BTreeMap<u64, u64>,
     /// The last event before which something is missing.
     pub gap: Option<u64>,
     /// Whether etcd may hold something newer than `stored`: a write was not shown.
