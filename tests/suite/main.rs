@@ -7,4 +7,6 @@ mod corpus;
 mod coverage;
 mod explore;
 mod gaps;
+mod known;
+mod logs;
 mod tidy;

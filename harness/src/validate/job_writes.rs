@@ -62,10 +62,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.stale = false;
         return;
     }
-    let before = if misses_a_write(track, it) { with_spec_of(&before, &after) } else { before };
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
-    let direct = it.base.is_some() && it.base == track.version;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
     judge_ttl_write(track, event, by);
@@ -79,8 +77,6 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             "another",
         );
         track.take(event, &"status write", findings);
-    } else if spec_changed && status_changed && !direct {
-        track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
     if status_changed && !is_main_write(event) {
         status_written(track, event, &before, &after, by, settings);
@@ -107,36 +103,24 @@ fn is_main_write(event: &Event) -> bool {
     !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
 }
 
-/// Whether the request was computed from a version that was never shown.
-fn misses_a_write(track: &Track, it: &JobEvent) -> bool {
-    it.base.zip(track.version).is_some_and(|(base, stored)| base > stored)
-}
-
-/// The old state where the specification was changed in between by a write that was not shown.
-fn with_spec_of(before: &Job, after: &Job) -> Arc<Job> {
-    Arc::new(Job { spec: after.spec.clone(), generation: after.generation, ..before.clone() })
-}
-
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     if let (Some(before), Some(when)) = (track.stored.take(), event.when) {
         track.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
     if let Some(version) = event.version {
-        track.has_version(version);
+        track.has_version(version, event.order);
     }
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.frontier.push(after, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
 
-/// SS-32: a PUT is made on the stored version; on one that was never seen, something is missing.
+/// SS-32: a PUT is made on the stored version.
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && !track.versions_seen.contains(&base) {
-        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
-    } else if base < stored && event.verb == Some(Verb::Update) {
+    if base < stored && event.verb == Some(Verb::Update) {
         findings.require(
             Req::SS32,
             false,
@@ -144,9 +128,7 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
             i64::try_from(stored).unwrap_or(i64::MAX),
             i64::try_from(base).unwrap_or(i64::MAX),
         );
-    } else if base > stored {
-        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
-    } else {
+    } else if base == stored {
         findings.premise(Req::SS32);
     }
     let judged = track.judged;
@@ -203,7 +185,7 @@ fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findi
     judge_status_shape(&after.spec, old, new, findings);
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
-        Some(_) if track.uncertain.contains_key(&uid) => None,
+        Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(true),
     };
@@ -230,7 +212,8 @@ fn executor_decision(
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
         return;
     }
-    let latest = latest_of(event, &new);
+    let old = track.stored.clone();
+    let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             judge_status_write(view, &new, findings);
@@ -240,10 +223,11 @@ fn executor_decision(
     }
 }
 
-/// The instant of a status write: its answer, or the transition that it reports.
-fn latest_of(event: &Event, new: &JobStatus) -> Option<Time> {
+/// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
+fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<Time> {
     let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
         .iter()
+        .filter(|kind| old.is_none_or(|old| old.condition(kind) != new.condition(kind)))
         .filter_map(|kind| new.condition(kind))
         .filter_map(|condition| condition.last_transition_time)
         .max();
@@ -302,6 +286,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by != By::Manager || !event.is_status {
         return;
     }
+    track.find_unseen_base(it);
     track.trouble.refused(event);
     track.status_tried();
     track.setbacks.answered(event);
@@ -322,6 +307,10 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
             .push((event.place, format!("a status write was refused with {}: {message}", event.code)));
         return;
     };
+    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
+        // What it was validated against is not what is stored here.
+        return;
+    }
     // The API server validates the new status against the stored spec (SS-32).
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
@@ -372,7 +361,7 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
     // A conflict of UIDs: the request was meant for another Job of this name.
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
-    let explained = base != stored || recent || uid_differs || precondition || track.stale;
+    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
     let mut findings = Findings::new();
     let expected = "accepted: the request carries the stored resourceVersion";
     findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");

@@ -3,10 +3,11 @@
 use jobcheck_model::Uid;
 use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
-use jobcheck_traces::Verb;
+use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
 use super::event::{Event, PodEvent};
+use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
 use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
@@ -28,6 +29,7 @@ impl Judge {
             self.settings.pods_missing = Some("the trace's level hides writes of pods");
             if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
                 track.doubt("the trace's level hides a write of a pod".to_owned());
+                track.gap = Some(event.order);
             }
             return;
         }
@@ -53,6 +55,9 @@ impl Judge {
         let owner = uid.and_then(|uid| self.owners.get(&uid).copied()).or_else(late);
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.find_missing_deletion(event, role, it);
+        }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
             pod_writes::creation_refused(track, event, it, &self.settings);
@@ -96,6 +101,16 @@ impl Judge {
         role: Role,
     ) {
         let owner = self.owners.get(&pod.uid).copied();
+        let job = owner.or(controller).and_then(|job| self.tracks.get_mut(&job));
+        if let Some(track) = job {
+            if track.comes_late(event) {
+                return;
+            }
+            track.find_missing_deletion(event, role, it);
+            if event.verb == Some(Verb::Delete) {
+                track.explain_deletion(event, pod.uid);
+            }
+        }
         match (owner, controller) {
             (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
             (Some(old), new) => {
@@ -113,6 +128,9 @@ impl Judge {
                 }
             }
         }
+        if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
+            track.saw(event, Some(pod.uid));
+        }
     }
 
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
@@ -122,6 +140,7 @@ impl Judge {
             track.note_time(event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 judge_pod_deletion(track, event, &before, after);
+                track.find_missing_pod_write(event, it, &before, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
@@ -158,6 +177,15 @@ impl Judge {
     ) {
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
+            let mut by = by;
+            if let Some(before) = track.history.stored.get(pod.uid).cloned() {
+                track.find_missing_pod_write(event, it, &before, pod);
+            }
+            if keeps_owner(event, it) {
+                let since = track.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
+                track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
+                by = By::Other;
+            }
             pod_writes::given_up(track, event, Some(pod), pod.uid, labels, by);
         }
         self.owners.remove(&pod.uid);
@@ -185,20 +213,41 @@ impl Judge {
             return;
         }
         if !self.tracks.contains_key(&job) {
+            self.names_unseen_job(job);
             return;
         }
         let stray = self.strays.remove(&pod.uid);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
-        let created = event.verb == Some(Verb::Create) || (event.actor.is_none() && stray.is_none());
+        let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
+        // A creation that was answered with a server error may have been committed.
+        if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
+            if track.complete {
+                let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
+                track.lacks(event, "a write of a pod is missing: how it came to the Job", since);
+            }
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+            return;
+        }
         // What a watch shows of a Job in mid-life may have been there before it began.
         if created && (event.actor.is_some() || track.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
             pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
         }
+    }
+
+    /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
+    fn names_unseen_job(&mut self, job: Uid) {
+        if self.early_pods.contains(&job) {
+            return;
+        }
+        if self.early_pods.len() == DEPARTED {
+            self.early_pods.pop_front();
+        }
+        self.early_pods.push_back(job);
     }
 
     pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {
@@ -243,6 +292,7 @@ impl Judge {
         self.strays.remove(&uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
+                track.explain_deletion(event, uid);
                 pod_writes::gone(track, event, uid);
             }
             self.departs(event, uid, job);

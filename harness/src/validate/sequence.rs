@@ -170,9 +170,16 @@ impl Lane {
         self.counter += 1;
         let key = match event.version {
             Some(version) => (i64::try_from(version).unwrap_or(i64::MAX), 0, self.counter),
-            None => (i64::try_from(self.highest).unwrap_or(i64::MAX), 1, self.counter),
+            // The version that an answer repeats stood before it.
+            None => {
+                let before = self.highest.max(event.answered.unwrap_or(0));
+                (i64::try_from(before).unwrap_or(i64::MAX), 1, self.counter)
+            }
         };
-        self.highest = self.highest.max(event.version.unwrap_or(0));
+        // What a watch shows has no time, and may be far ahead of a log beside it.
+        if event.when.is_some() {
+            self.highest = self.highest.max(event.version.unwrap_or(0));
+        }
         self.by_version.push(Keyed { key, event });
     }
 

@@ -5,7 +5,7 @@ use crate::guards::backlog::judge_backlog;
 use crate::guards::counting::{has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
-use crate::job::{Condition, ConditionKind, JobSpec, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus};
 use crate::pods::Pods;
 use crate::requirement::{Findings, Said};
 use crate::uid::Uid;
@@ -101,14 +101,19 @@ fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     }
 }
 
-/// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it.
+/// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it. An interim condition
+/// that was withdrawn (S-12) decides nothing.
 fn judge_terminal(
     interim: &ConditionKind,
     terminal: &ConditionKind,
     new: &JobStatus,
     findings: &mut Findings,
 ) {
-    let position = |kind: &ConditionKind| new.conditions.iter().position(|condition| condition.kind == *kind);
+    let position = |kind: &ConditionKind| {
+        new.conditions
+            .iter()
+            .position(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
+    };
     let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
     findings.require(
         Req::TC09,

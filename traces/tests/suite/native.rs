@@ -176,6 +176,7 @@ proptest! {
         let levels = [Level::Metadata, Level::Request, Level::RequestResponse];
         let subresource = [Subresource::None, Subresource::Status, Subresource::Other("resize")][verb % 3];
         let request = Request {
+            id: None,
             interval: Interval { received, done: received + lasted },
             level: levels[level],
             actor: Actor { user: &user, agent: &message },
