@@ -20,7 +20,9 @@ use jobcheck_traces::Verb;
 use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
+use super::known;
 use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
+use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
@@ -171,14 +173,17 @@ fn status_written(
             judge_contract(&before.status, &after.status, track.executor, &mut findings);
             judge_list_size(&after.status, settings.constants.max_uncounted_pods, &mut findings);
             if track.executor {
+                known::note_flips(track, &before.status);
                 executor_truth(track, before, after, &mut findings);
+                known::check_labels(track, after, &mut findings);
             }
         }
         By::Intruder => intrusion(track, event, by, "status write", &mut findings),
         By::Ttl | By::Other => {}
     }
     rank(&mut findings);
-    let broken = !findings.is_clean();
+    // A known deviation says nothing of the rest of the write.
+    let broken = findings.broken.iter().any(|broken| broken.known.is_none()) || !track.is_built_in();
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {
@@ -303,17 +308,18 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         return;
     }
     track.trouble.refused(event);
+    let refused = track.refused;
     track.status_tried();
     track.setbacks.answered(event);
     match event.code {
-        422 | 400 => invalid(track, event, it, settings),
+        422 | 400 => invalid(track, event, it, refused, settings),
         409 => conflict(track, event, it),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
 }
 
-fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
@@ -339,27 +345,12 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
         ));
         return;
     };
-    let known = known_refusal(&stored, &proposed, broken.req);
+    let known = known::of_refusal(track, &settings.rules, &stored, &proposed, refused);
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
-}
-
-/// Which documented deviation leads to this refusal.
-fn known_refusal(stored: &Job, attempted: &Job, rule: Req) -> Option<Req> {
-    let (old, new) = (&stored.status, &attempted.status);
-    match rule {
-        Req::SS10 if stored.spec.is_suspended() && new.start_time.is_none() => Some(Req::S04),
-        Req::SS17 => Some(Req::S02),
-        Req::SS02 => {
-            let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid))?;
-            old.uncounted_succeeded().contains(both).then_some(Req::S07)
-        }
-        Req::SS19 => Some(Req::S09),
-        _ => None,
-    }
 }
 
 /// SS-32: a conflict needs a concurrent write.

@@ -13,6 +13,7 @@ mod explain;
 pub mod frontier;
 pub mod history;
 mod job_writes;
+mod known;
 mod managers;
 pub mod normalize;
 mod owed;

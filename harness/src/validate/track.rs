@@ -110,6 +110,8 @@ pub struct CountedPods {
     pub readopted: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+    /// UIDs that were listed as failed, and whose pods ended well (S-01).
+    pub flipped: FxHashSet<Uid>,
     /// UIDs in the current write that another Job controls.
     pub strange: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
