@@ -12,6 +12,7 @@ use jobcheck_model::guards::counting::{added, judge_counting_truth};
 use jobcheck_model::guards::status::{
     judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
 };
+use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
@@ -25,6 +26,7 @@ use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
+use super::times;
 use super::track::Track;
 
 /// Who made a write, from the Job's point of view.
@@ -128,6 +130,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
         track.has_version(version);
     }
     track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.written = event.when.map(|when| when.received);
     track.frontier.push(after, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
@@ -183,6 +186,9 @@ fn status_written(
     }
     rank(&mut findings);
     // A known deviation says nothing of the rest of the write.
+    if by == By::Manager {
+        times::advise(track, event, &before.status, &after.status);
+    }
     let broken = findings.broken.iter().any(|broken| broken.known.is_none()) || !track.is_built_in();
     track.take(event, &write, findings);
     match by {
@@ -206,6 +212,9 @@ fn rank(findings: &mut Findings) {
 fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
     judge_status_shape(&after.spec, old, new, findings);
+    if !after.spec.is_suspended() {
+        judge_resumption_time(old, new, times::written(track), findings);
+    }
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
         Some(_) if track.uncertain.contains_key(&uid) => None,

@@ -79,9 +79,8 @@ pub fn of_refusal(
     validate_status_update(rules, stored, attempted, &mut findings);
     let rule = findings.broken.first()?.req;
     // SS-36, SS-32 and SP-11 are no reasons for a refusal.
-    let alone = |broken: &Broken| {
-        broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11)
-    };
+    let alone =
+        |broken: &Broken| broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11);
     if !findings.broken.iter().all(alone) {
         return None;
     }
@@ -124,8 +123,7 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
 fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool {
     let mut both =
         new.uncounted_failed().iter().filter(|uid| new.uncounted_succeeded().contains(uid)).peekable();
-    let shows_failed =
-        |uid| track.history.stored.get(uid).is_some_and(|pod| pod.phase == Phase::Failed);
+    let shows_failed = |uid| track.history.stored.get(uid).is_some_and(|pod| pod.phase == Phase::Failed);
     both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
 }
 

@@ -26,6 +26,7 @@ pub mod sequence;
 pub mod setbacks;
 mod settings;
 mod story;
+mod times;
 pub mod track;
 pub mod verdict;
 

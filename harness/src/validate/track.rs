@@ -93,6 +93,8 @@ pub struct Track {
     pub story: VecDeque<(Place, String)>,
     /// Whether they are kept.
     pub keeps_story: bool,
+    /// When the stored version was asked for at the earliest, in microseconds.
+    pub written: Option<i64>,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
     /// Last time of an event of its pods, in microseconds.
@@ -173,6 +175,7 @@ impl Track {
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
+            written: None,
             changed: None,
             pods_changed: None,
             trouble: Trouble::default(),
