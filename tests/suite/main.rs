@@ -5,6 +5,6 @@ mod bad_input;
 mod check;
 mod corpus;
 mod coverage;
+mod edited;
 mod gaps;
 mod tidy;
-mod times;

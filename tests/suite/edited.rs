@@ -1,4 +1,4 @@
-//! Times of conditions: the API conventions warn, the requirements decide.
+//! What an edit to a recording comes to where that is no violation.
 #![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
 
 use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
@@ -60,4 +60,23 @@ fn a_transition_at_another_time_than_now_is_a_warning() {
         assert!(found.len() == 1 && found[0].contains(said), "{from}: {found:?}");
         assert_eq!(summary.outcome(), Outcome::Conforms, "{from}");
     }
+}
+
+#[test]
+fn what_admission_changes_in_a_created_pod_is_not_the_controllers_doing() {
+    for edit in [
+        "set 2 /responseObject/spec/containers/0/image \"mirror.example.com/pause\"",
+        "set 2 /responseObject/spec/containers/- {\"name\":\"sidecar\",\"image\":\"proxy\"}",
+        "set 2 /requestObject/metadata/labels/team \"a\"",
+        "set 2 /responseObject/metadata/labels/team \"a\"",
+    ] {
+        let summary = judge("nonindexed-success.audit", &[edit]);
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{edit}");
+    }
+}
+
+#[test]
+fn a_pod_that_a_user_creates_with_the_labels_of_a_job_is_none_of_the_controllers() {
+    let summary = judge("adoption.audit", &[]);
+    assert_eq!(summary.outcome(), Outcome::Conforms);
 }
