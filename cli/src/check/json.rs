@@ -1,5 +1,7 @@
-//! The report for programs.
+//! The report for programs: docs/check.schema.json.
 
+use anyhow::Context;
+use jobcheck_harness::report::API_VERSION;
 use jobcheck_model::check::Outcome;
 use jobcheck_model::explore::shortest::Found;
 use jobcheck_model::explore::story;
@@ -13,8 +15,8 @@ use super::{Report, Run};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckReport {
+    api_version: &'static str,
     kind: &'static str,
-    version: u32,
     exit_code: u8,
     scopes: Vec<ScopeReport>,
     not_run: Vec<&'static str>,
@@ -67,23 +69,32 @@ struct StoryLine {
 }
 
 /// The report as JSON.
-pub fn render(report: &Report) -> String {
+pub fn json(report: &Report) -> anyhow::Result<String> {
+    let json = serde_json::to_string_pretty(&whole(report)).context("the report as JSON")?;
+    Ok(json + "\n")
+}
+
+/// The same as YAML.
+pub fn yaml(report: &Report) -> anyhow::Result<String> {
+    serde_saphyr::to_string(&whole(report)).context("the report as YAML")
+}
+
+fn whole(report: &Report) -> CheckReport {
     let named = PROPERTIES.iter().enumerate().map(|(number, property)| PropertyReport {
         requirement: Some(property.req.id()),
         name: property.name,
         scopes_reached: Some(report.reached(number)),
     });
     let standstill = PropertyReport { requirement: None, name: STANDSTILL, scopes_reached: None };
-    let whole = CheckReport {
-        kind: "JobcheckCheck",
-        version: 1,
+    CheckReport {
+        api_version: API_VERSION,
+        kind: "CheckReport",
         exit_code: report.exit().code(),
         scopes: report.runs.iter().map(scope).collect(),
         not_run: report.not_run.clone(),
         properties: named.chain([standstill]).collect(),
         seconds: report.elapsed.as_secs_f64(),
-    };
-    serde_json::to_string_pretty(&whole).expect("a report of numbers and texts is always JSON")
+    }
 }
 
 fn scope(run: &Run) -> ScopeReport {

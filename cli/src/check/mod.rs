@@ -83,10 +83,17 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     }
     let report = explore_all(scopes, args);
     let rendered = match args.output {
-        Format::Text => text::render(&report, global),
-        Format::Json => json::render(&report) + "\n",
+        Format::Text => Ok(text::render(&report, global)),
+        Format::Json => json::json(&report),
+        Format::Yaml => json::yaml(&report),
     };
-    output::print(&rendered, report.exit())
+    match rendered {
+        Ok(text) => output::print(&text, report.exit()),
+        Err(error) => {
+            eprintln!("internal error, please report it: {error:#}");
+            Exit::Internal
+        }
+    }
 }
 
 /// The scopes of these names; all where none is given.

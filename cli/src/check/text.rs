@@ -30,7 +30,7 @@ pub fn list(scopes: &[Scope]) -> String {
 }
 
 fn bounds(scope: &Scope) -> String {
-    let mut parts = vec![format!("at most {} pods", scope.pods)];
+    let mut parts = vec![format!("at most {}", pods(scope.pods))];
     let mut add = |holds: bool, text: String| {
         if holds {
             parts.push(text);
@@ -40,8 +40,13 @@ fn bounds(scope: &Scope) -> String {
     add(scope.lag > 0, format!("Pod cache {} changes behind", scope.lag));
     add(scope.job_lag, "Job cache one version behind".to_owned());
     add(scope.ticks > 0, format!("{} s", scope.ticks));
-    add(!scope.user.is_empty(), format!("user: {:?}", scope.user));
+    let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
+    add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
     parts.join(", ")
+}
+
+fn pods(count: usize) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
 /// The report.
@@ -81,7 +86,7 @@ fn row(run: &Run, out: &mut String) {
     let rate = it.states as f64 / seconds.max(1e-6);
     let (paint, result) = result(it);
     let bound = if it.pods_bound_reached {
-        format!(" {DIM}(no more than {} pods){DIM:#}", run.scope.pods)
+        format!(" {DIM}(no more than {}){DIM:#}", pods(run.scope.pods))
     } else {
         String::new()
     };
