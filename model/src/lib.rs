@@ -33,6 +33,7 @@ pub mod time;
 pub mod ttl;
 pub mod uid;
 pub mod view;
+mod words;
 pub mod world;
 
 pub use catalogue::{CATALOGUE, Req};

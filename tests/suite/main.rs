@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod corpus;
 mod coverage;
+mod edited;
 mod explore;
 mod gaps;
 mod known;

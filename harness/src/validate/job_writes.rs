@@ -12,6 +12,7 @@ use jobcheck_model::guards::counting::{added, judge_counting_truth};
 use jobcheck_model::guards::status::{
     judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
 };
+use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
@@ -20,9 +21,12 @@ use jobcheck_traces::Verb;
 use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
+use super::known;
 use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
+use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
+use super::times;
 use super::track::Track;
 
 /// Who made a write, from the Job's point of view.
@@ -112,6 +116,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
         track.has_version(version, event.order);
     }
     track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.written = event.when.map(|when| when.received);
     track.frontier.push(after, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
@@ -153,14 +158,20 @@ fn status_written(
             judge_contract(&before.status, &after.status, track.executor, &mut findings);
             judge_list_size(&after.status, settings.constants.max_uncounted_pods, &mut findings);
             if track.executor {
+                known::note_flips(track, &before.status);
                 executor_truth(track, before, after, &mut findings);
+                known::check_labels(track, after, &mut findings);
             }
         }
         By::Intruder => intrusion(track, event, by, "status write", &mut findings),
         By::Ttl | By::Other => {}
     }
     rank(&mut findings);
-    let broken = !findings.is_clean();
+    // A known deviation says nothing of the rest of the write.
+    if by == By::Manager {
+        times::advise(track, event, &before.status, &after.status);
+    }
+    let broken = findings.broken.iter().any(|broken| broken.known.is_none()) || !track.is_built_in();
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {
@@ -183,6 +194,9 @@ fn rank(findings: &mut Findings) {
 fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
     judge_status_shape(&after.spec, old, new, findings);
+    if !after.spec.is_suspended() {
+        judge_resumption_time(old, new, times::written(track), findings);
+    }
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
         Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
@@ -288,17 +302,18 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.find_unseen_base(it);
     track.trouble.refused(event);
+    let refused = track.refused;
     track.status_tried();
     track.setbacks.answered(event);
     match event.code {
-        422 | 400 => invalid(track, event, it, settings),
+        422 | 400 => invalid(track, event, it, refused, settings),
         409 => conflict(track, event, it),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
 }
 
-fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
@@ -328,27 +343,12 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
         ));
         return;
     };
-    let known = known_refusal(&stored, &proposed, broken.req);
+    let known = known::of_refusal(track, &settings.rules, &stored, &proposed, refused);
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
-}
-
-/// Which documented deviation leads to this refusal.
-fn known_refusal(stored: &Job, attempted: &Job, rule: Req) -> Option<Req> {
-    let (old, new) = (&stored.status, &attempted.status);
-    match rule {
-        Req::SS10 if stored.spec.is_suspended() && new.start_time.is_none() => Some(Req::S04),
-        Req::SS17 => Some(Req::S02),
-        Req::SS02 => {
-            let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid))?;
-            old.uncounted_succeeded().contains(both).then_some(Req::S07)
-        }
-        Req::SS19 => Some(Req::S09),
-        _ => None,
-    }
 }
 
 /// SS-32: a conflict needs a concurrent write.

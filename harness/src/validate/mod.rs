@@ -14,6 +14,7 @@ pub mod frontier;
 mod gaps;
 pub mod history;
 mod job_writes;
+mod known;
 mod managers;
 pub mod normalize;
 mod owed;
@@ -27,6 +28,7 @@ pub mod sequence;
 pub mod setbacks;
 mod settings;
 mod story;
+mod times;
 pub mod track;
 pub mod verdict;
 

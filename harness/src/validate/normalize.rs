@@ -280,7 +280,10 @@ impl Normalizer {
             (Answer::Whole, Some(object)) => {
                 let mut event = self.pod_state(object, false)?;
                 if request.verb == Verb::Create {
-                    event.birth = Some(Box::new(self.projector.pod_birth(object.text())?));
+                    let mut birth = self.projector.pod_birth(object.text())?;
+                    birth.asked =
+                        request.request.and_then(|asked| self.projector.pod_essentials(asked.text()));
+                    event.birth = Some(Box::new(birth));
                 }
                 event
             }

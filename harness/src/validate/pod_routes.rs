@@ -1,11 +1,13 @@
 //! Leads every event of a pod to the Job that it belongs to.
 
-use jobcheck_model::Uid;
+use jobcheck_model::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
+use jobcheck_model::{Findings, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
+use super::birth::judge_owner;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
@@ -13,7 +15,7 @@ use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
 use super::router::{DEPARTED, Judge, job_controller};
 use super::settings::NO_PODS;
-use crate::project::PodObject;
+use crate::project::{PodBirth, PodObject};
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
@@ -111,6 +113,9 @@ impl Judge {
                 track.explain_deletion(event, pod.uid);
             }
         }
+        if owner.is_none() && event.verb == Some(Verb::Create) {
+            self.judge_ownerless_birth(event, it, pod, labels, controller, role);
+        }
         match (owner, controller) {
             (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
             (Some(old), new) => {
@@ -131,6 +136,42 @@ impl Judge {
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
         }
+    }
+
+    /// PC-14: a pod that the manager of a Job creates, and that looks like a pod of this Job, but is not
+    /// controlled by it.
+    fn judge_ownerless_birth(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        controller: Option<Uid>,
+        role: Role,
+    ) {
+        let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
+        if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
+            return;
+        }
+        let Some(job) = self.job_by_looks(event, labels, birth) else { return };
+        let by = self.by(event, role, job, false);
+        let Some(track) = self.tracks.get_mut(&job).filter(|_| by == By::Manager) else { return };
+        let Some(stored) = track.stored.clone() else { return };
+        let mut findings = Findings::new();
+        judge_owner(&stored, birth, &mut findings);
+        track.take(event, &format_args!("creation of {}", super::story::pod(pod)), findings);
+    }
+
+    /// The Job that a pod's labels or owners name. A name alone may be that of an earlier Job.
+    fn job_by_looks(&self, event: &Event, labels: &[(Text, Text)], birth: &PodBirth) -> Option<Uid> {
+        let label = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+        let is_known = |uid: &Uid| self.tracks.contains_key(uid);
+        if let Some(uid) = label(CONTROLLER_UID_LABEL) {
+            return Some(Uid::parse(uid)).filter(is_known);
+        }
+        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
+        let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
+        owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
 
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {

@@ -16,8 +16,9 @@ use super::event::{Event, PodEvent};
 use super::frontier::Versions;
 use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
+use super::known;
 use super::managers::judge_forbidden;
-use super::setbacks::RefusedWrite;
+use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
@@ -25,6 +26,7 @@ use super::track::Track;
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
+    known::namespace_lives(track, event);
     match by {
         By::Manager => {
             let mut findings = Findings::new();
@@ -159,12 +161,7 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
     findings.premise(Req::PF09);
     if !job.status.is_decided() {
         let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
-        // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show; the pod is
-        // recorded all the same. A watch shows neither refusals nor whose write it is.
-        let recorded = job.status.lists(pod.uid);
-        let occasion = event.actor.is_none() || track.refused.deletions > 0 || track.awaits_pods();
-        let occasion = occasion && recorded;
-        if occasion {
+        if known::drops_fail_job(track, event, &job.status, pod) {
             findings.deviation(Req::S03, "conditions", expected, "no interim condition");
         } else {
             findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
@@ -278,7 +275,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
-        (Some(Verb::Patch), 404) => {}
+        (Some(Verb::Patch), 404) => track.refused.add(RefusedWrite::ReleaseOfNothing),
         // A failed release keeps a surplus pod alive just as a failed deletion does.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
@@ -312,7 +309,8 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
     track.warnings.extend(warning.map(|warning| (event.place, warning)));
     track.take(event, &"refused creation of a pod", findings);
-    track.setbacks.creation_refused(event, it.message.as_deref().unwrap_or_default());
-    track.pod_write_refused(RefusedWrite::Creation);
+    let message = it.message.as_deref().unwrap_or_default();
+    track.setbacks.creation_refused(event, message);
+    track.pod_write_refused(refused_creation(message));
     track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
 }

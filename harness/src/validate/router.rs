@@ -306,6 +306,7 @@ impl Judge {
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
+        track.written = event.when.map(|when| when.received);
         track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);

@@ -106,6 +106,8 @@ pub struct Track {
     pub story: VecDeque<(Place, String)>,
     /// Whether they are kept.
     pub keeps_story: bool,
+    /// When the stored version was asked for at the earliest, in microseconds.
+    pub written: Option<i64>,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
     /// Last time of an event of its pods, in microseconds.
@@ -123,6 +125,8 @@ pub struct CountedPods {
     pub readopted: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+    /// UIDs that were listed as failed, and whose pods ended well (S-01).
+    pub flipped: FxHashSet<Uid>,
     /// UIDs in the current write that another Job controls.
     pub strange: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
@@ -191,6 +195,7 @@ impl Track {
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
+            written: None,
             changed: None,
             pods_changed: None,
             trouble: Trouble::default(),

@@ -79,10 +79,32 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
         return;
     }
     findings.premise(Req::S04);
-    if new.start_time.is_none() {
-        let expected = "set with the interim condition: the Job is suspended and meets its end";
-        findings.deviation(Req::S04, "startTime", expected, "none");
+    let expected = "set with the interim condition: the Job is suspended and meets its end";
+    match (old.start_time, new.start_time) {
+        (None, None) => findings.deviation(Req::S04, "startTime", expected, "none"),
+        (Some(_), None) => {
+            findings.require(Req::S04, false, "startTime", expected, "cleared");
+        }
+        (None, Some(start)) => {
+            let interim = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
+                .iter()
+                .find_map(|kind| true_entry(new, kind)?.last_transition_time);
+            findings.require(
+                Req::S04,
+                interim.is_none_or(|interim| interim == start),
+                "startTime",
+                interim.unwrap_or(start),
+                start,
+            );
+        }
+        (Some(_), Some(_)) => {}
     }
+}
+
+/// The first entry of this type that is true: one that was set to False counts as absent (TC-10).
+fn true_entry<'a>(status: &'a JobStatus, kind: &ConditionKind) -> Option<&'a Condition> {
+    let holds = |condition: &&Condition| condition.kind == *kind && condition.status == ConditionStatus::True;
+    status.conditions.iter().find(holds)
 }
 
 /// TC-02: what was decided, and why, is said once; later writes repeat it.
