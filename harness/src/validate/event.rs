@@ -18,6 +18,8 @@ use crate::project::{PartialMetadata, PodBirth, PodObject};
 pub struct Event {
     /// Its number in the order of judgement.
     pub order: u64,
+    /// Whether it was read after later ones had been put in order.
+    pub late: bool,
     /// Where the trace says so.
     pub place: Place,
     /// The form of that file.

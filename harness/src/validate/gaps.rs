@@ -90,7 +90,7 @@ impl Track {
     /// One that was taken before is a repetition.
     pub fn comes_late(&mut self, event: &Event) -> bool {
         // By its version alone it may be the answer to a request that changed nothing.
-        let late = event.version.is_some_and(|version| version < self.latest_version)
+        let late = event.version.map_or(event.late, |version| version < self.latest_version)
             && event.when.is_none_or(|when| when.done < self.latest_answer);
         if !late || event.form == Form::Watch {
             return false;

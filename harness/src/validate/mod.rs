@@ -3,7 +3,7 @@
 //! Records become events ([`normalize`]), events are put in order ([`sequence`]), and each Job is judged on its
 //! own ([`track`]): what etcd held as it was, decisions by the views that the manager may have had
 //! ([`frontier`]). Memory is bounded by living objects, sixteen bytes for each pod UID of a living Job, and the
-//! reorder window.
+//! reorder window, and the ids of the latest events.
 
 pub mod actor;
 mod backoff;

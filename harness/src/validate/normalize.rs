@@ -173,8 +173,7 @@ impl Normalizer {
         let is_job_controllers = match body {
             Body::Job(_) => request.subresource == Subresource::Status,
             Body::Pod(_) => match request.verb {
-                Verb::Create => asks("\"batch.kubernetes.io/controller-uid\""),
-                Verb::Patch => asks(TRACKING_FINALIZER),
+                Verb::Create | Verb::Patch => asks(TRACKING_FINALIZER),
                 Verb::Update | Verb::Delete | Verb::DeleteCollection => false,
             },
             Body::JobCollection(_)
@@ -393,6 +392,7 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
     let empty: Text = "".into();
     Event {
         order: 0,
+        late: false,
         place: record.place,
         form: record.form,
         when: None,

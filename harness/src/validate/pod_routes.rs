@@ -58,6 +58,9 @@ impl Judge {
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
         if let Some(track) = self.tracks.get_mut(&job) {
+            if track.comes_late(event) {
+                return;
+            }
             track.find_missing_deletion(event, role, it);
         }
         let Some(track) = self.tracks.get_mut(&job) else { return };

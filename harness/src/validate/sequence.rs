@@ -97,6 +97,8 @@ struct Lane {
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
+    /// Up to which time events were put in order.
+    arranged: i64,
     highest: u64,
     counter: u64,
 }
@@ -129,8 +131,9 @@ impl Ord for Keyed {
 }
 
 impl Lane {
-    fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+    fn push(&mut self, mut event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
+        event.late = event.when.is_some_and(|when| when.done < self.arranged);
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
@@ -149,6 +152,7 @@ impl Lane {
             .is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS)
         {
             if let Some(keyed) = self.by_time.pop() {
+                self.arranged = self.arranged.max(keyed.key.0);
                 self.arrange(keyed.event);
             }
         }

@@ -167,7 +167,7 @@ impl Track {
             version,
             versions_seen: version.into_iter().map(|version| (version, event.order)).collect(),
             latest_version: version.unwrap_or(0),
-            latest_answer: i64::MIN,
+            latest_answer: event.when.map_or(i64::MIN, |when| when.done),
             undeleted: BTreeMap::new(),
             unseen_bases: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
