@@ -232,6 +232,7 @@ fn executor_decision(
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             judge_status_write(view, &new, findings);
         });
+    known::check_watched_h2(track, event, after);
     if explained && track.complete {
         track.keep_backoff(settings);
     }

@@ -14,7 +14,7 @@
 //! | S-08 | some view that explains everything before lacks the active pod |
 //! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
 //! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
-//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is within the number of pods that were wanted, and the Job gets no pod any more |
+//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
 //! | H3 | `ready` falls short by deletions that were refused |
 //! | H4 | `terminating` exceeds the truth by deletions that found no pod |
 
@@ -127,11 +127,25 @@ fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool
     both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
 }
 
-/// A pod is created: its namespace was not being deleted before, so that no H2 in a watch, which shows no
-/// refusals, was one.
+/// H2 in a watch, which shows no refusals, is told by its value: the number of pods that were wanted.
+pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
+    let status = &after.status;
+    let listed = if after.spec.is_indexed() { 0 } else { status.uncounted_succeeded().len() };
+    let succeeded = i64::from(status.succeeded) + i64::try_from(listed).unwrap_or(i64::MAX);
+    let parallelism = i64::from(after.spec.parallelism_count());
+    let missing = after.spec.completions.map_or(parallelism, |wanted| i64::from(wanted) - succeeded);
+    if event.actor.is_none() && i64::from(status.active) != missing.clamp(0, parallelism) {
+        unlabel_h2(track, |it| it.place == event.place);
+    }
+}
+
+/// A pod is created: its namespace was not being deleted before, so that no H2 in a watch was one.
 pub fn namespace_lives(track: &mut Track, event: &Event) {
-    let labelled = |it: &&mut Violation| it.known() == Some(Req::H2);
-    for violation in track.violations.iter_mut().filter(labelled).filter(|_| event.actor.is_none()) {
+    unlabel_h2(track, |_| event.actor.is_none());
+}
+
+fn unlabel_h2(track: &mut Track, which: impl Fn(&Violation) -> bool) {
+    for violation in track.violations.iter_mut().filter(|it| it.known() == Some(Req::H2) && which(it)) {
         violation.broken.known = None;
         violation.broken.req = Req::PC01;
     }
