@@ -106,11 +106,7 @@ pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>
 
 /// Explores a scope, and then tells all steps between the worlds that were reached: the numbers of both, and the
 /// world that the step is taken in.
-pub fn graph(
-    scope: &Scope,
-    bounds: &Bounds,
-    tell: &mut dyn FnMut(u32, &World, &Step, u32),
-) -> Exploration {
+pub fn graph(scope: &Scope, bounds: &Bounds, tell: &mut dyn FnMut(u32, &World, &Step, u32)) -> Exploration {
     by_width(scope, Explore { bounds, wanted: &|_| true, tell: Some(tell) })
 }
 
@@ -204,8 +200,8 @@ fn outcome<'a, const N: usize>(
         End::Exhausted => Outcome::Holds,
         End::Cut(cut) => Outcome::NotFinished(cut),
         End::Broken { property, state } => {
-            let (_, path) = path_to(specification, run, state);
-            let steps = path.into_iter().map(|(step, _)| Step::clone(&step)).collect();
+            let path = path_to(specification, run, state);
+            let steps = path.iter().map(|step| Step::clone(step)).collect();
             Outcome::Broken(Box::new(Found::at_the_end_of(scope, number(property), steps)))
         }
     }

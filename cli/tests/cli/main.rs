@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
+mod check;
 mod inputs;
 mod options;
 mod outputs;

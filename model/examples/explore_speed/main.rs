@@ -24,8 +24,14 @@ use crate::specification::Specification;
 use crate::two_phase::TwoPhase;
 
 /// The larger scopes, which take long enough to be measured.
-const SCOPES: [&str; 6] =
-    ["elastic", "replace-terminating", "replace-failed-indexes", "backoff-delay", "job-deletion", "stale-pods"];
+const SCOPES: [&str; 6] = [
+    "elastic",
+    "replace-terminating",
+    "replace-failed-indexes",
+    "backoff-delay",
+    "job-deletion",
+    "stale-pods",
+];
 
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).collect();
@@ -79,12 +85,21 @@ fn report(model: &str, threads: usize, lines: &[(&str, Timed)]) {
 fn two_phase(managers: u8, threads: usize) {
     let model = TwoPhase(managers);
     let lines = [
-        ("stateright BFS", timed(|| (model.checker().threads(threads).spawn_bfs().join().unique_state_count(), None))),
-        ("stateright DFS", timed(|| (model.checker().threads(threads).spawn_dfs().join().unique_state_count(), None))),
-        ("ours", timed(|| {
-            let run = search(&model, &Limits::none(threads));
-            (run.store.len(), Some(run.store.bytes()))
-        })),
+        (
+            "stateright BFS",
+            timed(|| (model.checker().threads(threads).spawn_bfs().join().unique_state_count(), None)),
+        ),
+        (
+            "stateright DFS",
+            timed(|| (model.checker().threads(threads).spawn_dfs().join().unique_state_count(), None)),
+        ),
+        (
+            "ours",
+            timed(|| {
+                let run = search(&model, &Limits::none(threads));
+                (run.store.len(), Some(run.store.bytes()))
+            }),
+        ),
     ];
     report(&format!("two-phase commit {managers}"), threads, &lines);
 }

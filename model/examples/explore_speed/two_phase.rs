@@ -72,7 +72,9 @@ impl TwoPhase {
             Action::TmCommit => (next.decided, next.told) = (COMMIT, next.told | COMMIT),
             Action::TmAbort => (next.decided, next.told) = (ABORT, next.told | ABORT),
             Action::TmReceive(rm) => next.read |= 1 << rm,
-            Action::Prepare(rm) => (next.prepared, next.sent) = (next.prepared | 1 << rm, next.sent | 1 << rm),
+            Action::Prepare(rm) => {
+                (next.prepared, next.sent) = (next.prepared | 1 << rm, next.sent | 1 << rm)
+            }
             Action::ChooseToAbort(rm) => next.aborted |= 1 << rm,
             Action::ReceiveCommit(rm) => next.enter(rm, COMMIT),
             Action::ReceiveAbort(rm) => next.enter(rm, ABORT),

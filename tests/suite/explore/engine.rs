@@ -22,14 +22,20 @@ fn threads_change_nothing() {
     for name in ["indexed", "deadline", "replace-failed", "two-jobs"] {
         let one = told(&explore(&scope(name), &Bounds::none(1)));
         for threads in [2, 5] {
-            assert_eq!(told(&explore(&scope(name), &Bounds::none(threads))), one, "{name}, {threads} threads");
+            assert_eq!(
+                told(&explore(&scope(name), &Bounds::none(threads))),
+                one,
+                "{name}, {threads} threads"
+            );
         }
     }
 }
 
 #[test]
 fn threads_do_not_change_what_is_found() {
-    for (without, name, _, _) in MISSED.iter().filter(|(without, _, _, steps)| without.len() > 1 || *steps > 6) {
+    for (without, name, _, _) in
+        MISSED.iter().filter(|(without, _, _, steps)| without.len() > 1 || *steps > 6)
+    {
         let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
         let one = told(&explore(&scope, &Bounds::none(1)));
         assert_eq!(told(&explore(&scope, &Bounds::none(3))), one, "{name} without {without:?}");
@@ -57,7 +63,8 @@ fn walking(walks: u64, seed: u64) -> Walking {
 fn walks_of_one_seed_are_the_same_and_stay_in_the_scope() {
     for (name, _, _) in SIZES {
         let scope = scope(name);
-        let [one, same, other] = [(3, 7), (3, 7), (3, 8)].map(|(walks, seed)| walk(&scope, &walking(walks, seed)));
+        let [one, same, other] =
+            [(3, 7), (3, 7), (3, 8)].map(|(walks, seed)| walk(&scope, &walking(walks, seed)));
         assert_eq!((&one.last, one.steps), (&same.last, same.steps), "{name}");
         assert!(one.finished && one.found.is_none() && other.found.is_none(), "{name}");
         let mut world = initial(&scope);

@@ -10,10 +10,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustc_hash::FxHashMap;
 
 use self::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, Tables, offset};
-use self::symmetry::{Finder, Group, Memory};
-use self::table::{Id, Known, Table};
 pub use self::renaming::{Identity, Renaming};
 pub use self::symmetry::is_sound;
+use self::symmetry::{Finder, Group, Memory};
+use self::table::{Id, Known, Table};
 use super::engine::System;
 use crate::guards::counting::Ledger;
 use crate::manager::is_held_back;
@@ -152,7 +152,8 @@ impl<const N: usize> Specification<'_, N> {
         }
         let known = self.managed.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
         let managed = known.unwrap_or_else(|| {
-            let (_, world) = scratch.current.as_ref().expect("the world is loaded before its steps are asked for");
+            let (_, world) =
+                scratch.current.as_ref().expect("the world is loaded before its steps are asked for");
             let managed = Arc::new(Managed::of(world, job, self.scope));
             self.managed.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
             managed
@@ -232,9 +233,9 @@ impl<const N: usize> System for Specification<'_, N> {
             *reached = *reached
                 || world.lives.iter().any(|life| (property.premise)(&Situation { world, life, scope }));
         }
-        let broken = (0..PROPERTIES.len()).filter(|number| self.wanted[*number]).find(|number| {
-            world.lives.iter().any(|life| (PROPERTIES[*number].broken)(life).is_some())
-        });
+        let broken = (0..PROPERTIES.len())
+            .filter(|number| self.wanted[*number])
+            .find(|number| world.lives.iter().any(|life| (PROPERTIES[*number].broken)(life).is_some()));
         let stuck = || steps.is_empty() && standstill(world, &[], scope).is_some();
         broken.or_else(|| (self.wanted[STANDSTILL_NUMBER] && stuck()).then_some(STANDSTILL_NUMBER))
     }

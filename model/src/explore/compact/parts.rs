@@ -98,7 +98,8 @@ pub struct KnownParts {
 impl Tables {
     /// No parts yet. `husk` is any Job's life.
     pub fn new(husk: &Life) -> Tables {
-        let husk = Life { job: None, pods: Arc::new(Pods::new()), manager: Manager::default(), ..husk.clone() };
+        let husk =
+            Life { job: None, pods: Arc::new(Pods::new()), manager: Manager::default(), ..husk.clone() };
         Tables {
             frames: Table::new(),
             jobs: Table::new(),
@@ -156,7 +157,8 @@ impl KnownParts {
     ) -> Packed<N> {
         let mut packed = [0; N];
         let lives = std::mem::take(&mut world.lives);
-        let old_frame = before.map(|(_, ids)| ids[0]).filter(|id| **self.frames.part(&tables.frames, *id) == world);
+        let old_frame =
+            before.map(|(_, ids)| ids[0]).filter(|id| **self.frames.part(&tables.frames, *id) == world);
         packed[0] = old_frame.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
         for (number, life) in lives.into_iter().enumerate() {
             let from = offset(number);

@@ -161,10 +161,9 @@ impl Renaming {
         Past {
             pods: placed.into_iter().map(|(_, pod)| pod).collect(),
             decision: decision.as_ref().map(|it| Decision { message: self.text(&it.message), ..it.clone() }),
-            ending: ending.as_ref().map(|it| Ending {
-                text: (it.text.0.clone(), self.text(&it.text.1)),
-                ..it.clone()
-            }),
+            ending: ending
+                .as_ref()
+                .map(|it| Ending { text: (it.text.0.clone(), self.text(&it.text.1)), ..it.clone() }),
             slips: self.slips(slips),
             ..past.clone()
         }

@@ -63,9 +63,7 @@ impl Group {
     /// The group of a scope that begins with this world.
     pub fn new(scope: &Scope, first: &World) -> Group {
         let most = scope.pods.min(MOST_PODS);
-        let class = |job: usize| {
-            scope.jobs.iter().position(|other| *other == scope.jobs[job]).unwrap_or(job)
-        };
+        let class = |job: usize| scope.jobs.iter().position(|other| *other == scope.jobs[job]).unwrap_or(job);
         Group {
             renamings: (0..=most).map(Renaming::all).collect(),
             identities: Identity::of_all(first),

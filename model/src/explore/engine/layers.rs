@@ -73,8 +73,7 @@ struct Reached<T> {
 
 impl<'a, S: System> Search<'a, S> {
     fn new(system: &'a S, limits: &'a Limits<'a>) -> Search<'a, S> {
-        let mut scratches: Vec<S::Scratch> =
-            (0..limits.threads.max(1)).map(|_| system.scratch()).collect();
+        let mut scratches: Vec<S::Scratch> = (0..limits.threads.max(1)).map(|_| system.scratch()).collect();
         let mut store = Store::new();
         let mut sums = Sums::new(S::KINDS);
         for state in system.initial(&mut scratches[0]) {

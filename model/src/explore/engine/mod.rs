@@ -157,3 +157,5 @@ pub struct Run<S: System> {
     pub scratches: Vec<S::Scratch>,
 }
 
+#[cfg(test)]
+mod tests;
