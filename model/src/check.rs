@@ -200,8 +200,8 @@ fn outcome<'a, const N: usize>(
         End::Exhausted => Outcome::Holds,
         End::Cut(cut) => Outcome::NotFinished(cut),
         End::Broken { property, state } => {
-            let (_, path) = path_to(specification, run, state);
-            let steps = path.into_iter().map(|(step, _)| Step::clone(&step)).collect();
+            let path = path_to(specification, run, state);
+            let steps = path.iter().map(|step| Step::clone(step)).collect();
             Outcome::Broken(Box::new(Found::at_the_end_of(scope, number(property), steps)))
         }
     }

@@ -1,9 +1,85 @@
-//! `jobcheck check` on the command line.
+//! `jobcheck check`.
 
 use serde_json::Value;
 
 use crate::schema;
-use crate::support::jobcheck;
+use crate::support::{Folder, Run, jobcheck};
+
+fn check(arguments: &[&str]) -> Run {
+    jobcheck(["check"].iter().chain(arguments).copied())
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let run = check(&[arguments, &["-o", "json"]].concat());
+    serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+}
+
+#[test]
+fn a_scope_holds_and_its_size_is_told() {
+    let report = report(&["ttl", "--symmetry", "off"]);
+    let scope = &report["scopes"][0];
+    assert_eq!(
+        (&report["exitCode"], &scope["result"], &scope["states"]),
+        (&0.into(), &"holds".into(), &700.into())
+    );
+    assert!(scope["bytesPerState"].as_f64().unwrap() < 100.0, "{scope}");
+}
+
+#[test]
+fn symmetry_is_on_unless_it_is_switched_off() {
+    let states =
+        |symmetry: &str| report(&["two-jobs", "--symmetry", symmetry])["scopes"][0]["states"].clone();
+    assert_eq!([states("auto"), states("on"), states("off")], [190, 190, 361].map(Value::from));
+    let run = check(&["backoff-delay", "--without", "BO-01", "--symmetry", "on"]);
+    assert!(run.code == 2 && run.err.contains("--symmetry on is not sound without BO-01"), "{run:?}");
+}
+
+#[test]
+fn a_limit_is_not_finished() {
+    for limit in [["--max-states", "100"], ["--max-memory", "1MB"], ["--budget", "0ms"]] {
+        let run = check(&["elastic", limit[0], limit[1]]);
+        assert!(run.code == 3 && run.out.contains("not finished"), "{run:?}");
+    }
+    assert_eq!(check(&["elastic", "--max-memory", "1"]).code, 2);
+}
+
+#[test]
+fn a_counterexample_is_told_and_written() {
+    let folder = Folder::new();
+    let file = folder.path("way.itf.json");
+    let run = check(&["non-indexed", "--without", "FT-03", "--itf", file.to_str().unwrap()]);
+    assert!(run.code == 1 && run.out.contains("loses its finalizer"), "{run:?}");
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(trace["#meta"]["format"], "ITF");
+    assert_eq!(trace["states"].as_array().unwrap().len(), 4);
+    let lost = check(&[
+        "non-indexed",
+        "--without",
+        "FT-03",
+        "--itf",
+        folder.path("no/such/folder").to_str().unwrap(),
+    ]);
+    assert_eq!(lost.code, 4, "{lost:?}");
+}
+
+#[test]
+fn walks_print_their_seed_and_prove_nothing() {
+    let run = check(&["ttl", "--walks", "5", "--depth", "20", "--seed", "42"]);
+    assert!(run.code == 3 && run.out.contains("seed 42") && run.out.contains("nothing is proved"), "{run:?}");
+    assert!(check(&["ttl", "--walks", "5"]).out.contains("seed "));
+    assert_eq!(check(&["ttl", "--seed", "42"]).code, 2);
+}
+
+#[test]
+fn a_graph_is_of_one_scope() {
+    let folder = Folder::new();
+    let file = folder.path("graph.dot");
+    let run = check(&["two-jobs", "--dot", file.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let graph = std::fs::read_to_string(&file).unwrap();
+    assert!(graph.starts_with("digraph \"two-jobs\" {") && graph.contains("  0 -> 1 [label="), "{graph}");
+    assert_eq!(check(&["--dot", file.to_str().unwrap()]).code, 2);
+}
 
 #[test]
 fn the_report_fits_its_schema_as_json_and_as_yaml() {

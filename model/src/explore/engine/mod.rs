@@ -156,3 +156,6 @@ pub struct Run<S: System> {
     /// What the threads remember.
     pub scratches: Vec<S::Scratch>,
 }
+
+#[cfg(test)]
+mod tests;

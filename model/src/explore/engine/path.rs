@@ -2,11 +2,11 @@
 
 use super::{Run, System};
 
-/// One of the shortest ways to a state, from one of the initial states, with all states on it.
+/// One of the shortest ways to a state, from one of the initial states.
 ///
 /// It is walked from the start anew: only representatives were kept, and what a user is shown must really happen.
 #[must_use]
-pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> (S::State, Vec<(S::Step, S::State)>) {
+pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> Vec<S::Step> {
     let mut numbers = vec![number];
     let mut at = number;
     while run.store.parent(at) != at {
@@ -14,21 +14,18 @@ pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> (S::State, V
         numbers.push(at);
     }
     let scratch = &mut system.scratch();
-    let is_the_first = |state: &S::State, scratch: &mut S::Scratch| {
-        system.representative(scratch, state.clone()) == *run.store.state(at)
-    };
     let initial = system.initial(scratch);
-    let first = initial.into_iter().find(|state| is_the_first(state, scratch));
-    let first = first.expect("every way begins at an initial state");
-    let mut state = first.clone();
+    let mut stands_for =
+        |state: &S::State| system.representative(scratch, state.clone()) == *run.store.state(at);
+    let mut state = initial.into_iter().find(&mut stands_for).expect("every way begins at an initial state");
     let mut path = Vec::new();
     for number in numbers.iter().rev().skip(1) {
         let (step, next) = step_to(system, scratch, &state, run.store.state(*number))
             .expect("a step leads from each state of a way to one that stands for the next");
-        path.push((step, next.clone()));
+        path.push(step);
         state = next;
     }
-    (first, path)
+    path
 }
 
 /// The first step to a state that `wanted` stands for.

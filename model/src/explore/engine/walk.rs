@@ -98,6 +98,6 @@ impl Random {
 
     /// A number below `count`, which is not 0.
     fn below(&mut self, count: usize) -> usize {
-        usize::try_from(u128::from(self.next()) * count as u128 >> 64).unwrap_or(0)
+        usize::try_from((u128::from(self.next()) * count as u128) >> 64).unwrap_or(0)
     }
 }
