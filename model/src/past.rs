@@ -256,6 +256,14 @@ impl Past {
         }
     }
 
+    /// A pod was released that seemed to run: it was chosen for deletion, and counts nowhere, whatever it had come
+    /// to (FT-16).
+    pub fn chosen(&mut self, uid: Uid) {
+        if let Some(past) = self.pod_mut(uid) {
+            past.released = true;
+        }
+    }
+
     /// Whether the status tells of a pod that has ended, or need not.
     fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
         let Some(past) = self.pod(pod.uid) else { return true };

@@ -95,6 +95,19 @@ impl StepKind {
         StepKind::Tick,
     ];
 
+    /// Whether only an algorithm takes such steps.
+    #[must_use]
+    pub fn is_of_an_algorithm(self) -> bool {
+        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Crash | StepKind::Land)
+    }
+
+    /// Whether only the specification takes such steps.
+    #[must_use]
+    pub fn is_of_the_specification(self) -> bool {
+        use StepKind::{CreatePod, DeletePod, ReleasePod, StatusWrite};
+        matches!(self, CreatePod | DeletePod | ReleasePod | StatusWrite)
+    }
+
     /// What a report calls it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -19,7 +19,7 @@ use jobcheck_model::world::World;
 pub const SIZES: &[(&str, usize, usize)] = &[
     ("non-indexed", 1847, 13),
     ("deleted-pods", 3994, 12),
-    ("full-lists", 1570, 15),
+    ("full-lists", 2207, 15),
     ("ready-pods", 1564, 13),
     ("work-queue", 1770, 13),
     ("indexed", 6128, 13),
@@ -37,7 +37,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("max-failed-indexes", 4282, 12),
     ("suspend", 2234, 15),
     ("deadline", 12791, 16),
-    ("elastic", 37820, 17),
+    ("elastic", 37826, 17),
     ("ttl", 700, 13),
     ("job-deletion", 51268, 19),
     ("stale-pods", 26262, 17),
@@ -70,8 +70,12 @@ fn every_scope_is_exhausted_at_its_pinned_size_and_every_premise_is_reached() {
         reached.iter_mut().zip(&found.reached).for_each(|(all, one)| *all |= one);
     }
     assert_eq!(sizes, SIZES);
-    let never: Vec<&str> =
-        PROPERTIES.iter().zip(&reached).filter(|(_, reached)| !**reached).map(|(it, _)| it.name).collect();
+    let never: Vec<&str> = PROPERTIES
+        .iter()
+        .zip(&reached)
+        .filter(|(property, reached)| !property.is_of_an_algorithm() && !**reached)
+        .map(|(it, _)| it.name)
+        .collect();
     assert_eq!(never, Vec::<&str>::new(), "nothing could have broken these");
 }
 
@@ -99,7 +103,7 @@ pub const MISSED: &[(&[Req], &str, Req, usize)] = &[
     (&[Req::FT12], "indexed", Req::FT12, 1),
     (&[Req::FT13], "replace-terminating", Req::SS37, 5),
     (&[Req::FT13, Req::SS02], "replace-terminating", Req::FT13, 7),
-    (&[Req::FT14], "fail-job", Req::PF09, 3),
+    (&[Req::FT03, Req::PF09], "fail-job", Req::PF09, 3),
     (&[Req::FT14], "deleted-pods", Req::FT14, 2),
     (&[Req::FT16], "replace-terminating", Req::FT14, 7),
     (&[Req::FT18], "non-indexed", Req::RP03, 2),
@@ -156,7 +160,9 @@ fn each_property_notices_when_a_guard_is_gone() {
 
 #[test]
 fn every_property_is_noticed_missing_by_some_entry() {
-    let mut properties: Vec<Req> = PROPERTIES.iter().map(|property| property.req).collect();
+    // What is about an algorithm is noticed by the mutants of the algorithm.
+    let of_the_specification = PROPERTIES.iter().filter(|property| !property.is_of_an_algorithm());
+    let mut properties: Vec<Req> = of_the_specification.map(|property| property.req).collect();
     let mut noticed: Vec<Req> = MISSED.iter().map(|(_, _, property, _)| *property).collect();
     properties.sort_unstable();
     noticed.sort_unstable();

@@ -28,6 +28,9 @@ pub struct CheckArgs {
     /// Threads that explore a scope. What is found does not depend on them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub threads: usize,
+    /// What manages the Jobs.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
+    pub subject: Subject,
     /// Take worlds that are the same but for the names of pods and Jobs for one; `auto` where that is proved to
     /// change no verdict.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
@@ -53,6 +56,17 @@ pub struct CheckArgs {
     /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
     #[arg(long, value_name = "ID", value_parser = requirement)]
     pub without: Vec<Req>,
+}
+
+/// What manages the Jobs of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Subject {
+    /// The specification: every write that it admits.
+    Specification,
+    /// The reference algorithm, one request at a time, with stale caches and faults.
+    Algorithm,
+    /// One after the other.
+    All,
 }
 
 /// When worlds that differ by names alone are one.

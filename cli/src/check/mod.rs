@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use jobcheck_harness::report::Exit;
-use jobcheck_model::Req;
 use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::similar;
@@ -23,9 +22,10 @@ use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
+use jobcheck_model::{Req, algorithm};
 
 pub use self::args::CheckArgs;
-use self::args::{Format, Symmetry};
+use self::args::{Format, Subject, Symmetry};
 use self::progress::Progress;
 use crate::args::Global;
 use crate::output;
@@ -81,7 +81,12 @@ impl Report {
         if !self.complete || self.is_unfinished() {
             return Vec::new();
         }
-        (0..PROPERTIES.len()).filter(|property| self.reached(*property) == 0).collect()
+        let ran = self.ran();
+        let concerns = |property: &usize| {
+            let of_an_algorithm = PROPERTIES[*property].is_of_an_algorithm();
+            if of_an_algorithm { ran.algorithm } else { ran.specification }
+        };
+        (0..PROPERTIES.len()).filter(concerns).filter(|property| self.reached(*property) == 0).collect()
     }
 
     /// Kinds of steps that were never possible: then the specification, or a scope, is not what it is meant to
@@ -90,7 +95,18 @@ impl Report {
         if !self.complete || self.is_unfinished() || self.is_broken() {
             return Vec::new();
         }
-        StepKind::ALL.into_iter().filter(|kind| self.taken(*kind) == 0).collect()
+        let ran = self.ran();
+        let concerns = |kind: &StepKind| {
+            (ran.algorithm || !kind.is_of_an_algorithm())
+                && (ran.specification || !kind.is_of_the_specification())
+        };
+        StepKind::ALL.into_iter().filter(concerns).filter(|kind| self.taken(*kind) == 0).collect()
+    }
+
+    /// Which subjects managed Jobs.
+    fn ran(&self) -> Ran {
+        let algorithm = |run: &Run| run.scope.algorithm.processes > 0;
+        Ran { algorithm: self.runs.iter().any(algorithm), specification: !self.runs.iter().all(algorithm) }
     }
 
     fn exit(&self) -> Exit {
@@ -100,6 +116,12 @@ impl Report {
             () => Exit::Conforms,
         }
     }
+}
+
+/// Which subjects were explored.
+struct Ran {
+    algorithm: bool,
+    specification: bool,
 }
 
 /// Explores, prints the report, and returns what it comes to.
@@ -168,9 +190,11 @@ fn write(file: &Path, text: &str) -> bool {
 /// The scopes that are asked for; all where none is.
 fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     let mut scopes = if args.scopes.is_empty() {
-        scopes::all()
+        of_subject(args.subject)
     } else {
-        let named = |name: &String| scopes::named(name).ok_or_else(|| unknown(name));
+        let known = of_subject(Subject::All);
+        let find = |name: &String| known.iter().find(|scope| scope.name == *name).cloned();
+        let named = |name: &String| find(name).ok_or_else(|| unknown(name));
         args.scopes.iter().map(named).collect::<Result<_, _>>()?
     };
     if args.dot.is_some() && scopes.len() != 1 {
@@ -184,6 +208,14 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         }
     }
     Ok(scopes)
+}
+
+fn of_subject(subject: Subject) -> Vec<Scope> {
+    match subject {
+        Subject::Specification => scopes::all(),
+        Subject::Algorithm => algorithm::scopes::all(),
+        Subject::All => scopes::all().into_iter().chain(algorithm::scopes::all()).collect(),
+    }
 }
 
 fn unknown(name: &str) -> String {

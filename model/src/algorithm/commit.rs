@@ -132,8 +132,14 @@ fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
         let read = sync.and_then(|sync| sync.job()).or(life.job.as_ref());
         let job =
             life.job.as_ref().zip(read).map(|(job, read)| Job { spec: read.spec.clone(), ..Job::clone(job) });
-        let fresh = is_fresh(life, hand);
+        // S-11: an active pod without finalizer holds a slot; which pod it keeps from running is nobody's slip.
+        let stripped = life.pods.iter().any(|pod| pod.is_active() && !pod.finalizer);
+        let fresh = is_fresh(life, hand) && !stripped;
+        let chosen = seen.as_ref().is_none_or(|seen| !seen.is_terminated());
         life.past.released(&pod, seen.as_ref(), job.as_ref(), fresh, &life.pods);
+        if chosen {
+            life.past.chosen(uid);
+        }
     }
     change(life, hand, uid, |pod| pod.finalizer = false)
 }
@@ -171,6 +177,9 @@ fn remember_failures(life: &mut Life, by: usize, call: &Call, now: Time, scope: 
 fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: fn(&mut Pod)) {
     let known = hand.number().map(|by| life.processes[by].know(pod.uid, pod, change));
     if life.pods.get(pod.uid) == Some(pod) {
+        if let (Some(by), Some(known)) = (hand.number(), known) {
+            life.processes[by].acknowledge(&known);
+        }
         return;
     }
     let before = Arc::make_mut(&mut life.pods).set(pod.uid, Some(pod.clone()));

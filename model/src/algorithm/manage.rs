@@ -278,7 +278,7 @@ impl Manager<'_> {
     }
 }
 
-/// PC-09: the smaller, the sooner deleted; but first what has lost its finalizer and counts no more (S-11).
+/// PC-09: the smaller, the sooner deleted.
 fn preference(pod: &Pod) -> impl Ord + use<> {
     let phase = match pod.phase {
         Phase::Pending => 0,
@@ -286,7 +286,6 @@ fn preference(pod: &Pod) -> impl Ord + use<> {
         Phase::Running | Phase::Succeeded | Phase::Failed => 2,
     };
     (
-        pod.finalizer,
         pod.scheduled,
         phase,
         pod.ready,

@@ -15,6 +15,7 @@ pub mod io;
 pub mod manage;
 pub mod process;
 pub mod read;
+pub mod scopes;
 pub mod steps;
 pub(crate) mod story;
 pub mod switches;

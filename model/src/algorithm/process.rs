@@ -8,7 +8,7 @@ use crate::pod::Pod;
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::world::{Manager, Seen, Unseen};
+use crate::world::{Manager, Own, Seen, Unseen};
 
 use super::io::{Answer, Call, Effect, Io, Stop};
 use super::read::{Failures, Read};
@@ -300,6 +300,14 @@ impl Process {
         change(&mut known);
         post.set(uid, Some(known.clone()));
         known
+    }
+
+    /// A write of its own changed nothing: somebody else's change, which its cache may lack, is known by the answer.
+    pub fn acknowledge(&mut self, known: &Pod) {
+        let unseen = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == known.uid);
+        if let Some(unseen) = unseen.filter(|unseen| unseen.own.is_none()) {
+            unseen.own = Some(Own { after: known.clone(), created: false, earlier_sync: false });
+        }
     }
 
     /// Its write to a pod found none.

@@ -5,13 +5,15 @@ pub mod engine;
 pub mod found;
 pub mod story;
 
+use crate::algorithm;
 use crate::scope::Scope;
 use crate::scopes;
 
 /// The scopes whose names come closest to one that does not exist.
 #[must_use]
 pub fn similar(name: &str) -> Vec<&'static str> {
-    let known: Vec<&'static str> = scopes::all().iter().map(|scope: &Scope| scope.name).collect();
+    let known: Vec<&'static str> =
+        scopes::all().into_iter().chain(algorithm::scopes::all()).map(|scope: Scope| scope.name).collect();
     let mut near: Vec<(usize, &'static str)> = known
         .into_iter()
         .map(|known| (distance(name, known), known))

@@ -79,9 +79,7 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     } else {
         findings.premise(Req::FT17);
     }
-    // What an earlier sync chose, and released already, is deleted first (FT-16).
-    let chosen = view.cache.get(pod.uid).is_some_and(|read| !read.finalizer);
-    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No && !chosen {
+    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No {
         judge_preference(view, seen, findings);
     }
 }

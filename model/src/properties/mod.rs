@@ -29,6 +29,14 @@ pub struct Property {
     pub premise: fn(&Situation<'_>) -> bool,
 }
 
+impl Property {
+    /// Whether it is about an algorithm, and says nothing of the specification itself.
+    #[must_use]
+    pub fn is_of_an_algorithm(&self) -> bool {
+        self.req == server::EVERY_WRITE_IS_ADMITTED.req
+    }
+}
+
 /// A Job in a world, for premises.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {

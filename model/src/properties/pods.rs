@@ -82,7 +82,12 @@ fn counted_successes(life: &Life) -> i64 {
         let stored = past.listed.is_some() || past.index.is_some_and(|index| completed.contains(index));
         past.end == Some(End::Success) && !past.deleted && !past.released && !past.unasked && (kept || stored)
     };
-    i64::try_from(life.past.numbered().filter(clean).count()).unwrap_or(i64::MAX)
+    let successes = life.past.numbered().filter(clean);
+    if job.spec.is_indexed() {
+        // Two successes of one index are one (PC-21).
+        return i64::from(successes.filter_map(|(_, past)| past.index).collect::<IndexSet>().len());
+    }
+    i64::try_from(successes.count()).unwrap_or(i64::MAX)
 }
 
 /// RP-03, RP-11, US-05: where only failed pods are replaced, terminating ones hold their slots.
