@@ -1,5 +1,6 @@
-//! Looking through a scope: the shortest way to what is wrong, and its story.
+//! Looking through a scope: the shortest way to what is wrong, and its story; and whether it gets anywhere.
 
+pub mod progress;
 pub mod shortest;
 pub mod story;
 
