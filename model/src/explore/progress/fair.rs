@@ -175,7 +175,8 @@ impl Search<'_> {
         if missed.is_empty() {
             return Fate::Fair;
         }
-        let rest: Vec<Node> = component.iter().copied().filter(|node| !self.enables(*node, &missed)).collect();
+        let rest: Vec<Node> =
+            component.iter().copied().filter(|node| !self.enables(*node, &missed)).collect();
         if rest.is_empty() { Fate::Dropped } else { Fate::Refined(rest) }
     }
 

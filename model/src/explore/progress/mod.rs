@@ -41,3 +41,5 @@ pub use constraints::Fairness;
 pub use graph::{Builder, Edge, Graph, Incomplete, Label, Node};
 pub use lasso::Lasso;
 
+#[cfg(test)]
+mod tests;
