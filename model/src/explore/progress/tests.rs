@@ -2,6 +2,7 @@
 
 mod cases;
 mod oracle;
+mod scopes;
 mod verify;
 
 use std::collections::BTreeSet;
