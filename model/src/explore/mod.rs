@@ -1,8 +1,10 @@
-//! Looking through a scope: the search, the states that it keeps, and the story of what it finds.
+//! Looking through a scope: the search, the states that it keeps, the story of what it finds, and whether it gets
+//! anywhere.
 
 pub mod compact;
 pub mod engine;
 pub mod found;
+pub mod progress;
 pub mod story;
 
 use crate::algorithm;

@@ -1,0 +1,112 @@
+//! Assumptions of fairness, and what a set of nodes says about them.
+
+use super::graph::{Graph, Label, Node};
+
+/// An assumption of fairness about one action, or about a class of actions that is one action to it (their
+/// disjunction). An action without an assumption is unfair: it need never be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fairness {
+    /// `WF_n(A)`: what stays enabled from some moment on is taken again and again. A class is taken with any
+    /// of its actions, and stays enabled while any of them is.
+    Weak(Vec<Label>),
+    /// `SF_n(A)`: what is enabled again and again is taken again and again.
+    Strong(Vec<Label>),
+}
+
+impl Fairness {
+    /// Each of these actions is weakly fair by itself.
+    #[must_use]
+    pub fn weak_each(labels: impl IntoIterator<Item = Label>) -> Vec<Fairness> {
+        labels.into_iter().map(|label| Fairness::Weak(vec![label])).collect()
+    }
+
+    /// Each of these actions is strongly fair by itself.
+    #[must_use]
+    pub fn strong_each(labels: impl IntoIterator<Item = Label>) -> Vec<Fairness> {
+        labels.into_iter().map(|label| Fairness::Strong(vec![label])).collect()
+    }
+
+    fn labels(&self) -> &[Label] {
+        match self {
+            Fairness::Weak(labels) | Fairness::Strong(labels) => labels,
+        }
+    }
+}
+
+/// The assumptions, and by label which of them it belongs to.
+pub(super) struct Constraints<'a> {
+    fairness: &'a [Fairness],
+    of_label: Vec<Vec<usize>>,
+}
+
+impl<'a> Constraints<'a> {
+    pub(super) fn new(fairness: &'a [Fairness]) -> Constraints<'a> {
+        let mut of_label: Vec<Vec<usize>> = Vec::new();
+        for (number, assumption) in fairness.iter().enumerate() {
+            for label in assumption.labels().iter().map(|label| usize::from(*label)) {
+                of_label.resize(of_label.len().max(label + 1), Vec::new());
+                of_label[label].push(number);
+            }
+        }
+        Constraints { fairness, of_label }
+    }
+
+    /// The numbers of the assumptions that a step with this label keeps.
+    pub(super) fn of(&self, label: Label) -> &[usize] {
+        self.of_label.get(usize::from(label)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the action of an assumption is enabled in a node.
+    pub(super) fn is_enabled(&self, graph: &Graph, number: usize, node: Node) -> bool {
+        graph.numbers(node).any(|edge| self.of(graph.label(edge)).contains(&number))
+    }
+
+    /// The numbers of the weak assumptions.
+    pub(super) fn weak(&self) -> impl Iterator<Item = usize> + '_ {
+        self.numbered(|assumption| matches!(assumption, Fairness::Weak(_)))
+    }
+
+    /// The numbers of the strong assumptions.
+    pub(super) fn strong(&self) -> impl Iterator<Item = usize> + '_ {
+        self.numbered(|assumption| matches!(assumption, Fairness::Strong(_)))
+    }
+
+    fn numbered(&self, wanted: fn(&Fairness) -> bool) -> impl Iterator<Item = usize> + '_ {
+        self.fairness.iter().enumerate().filter(move |(_, it)| wanted(it)).map(|(number, _)| number)
+    }
+}
+
+/// For each assumption, what the nodes of a set say about its action.
+pub(super) struct Tally {
+    /// In how many of the nodes it is enabled.
+    pub(super) enabled_in: Vec<usize>,
+    /// Whether an edge within the set takes it.
+    pub(super) taken: Vec<bool>,
+}
+
+impl Tally {
+    /// Counts over the nodes of a set. Whether an action is enabled is asked of the whole graph; only steps
+    /// within the set count as taken.
+    pub(super) fn new(
+        graph: &Graph,
+        constraints: &Constraints<'_>,
+        nodes: &[Node],
+        within: impl Fn(Node) -> bool,
+    ) -> Tally {
+        let count = constraints.fairness.len();
+        let mut tally = Tally { enabled_in: vec![0; count], taken: vec![false; count] };
+        let mut last_enabled_in: Vec<Option<Node>> = vec![None; count];
+        for &node in nodes {
+            for edge in graph.numbers(node) {
+                let stays = within(graph.target(edge));
+                for &number in constraints.of(graph.label(edge)) {
+                    tally.taken[number] |= stays;
+                    if last_enabled_in[number].replace(node) != Some(node) {
+                        tally.enabled_in[number] += 1;
+                    }
+                }
+            }
+        }
+        tally
+    }
+}
