@@ -236,6 +236,8 @@ pub struct Template {
     pub annotations: Vec<(Text, Text)>,
     /// `spec.restartPolicy`.
     pub restart_policy: RestartPolicy,
+    /// What pods take over unchanged, each with a digest of its value (PC-14): `containers/main/image`.
+    pub essentials: Vec<(Text, u64)>,
     /// Names of regular and init containers.
     pub container_names: Vec<Text>,
     /// Whether a `ttlSecondsAfterFinished` stands in it, a field that no pod template has (SP-16).

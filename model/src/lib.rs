@@ -8,6 +8,7 @@
 //! [`world`] is the state of a cluster, [`step`] what may happen in it, [`properties`] what must hold for ever,
 //! and [`mod@check`] the search.
 
+pub mod algorithm;
 pub mod apiserver;
 pub mod backoff;
 pub mod catalogue;
@@ -32,6 +33,7 @@ pub mod time;
 pub mod ttl;
 pub mod uid;
 pub mod view;
+mod words;
 pub mod world;
 
 pub use catalogue::{CATALOGUE, Req};

@@ -5,7 +5,7 @@ use crate::catalogue::Req;
 use crate::guards::counting::{Ledger, added};
 use crate::indexes::{Index, IndexSet};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
-use crate::pod::{Phase, Pod};
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
@@ -27,6 +27,8 @@ pub struct Past {
     pub ending: Option<Ending>,
     /// The rule by which the server refused a status write.
     pub refused: Option<Req>,
+    /// The first requirement that a write of the algorithm broke.
+    pub objection: Option<Req>,
     /// What the TTL controller's DELETE found.
     pub removal: Option<Removal>,
     /// Things that must never happen, and have.
@@ -46,6 +48,8 @@ pub struct PodPast {
     pub released: bool,
     /// Whether a policy rule ignores its failure.
     pub ignored: bool,
+    /// Whether no living process knew that it would be created: the answer was lost, or the process was dead.
+    pub unasked: bool,
     /// In which list it was recorded first.
     pub listed: Option<End>,
     /// How often it was moved into `succeeded`, up to 2.
@@ -85,14 +89,14 @@ pub struct Ending {
     pub text: (Text, Text),
     /// Whether the decision stood in an earlier write.
     pub announced: bool,
-    /// Pods that were terminating.
+    /// Pods that were terminating, of those that a living process knew would be created.
     pub terminating: u32,
-    /// Pods that were active.
+    /// Pods that were active, of the same.
     pub active: u32,
     /// `completionTime`.
     pub completion_time: Option<Time>,
-    /// The clock.
-    pub when: Time,
+    /// When it ended, as the condition says: the TTL runs from then.
+    pub said: Option<Time>,
 }
 
 /// A Job that was deleted by the TTL controller.
@@ -111,9 +115,11 @@ pub struct Slips {
     pub lost: Option<Uid>,
     /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
     pub dropped: Option<Uid>,
+    /// A pod that fails the Job by a FailJob rule, and was seen to, was released before the decision.
+    pub verdict_lost: Option<Uid>,
     /// A status write came after the terminal condition.
     pub write_after_end: bool,
-    /// A pod was created after the decision.
+    /// A pod was created after the decision, and the manager could know.
     pub creation_after_decision: Option<Uid>,
     /// A pod was created although the Job was suspended, and the manager could know.
     pub creation_while_suspended: Option<Uid>,
@@ -139,6 +145,7 @@ impl Past {
             decision: None,
             ending: None,
             refused: None,
+            objection: None,
             removal: None,
             slips: Slips::default(),
         }
@@ -171,27 +178,24 @@ impl Past {
         if let Some(job) = job {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
-            if job.spec.backoff_limit_per_index.is_some() && failures != pod.failure_count {
+            let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
+            if job.spec.backoff_limit_per_index.is_some() && failures != pod.failure_count && !surprised {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
             if job.spec.backoff_limit_per_index.is_none() && fresh && is_hasty(pod, first_delay, pods) {
                 self.slips.hasty_creation = Some(pod.uid);
             }
         }
-        self.pods.push(PodPast {
-            index: pod.index,
-            end: None,
-            deleted: false,
-            released: false,
-            ignored: false,
-            listed: None,
-            counted_succeeded: 0,
-            counted_failed: 0,
-        });
+        self.pods.push(PodPast::of(pod));
+    }
+
+    /// A pod was created that no living process knew of.
+    pub fn created_unasked(&mut self, pod: &Pod) {
+        self.pods.push(PodPast { unasked: true, ..PodPast::of(pod) });
     }
 
     fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
-        if self.decision.is_some() {
+        if fresh && self.decision.is_some() {
             self.slips.creation_after_decision = Some(pod.uid);
         }
         if fresh && job.spec.is_suspended() {
@@ -210,7 +214,14 @@ impl Past {
             Some(End::Success) => false,
             None => !only_phase && pod.deleted,
         };
-        let count = self.pods.iter().filter(|pod| pod.index == index).filter(failed).count();
+        // What was released before it ended was chosen for deletion, and counts nowhere (FT-16).
+        let count = self
+            .pods
+            .iter()
+            .filter(|pod| !pod.released)
+            .filter(|pod| pod.index == index)
+            .filter(failed)
+            .count();
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
@@ -236,6 +247,10 @@ impl Past {
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
         }
+        let verdict = |pod: &Pod| pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_));
+        if seen.is_some_and(verdict) && self.decision.is_none() {
+            self.slips.verdict_lost = Some(pod.uid);
+        }
         if fresh && pod.is_active() && self.is_wanted(pod, job, pods) {
             self.slips.dropped = Some(pod.uid);
         }
@@ -246,9 +261,9 @@ impl Past {
         let Some(past) = self.pod(pod.uid) else { return true };
         let in_range = pod.valid_index(job.spec.completion_count());
         let by_index = match (job.spec.is_indexed(), past.end) {
-            (true, Some(End::Success)) => {
-                in_range.is_none_or(|index| job.status.completed(None).contains(index))
-            }
+            (true, Some(End::Success)) => in_range.is_none_or(|index| {
+                job.status.completed(None).contains(index) || job.status.failed_set(None).contains(index)
+            }),
             (true, Some(End::Failure) | None) => in_range.is_none(),
             (false, _) => false,
         };
@@ -263,6 +278,9 @@ impl Past {
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
         let others = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer;
+        if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
+            return false;
+        }
         u32::try_from(pods.iter().filter(others).count()).unwrap_or(u32::MAX) < missing
     }
 
@@ -302,7 +320,9 @@ impl Past {
         self.slips.write_after_end |= self.ending.is_some() && old != new;
         self.slips.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            self.ending = Ending::of(new, self.decision.is_some(), pods, now);
+            let known = |pod: &&Pod| self.pod(pod.uid).is_some_and(|past| !past.unasked);
+            let living = pods.iter().filter(known);
+            self.ending = Ending::of(new, self.decision.is_some(), living);
         }
         if self.decision.is_none() {
             self.decision = Decision::of(new, now);
@@ -348,6 +368,22 @@ impl Ledger for Past {
     }
 }
 
+impl PodPast {
+    fn of(pod: &Pod) -> PodPast {
+        PodPast {
+            index: pod.index,
+            end: None,
+            deleted: false,
+            released: false,
+            ignored: false,
+            unasked: false,
+            listed: None,
+            counted_succeeded: 0,
+            counted_failed: 0,
+        }
+    }
+}
+
 impl Decision {
     fn of(status: &JobStatus, when: Time) -> Option<Decision> {
         let (condition, good) =
@@ -358,16 +394,21 @@ impl Decision {
 }
 
 impl Ending {
-    fn of(status: &JobStatus, announced: bool, pods: &Pods, when: Time) -> Option<Ending> {
+    fn of<'a>(status: &JobStatus, announced: bool, pods: impl Iterator<Item = &'a Pod>) -> Option<Ending> {
         let (condition, good) = first_true(status, &ConditionKind::Complete, &ConditionKind::Failed)?;
+        let (mut active, mut terminating) = (0, 0);
+        for pod in pods {
+            active += u32::from(pod.is_active());
+            terminating += u32::from(pod.is_terminating());
+        }
         Some(Ending {
             good,
             text: (condition.reason.clone(), condition.message.clone()),
             announced,
-            terminating: pods.sums().terminating,
-            active: pods.sums().active,
+            terminating,
+            active,
             completion_time: status.completion_time,
-            when,
+            said: condition.last_transition_time,
         })
     }
 }

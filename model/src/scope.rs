@@ -1,5 +1,8 @@
 //! What one exploration is bounded by.
 
+use crate::algorithm::steps::Faults;
+use crate::algorithm::switches::Switches;
+use crate::algorithm::sync::Settings;
 use crate::catalogue::Req;
 use crate::constants::Constants;
 use crate::env::user::UserAction;
@@ -31,6 +34,12 @@ pub struct Scope {
     pub exit_codes: &'static [i32],
     /// What the user may do, each at most once.
     pub user: Vec<UserAction>,
+    /// The algorithm that manages the Jobs, if not the specification itself.
+    pub algorithm: Algorithm,
+    /// How often faults happen to a Job at most.
+    pub faults: Faults,
+    /// Whether the request of a process that dies may still reach the server.
+    pub late_requests: bool,
     /// The subject's constants.
     pub constants: Constants,
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
@@ -38,7 +47,30 @@ pub struct Scope {
     pub without: Vec<Req>,
 }
 
+/// The algorithm that is explored.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Algorithm {
+    /// Processes that run it, each for itself; with none, the specification manages the Jobs.
+    pub processes: usize,
+    /// Its departures from what is right.
+    pub switches: Switches,
+    /// Whether a sync waits until the caches show the process's own writes (SY-03).
+    pub waits_for_own_writes: bool,
+    /// By how many versions a Job cache may lag.
+    pub job_lag: usize,
+}
+
 impl Scope {
+    /// What the syncs of the algorithm depend on.
+    #[must_use]
+    pub fn settings(&self) -> Settings<'_> {
+        Settings {
+            switches: &self.algorithm.switches,
+            constants: &self.constants,
+            has_delays: self.has_delays(),
+        }
+    }
+
     /// The scope with the guards of one requirement switched off.
     #[must_use]
     pub fn without(mut self, req: Req) -> Scope {

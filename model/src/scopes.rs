@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::algorithm::process::Process;
+use crate::algorithm::steps::Faults;
 use crate::apiserver::{RuleSet, created};
 use crate::constants::Constants;
 use crate::env::user::UserAction;
@@ -9,7 +11,7 @@ use crate::job::{
     CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
     PodReplacementPolicy, Selector, SuccessPolicy, SuccessRule, Template,
 };
-use crate::scope::Scope;
+use crate::scope::{Algorithm, Scope};
 use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{Life, World};
@@ -17,7 +19,11 @@ use crate::world::{Life, World};
 /// The world that a scope starts from: its Jobs are created, nothing has happened to them.
 #[must_use]
 pub fn initial(scope: &Scope) -> World {
-    let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| Life::new(new_job(number, spec))).collect();
+    let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
+        let processes = vec![Process::started(); scope.algorithm.processes];
+        Life { processes, ..Life::new(new_job(number, spec)) }
+    });
+    let lives = lives.collect();
     World { now: Time(0), lives }
 }
 
@@ -120,6 +126,9 @@ fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) ->
         restarts: 0,
         exit_codes: &[1],
         user: Vec::new(),
+        algorithm: Algorithm::default(),
+        faults: Faults::default(),
+        late_requests: false,
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
         without: Vec::new(),
     }

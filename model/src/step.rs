@@ -1,5 +1,8 @@
 //! One atomic transition of a [`World`]: a write of a controller, or something that the environment does.
 
+use crate::algorithm::informer;
+use crate::algorithm::steps as processes;
+use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::env::{caches, clock, collector, kubelet, user};
@@ -29,6 +32,10 @@ pub enum Step {
     ShowPod(JobId),
     /// The stored Job reaches the Job cache.
     ShowJob(JobId),
+    /// A process of the Job does something, or something happens to it.
+    Process(JobId, u8, ProcessStep),
+    /// The request of a dead process reaches the server.
+    Land(JobId),
     /// A second passes.
     Tick,
 }
@@ -54,13 +61,23 @@ pub enum StepKind {
     Collect,
     /// [`Step::ShowPod`] and [`Step::ShowJob`].
     Show,
+    /// [`ProcessStep::Sync`].
+    Sync,
+    /// [`ProcessStep::Call`] and [`ProcessStep::Orphan`] that the server handles.
+    Call,
+    /// A request that fails, or whose answer is lost.
+    Fault,
+    /// [`ProcessStep::Crash`] and [`ProcessStep::CrashInFlight`].
+    Crash,
+    /// [`Step::Land`].
+    Land,
     /// [`Step::Tick`].
     Tick,
 }
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 10] = [
+    pub const ALL: [StepKind; 15] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
@@ -70,6 +87,11 @@ impl StepKind {
         StepKind::User,
         StepKind::Collect,
         StepKind::Show,
+        StepKind::Sync,
+        StepKind::Call,
+        StepKind::Fault,
+        StepKind::Crash,
+        StepKind::Land,
         StepKind::Tick,
     ];
 
@@ -86,6 +108,11 @@ impl StepKind {
             StepKind::User => "user action",
             StepKind::Collect => "object collected",
             StepKind::Show => "cache advanced",
+            StepKind::Sync => "sync started",
+            StepKind::Call => "request handled",
+            StepKind::Fault => "request or answer lost",
+            StepKind::Crash => "process restarted",
+            StepKind::Land => "late request handled",
             StepKind::Tick => "second passed",
         }
     }
@@ -105,6 +132,16 @@ impl Step {
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
+            Step::Process(_, _, what) => match what {
+                ProcessStep::Sync => StepKind::Sync,
+                ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
+                    StepKind::Call
+                }
+                ProcessStep::Call(_) | ProcessStep::Orphan(..) => StepKind::Fault,
+                ProcessStep::ShowPod | ProcessStep::ShowJob => StepKind::Show,
+                ProcessStep::Crash | ProcessStep::CrashInFlight => StepKind::Crash,
+            },
+            Step::Land(_) => StepKind::Land,
             Step::Tick => StepKind::Tick,
         }
     }
@@ -125,12 +162,15 @@ impl World {
 
     /// The steps of [`World::enabled`] that the specification admits for the manager of one Job.
     pub fn admitted_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-        manager::enabled(self, job, scope, steps);
+        if scope.algorithm.processes == 0 {
+            manager::enabled(self, job, scope, steps);
+        }
     }
 
     /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.
     pub fn happenings_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
         let life = self.life(job);
+        processes::enabled(self, job, scope, steps);
         ttl::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
         collector::enabled(job, life, steps);
@@ -156,7 +196,13 @@ impl World {
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
+            Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
+            Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
+        }
+        let now = next.now;
+        for life in &mut next.lives {
+            informer::settle(life, now, scope.lag, scope.algorithm.job_lag);
         }
         next
     }
@@ -174,6 +220,8 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::RemoveJob(_)
         | Step::ShowPod(_)
         | Step::ShowJob(_)
+        | Step::Process(..)
+        | Step::Land(_)
         | Step::Tick => return Ok(()),
     };
     scope.verdict(findings).map_or(Ok(()), Err)

@@ -40,7 +40,7 @@ pub fn apply(world: &mut World, id: JobId, scope: &Scope) {
     let life = world.life_mut(id);
     let Some(job) = life.job.clone() else { return };
     let ttl = job.spec.ttl_seconds_after_finished.map_or(i64::MAX, i64::from);
-    let ended = life.past.ending.as_ref().map(|ending| ending.when);
+    let ended = life.past.ending.as_ref().and_then(|ending| ending.said);
     life.past.removal = Some(Removal {
         finished: ended.is_some(),
         expired: ended.is_some_and(|ended| now >= ended.plus(ttl)),

@@ -96,12 +96,18 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Indexes that are completed: stored ones below `completions` and those of new successes (FT-12, PC-23).
+    /// Indexes that are completed: stored ones below `completions` and those of new successes (FT-12, PC-23). An
+    /// index whose failure is stored stays failed (S-02).
     #[must_use]
     pub fn completed(&self) -> IndexSet {
         let mut set = self.job.status.completed(self.spec().completion_count());
         for pod in self.new_successes() {
             set.extend(pod.index);
+        }
+        if self.reading == Reading::Ideal && self.spec().backoff_limit_per_index.is_some() {
+            let failed = self.job.status.failed_set(self.spec().completion_count());
+            let stored = self.job.status.completed(self.spec().completion_count());
+            set = set.minus(&failed.minus(&stored));
         }
         set
     }

@@ -9,6 +9,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::algorithm::process::Process;
+use crate::algorithm::steps::{Faults, Late};
 use crate::backoff::BackoffRecord;
 use crate::constants::Constants;
 use crate::job::Job;
@@ -39,8 +41,14 @@ pub struct Life {
     pub job: Option<Arc<Job>>,
     /// Its pods as etcd holds them.
     pub pods: Arc<Pods>,
-    /// What its manager knows.
+    /// What its manager knows, where the specification itself is explored.
     pub manager: Manager,
+    /// The processes that manage it, where an algorithm is explored.
+    pub processes: Vec<Process>,
+    /// The request of a dead process that may still reach the server.
+    pub late: Option<Late>,
+    /// The faults so far.
+    pub faults: Faults,
     /// What really happened: ghost history, which no guard reads.
     pub past: Past,
     /// What the user has done already: one bit for each of the scope's actions.
@@ -107,6 +115,9 @@ impl Life {
             job: Some(Arc::new(job)),
             pods: Arc::new(Pods::new()),
             manager: Manager::default(),
+            processes: Vec::new(),
+            late: None,
+            faults: Faults::default(),
             past,
             used: 0,
         }
@@ -123,7 +134,15 @@ impl Life {
     pub fn set_job(&mut self, job: Option<Job>, cache_lags: bool) {
         let before = self.job.take();
         self.job = job.map(Arc::new);
-        if cache_lags {
+        if let Some(late) = &mut self.late {
+            late.conflicts = true;
+        }
+        for process in &mut self.processes {
+            if let Some(before) = &before {
+                process.note_job(before.clone(), None);
+            }
+        }
+        if cache_lags && self.processes.is_empty() {
             self.manager.old_job = before;
         }
     }
@@ -131,7 +150,13 @@ impl Life {
     /// A pod changes in etcd by somebody else's hand, or goes. The Pod cache lags by `lag` changes at most.
     pub fn set_pod(&mut self, uid: Uid, after: Option<Pod>, lag: usize) {
         let before = Arc::make_mut(&mut self.pods).set(uid, after);
-        self.fall_behind(Unseen { uid, before, own: None }, lag);
+        let unseen = Unseen { uid, before, own: None };
+        for process in &mut self.processes {
+            process.note_pod(unseen.clone());
+        }
+        if self.processes.is_empty() {
+            self.fall_behind(unseen, lag);
+        }
     }
 
     /// The manager changes or creates a pod.
@@ -161,16 +186,24 @@ impl Life {
     /// The states of the Pod cache that a [`View`] is made of.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        if self.manager.behind.is_empty() {
-            return Seen { cache: self.pods.clone(), post: self.pods.clone(), expectations_met: true };
+        Seen::of(&self.pods, &self.manager.behind)
+    }
+}
+
+impl Seen {
+    /// What a manager knows whose cache lacks these changes.
+    #[must_use]
+    pub fn of(stored: &Arc<Pods>, behind: &[Unseen]) -> Seen {
+        if behind.is_empty() {
+            return Seen { cache: stored.clone(), post: stored.clone(), expectations_met: true };
         }
-        let mut cache = Pods::clone(&self.pods);
-        for unseen in self.manager.behind.iter().rev() {
+        let mut cache = Pods::clone(stored);
+        for unseen in behind.iter().rev() {
             cache.set(unseen.uid, unseen.before.clone());
         }
         let mut post = cache.clone();
         let mut expectations_met = true;
-        for unseen in &self.manager.behind {
+        for unseen in behind {
             let Some(own) = &unseen.own else { continue };
             if own.earlier_sync {
                 cache.set(unseen.uid, Some(own.after.clone()));
@@ -183,7 +216,7 @@ impl Life {
 }
 
 /// The Pod cache of a manager, before and after the writes of its current sync.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
     /// [`View::cache`].
     pub cache: Arc<Pods>,
@@ -230,6 +263,9 @@ impl Hash for Life {
         hash_job(self.manager.old_job.as_deref(), state);
         self.manager.behind.hash(state);
         self.manager.backoff.hash(state);
+        self.processes.hash(state);
+        self.late.hash(state);
+        self.faults.hash(state);
         self.past.hash(state);
         self.used.hash(state);
     }

@@ -19,6 +19,8 @@ pub struct Case {
     pub from: String,
     /// The edits in order.
     pub edits: Vec<String>,
+    /// Whether the verdict is a documented deviation of the built-in; `None` where the case does not say.
+    pub known: Option<bool>,
 }
 
 impl Case {
@@ -68,14 +70,15 @@ fn parse(text: &str, cases: &mut Vec<Case>) -> Result<(), String> {
         if let Some(title) = line.strip_prefix("## ") {
             let (requirement, slug) = title.split_once(' ').ok_or("a case is `## ID slug`")?;
             let (requirement, slug) = (requirement.to_owned(), slug.trim().to_owned());
-            cases.push(Case { requirement, slug, from: String::new(), edits: Vec::new() });
+            cases.push(Case { requirement, slug, from: String::new(), edits: Vec::new(), known: None });
         } else if line.is_empty() || line.starts_with('#') {
             continue;
         } else {
             let case = cases.last_mut().ok_or_else(|| format!("line {}: no case yet", number + 1))?;
-            match line.strip_prefix("from ") {
-                Some(from) => from.trim().clone_into(&mut case.from),
-                None => case.edits.push(line.to_owned()),
+            match (line, line.strip_prefix("from ")) {
+                (_, Some(from)) => from.trim().clone_into(&mut case.from),
+                ("known" | "plain", None) => case.known = Some(line == "known"),
+                (_, None) => case.edits.push(line.to_owned()),
             }
         }
     }

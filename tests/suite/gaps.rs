@@ -8,14 +8,25 @@ use jobcheck_tests::corpus::folder;
 use jobcheck_traces::{Input, Reader};
 use serde_json::{Value, json};
 
-fn lines(recording: &str) -> Vec<Value> {
-    let path = folder().join("recordings").join(format!("{recording}.jsonl"));
+/// The lines of a recording.
+pub(crate) fn lines(recording: &str) -> Vec<Value> {
+    let file = format!("{recording}.jsonl");
+    let path = ["recordings", "known"].map(|of| folder().join(of).join(&file));
+    let path = path.iter().find(|path| path.exists()).unwrap();
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn judge(lines: &[Value]) -> Summary {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let mut reader = Reader::open(&[Input::Bytes("trace".to_owned(), text.into_bytes())]);
+/// Judges lines as one file.
+pub(crate) fn judge(lines: &[Value]) -> Summary {
+    judge_files(&[lines])
+}
+
+/// Judges several files as one trace.
+pub(crate) fn judge_files(files: &[&[Value]]) -> Summary {
+    let text = |lines: &&[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let inputs: Vec<Input> =
+        files.iter().map(|lines| Input::Bytes("trace".to_owned(), text(lines).into_bytes())).collect();
+    let mut reader = Reader::open(&inputs);
     let mut validator = Validator::new(Options::default());
     while let Some(record) = reader.next().unwrap() {
         validator.feed(&record).unwrap();
@@ -23,7 +34,8 @@ fn judge(lines: &[Value]) -> Summary {
     validator.finish()
 }
 
-fn broken(summary: &Summary) -> Vec<String> {
+/// The violations, in words.
+pub(crate) fn broken(summary: &Summary) -> Vec<String> {
     summary
         .jobs
         .iter()
@@ -81,6 +93,32 @@ fn a_watch_that_begins_again_is_inconclusive() {
             );
         }
     }
+}
+
+#[test]
+fn a_watch_that_begins_in_mid_life_is_no_violation() {
+    for scenario in SCENARIOS.into_iter().chain(MORE) {
+        let whole = lines(&format!("{scenario}.watch"));
+        for from in 1..whole.len() {
+            let mut trace = listed(&whole[..from]);
+            trace.extend_from_slice(&whole[from..]);
+            let summary = judge(&trace);
+            assert_ne!(
+                summary.outcome(),
+                Outcome::Violates,
+                "{scenario} from {from}: {:?}",
+                broken(&summary)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_first_sight_of_a_changed_job_is_not_its_creation() {
+    let mut trace = lines("created-suspended.watch");
+    trace[0]["object"]["metadata"]["generation"] = json!(2);
+    let summary = judge(&trace[..1]);
+    assert_ne!(summary.outcome(), Outcome::Violates, "{:?}", broken(&summary));
 }
 
 #[test]

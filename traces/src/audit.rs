@@ -25,6 +25,8 @@ struct Event<'a> {
     level: Option<Text<'a>>,
     #[serde(borrow)]
     stage: Option<Text<'a>>,
+    #[serde(borrow, rename = "auditID")]
+    audit_id: Option<Text<'a>>,
     #[serde(borrow, rename = "requestURI")]
     request_uri: Option<Text<'a>>,
     #[serde(borrow)]
@@ -144,6 +146,7 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let answered = Answered::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+        id: spans.optional(event.audit_id.as_ref()),
         interval: interval(event)?,
         level,
         user: spans.text(Some(user.ok_or_else(|| Problem::missing("user.username of an audit event"))?)),

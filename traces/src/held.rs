@@ -24,6 +24,7 @@ pub(crate) enum Held {
 /// A [`Request`].
 #[derive(Debug)]
 pub(crate) struct HeldRequest {
+    pub id: Option<Span>,
     pub interval: Interval,
     pub level: Level,
     pub user: Span,
@@ -99,6 +100,7 @@ impl HeldRequest {
     fn view<'a>(&'a self, document: &'a str) -> Request<'a> {
         let optional = |span: &'a Option<Span>| span.as_ref().map(|span| span.get(document));
         Request {
+            id: optional(&self.id),
             interval: self.interval,
             level: self.level,
             actor: Actor { user: self.user.get(document), agent: self.agent.get(document) },

@@ -183,6 +183,7 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
     let answered = Answered::of(resource, code, line.dry_run, verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+        id: None,
         interval: Interval { received, done },
         level: word(line.level.as_ref(), "level", Level::named)?,
         user: spans.text(Some(line.user.as_ref().ok_or_else(|| absent("user"))?)),

@@ -6,6 +6,8 @@ use crate::record::Resource;
 /// One API request with its answer, from an audit log or a native trace. Reads are not reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request<'a> {
+    /// The id of an audit event (`auditID`): the same event, in another log or a second time, has the same.
+    pub id: Option<&'a str>,
     /// When the API server had it in hand.
     pub interval: Interval,
     /// How much was recorded.

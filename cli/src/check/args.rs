@@ -19,7 +19,7 @@ pub struct CheckArgs {
     /// Give up after this time, such as 90s or 10m: what is not explored then is reported, and passes nothing.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
-    /// Give up a scope after this many states.
+    /// Give up a scope after looking at this many states; those that they lead to are counted too.
     #[arg(long, value_name = "N")]
     pub max_states: Option<usize>,
     /// Give up once this much memory is in use, such as 512MB or 4GB.
@@ -51,7 +51,7 @@ pub struct CheckArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
     /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
-    #[arg(long, hide = true, value_name = "ID", value_parser = requirement)]
+    #[arg(long, value_name = "ID", value_parser = requirement)]
     pub without: Vec<Req>,
 }
 
@@ -71,8 +71,10 @@ pub enum Symmetry {
 pub enum Format {
     /// For people.
     Text,
-    /// For programs.
+    /// docs/check.schema.json.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 const AFTER_HELP: &str = "\
@@ -81,7 +83,8 @@ Exit codes:
   1  a property is broken, and the shortest way there is told; or some kind of step is never possible
   2  there is no such scope, or the usage is wrong
   3  not finished: a limit was reached, a property was never put to the test, or there were only walks
-  4  a file cannot be written";
+  4  a file, or the output, cannot be written
+  5  internal error: please report it";
 
 fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))

@@ -1,5 +1,7 @@
-//! The report for programs.
+//! The report for programs: docs/check.schema.json.
 
+use anyhow::Context;
+use jobcheck_harness::report::API_VERSION;
 use jobcheck_model::check::{Cut, Outcome};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
@@ -13,8 +15,8 @@ use super::{Report, Run, process, text};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckReport {
+    api_version: &'static str,
     kind: &'static str,
-    version: u32,
     exit_code: u8,
     scopes: Vec<ScopeReport>,
     not_run: Vec<&'static str>,
@@ -77,16 +79,35 @@ struct StoryLine {
 }
 
 /// The report as JSON.
-pub fn render(report: &Report) -> String {
+pub fn json(report: &Report) -> anyhow::Result<String> {
+    to_json(&whole(report))
+}
+
+/// Anything as JSON.
+pub fn to_json(report: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(report).context("the report as JSON")? + "\n")
+}
+
+/// Anything as YAML.
+pub fn to_yaml(report: &impl Serialize) -> anyhow::Result<String> {
+    serde_saphyr::to_string(report).context("the report as YAML")
+}
+
+/// The same as YAML.
+pub fn yaml(report: &Report) -> anyhow::Result<String> {
+    to_yaml(&whole(report))
+}
+
+fn whole(report: &Report) -> CheckReport {
     let named = PROPERTIES.iter().enumerate().map(|(number, property)| PropertyReport {
         requirement: Some(property.req.id()),
         name: property.name,
         scopes_reached: Some(report.reached(number)),
     });
     let standstill = PropertyReport { requirement: None, name: STANDSTILL, scopes_reached: None };
-    let whole = CheckReport {
-        kind: "JobcheckCheck",
-        version: 1,
+    CheckReport {
+        api_version: API_VERSION,
+        kind: "CheckReport",
         exit_code: report.exit().code(),
         scopes: report.runs.iter().map(scope).collect(),
         not_run: report.not_run.clone(),
@@ -94,8 +115,7 @@ pub fn render(report: &Report) -> String {
         peak_memory: process::peak_memory(),
         properties: named.chain([standstill]).collect(),
         seconds: report.elapsed.as_secs_f64(),
-    };
-    serde_json::to_string_pretty(&whole).expect("a report of numbers and texts is always JSON")
+    }
 }
 
 fn scope(run: &Run) -> ScopeReport {

@@ -119,11 +119,23 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     }
     let report = explore_all(scopes, args, global);
     let rendered = match args.output {
-        Format::Text => text::render(&report, global),
-        Format::Json => json::render(&report) + "\n",
+        Format::Text => Ok(text::render(&report, global)),
+        Format::Json => json::json(&report),
+        Format::Yaml => json::yaml(&report),
     };
-    let exit = output::print(&rendered, report.exit());
+    let exit = print(rendered, report.exit());
     if write_files(&report, args) { exit } else { Exit::Environment }
+}
+
+/// Prints a report, if there is one.
+fn print(rendered: anyhow::Result<String>, exit: Exit) -> Exit {
+    match rendered {
+        Ok(text) => output::print(&text, exit),
+        Err(error) => {
+            eprintln!("internal error, please report it: {error:#}");
+            Exit::Internal
+        }
+    }
 }
 
 /// Writes what was asked for besides the report. Says whether that succeeded.

@@ -31,7 +31,7 @@ pub fn list(scopes: &[Scope]) -> String {
 
 /// What bounds a scope.
 pub fn bounds(scope: &Scope) -> String {
-    let mut parts = vec![format!("at most {} pods", scope.pods)];
+    let mut parts = vec![format!("at most {}", pods(scope.pods))];
     let mut add = |holds: bool, text: String| {
         if holds {
             parts.push(text);
@@ -41,8 +41,13 @@ pub fn bounds(scope: &Scope) -> String {
     add(scope.lag > 0, format!("Pod cache {} changes behind", scope.lag));
     add(scope.job_lag, "Job cache one version behind".to_owned());
     add(scope.ticks > 0, format!("{} s", scope.ticks));
-    add(!scope.user.is_empty(), format!("user: {:?}", scope.user));
+    let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
+    add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
     parts.join(", ")
+}
+
+fn pods(count: usize) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
 /// The report.

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jobcheck_harness::report::Exit;
+use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::check::{Walked, Walking, walk};
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
@@ -15,7 +15,6 @@ use serde::Serialize;
 use super::args::{CheckArgs, Format};
 use super::{itf, json, text, write};
 use crate::args::Global;
-use crate::output;
 
 /// The walks through one scope.
 struct Run<'a> {
@@ -39,10 +38,11 @@ pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> E
     let broken = runs.iter().any(|run| run.walked.found.is_some());
     let exit = if broken { Exit::Violates } else { Exit::Inconclusive };
     let rendered = match args.output {
-        Format::Text => told(&runs, &walking, global),
-        Format::Json => as_json(&runs, &walking, exit),
+        Format::Text => Ok(told(&runs, &walking, global)),
+        Format::Json => json::to_json(&report(&runs, &walking, exit)),
+        Format::Yaml => json::to_yaml(&report(&runs, &walking, exit)),
     };
-    let exit = output::print(&rendered, exit);
+    let exit = super::print(rendered, exit);
     let first = runs.iter().find(|run| run.walked.found.is_some()).or(runs.first());
     match (&args.itf, first) {
         (Some(file), Some(run)) if !write(file, &trace(run, &walking)) => Exit::Environment,
@@ -99,8 +99,8 @@ fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WalksReport {
+    api_version: &'static str,
     kind: &'static str,
-    version: u32,
     exit_code: u8,
     seed: u64,
     depth: usize,
@@ -119,7 +119,7 @@ struct ScopeReport {
     counterexample: Option<json::Counterexample>,
 }
 
-fn as_json(runs: &[Run<'_>], walking: &Walking, exit: Exit) -> String {
+fn report(runs: &[Run<'_>], walking: &Walking, exit: Exit) -> WalksReport {
     let scope = |Run { scope, walked, elapsed }: &Run<'_>| ScopeReport {
         scope: scope.name,
         walks: walked.walks,
@@ -129,13 +129,12 @@ fn as_json(runs: &[Run<'_>], walking: &Walking, exit: Exit) -> String {
         seconds: elapsed.as_secs_f64(),
         counterexample: walked.found.as_ref().map(|found| json::counterexample(scope, found)),
     };
-    let report = WalksReport {
-        kind: "JobcheckWalks",
-        version: 1,
+    WalksReport {
+        api_version: API_VERSION,
+        kind: "WalksReport",
         exit_code: exit.code(),
         seed: walking.seed,
         depth: walking.depth,
         scopes: runs.iter().map(scope).collect(),
-    };
-    serde_json::to_string_pretty(&report).expect("a report of numbers and texts is always JSON") + "\n"
+    }
 }

@@ -14,7 +14,8 @@ use jobcheck_traces::Input;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ReplayArgs {
-    /// Audit logs, watch streams or native traces, plain or gzip; - is standard input.
+    /// Audit logs, watch streams or native traces, plain or gzip; - is standard input, and a
+    /// named pipe is read once something writes to it.
     /// Files that show the same Jobs are merged, whatever their order: a rotated log, or
     /// one watch for each resource.
     #[arg(required = true, value_name = "FILE", verbatim_doc_comment)]
@@ -104,6 +105,7 @@ Exit codes:
   1  a requirement is violated
   2  wrong usage, or an unreadable input: file, line and why; what was readable is judged all the same
   3  inconclusive: nothing to judge, a gap, a level that shows too little, a premise never met
+  4  something is missing in the environment: the output cannot be written
   5  internal error: please report it
 With several traces, the first that occurs of 5, 4, 2, 1, 3, 0.";
 
@@ -115,6 +117,18 @@ impl ReplayArgs {
             _ => Input::Path(PathBuf::from(file)),
         };
         self.files.iter().map(input).collect()
+    }
+
+    /// The inputs that are named pipes.
+    pub fn pipes(&self) -> impl Iterator<Item = String> + '_ {
+        #[cfg(unix)]
+        let is_pipe = |file: &&OsString| {
+            use std::os::unix::fs::FileTypeExt;
+            std::fs::metadata(file).is_ok_and(|data| data.file_type().is_fifo())
+        };
+        #[cfg(not(unix))]
+        let is_pipe = |_: &&OsString| false;
+        self.files.iter().filter(is_pipe).map(|file| file.to_string_lossy().into_owned())
     }
 
     /// What is asked of the replay.

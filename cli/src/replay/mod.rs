@@ -6,9 +6,11 @@ mod junit;
 mod progress;
 mod text;
 
+use std::io::IsTerminal;
+
 use anstream::eprintln;
 use anyhow::Context;
-use jobcheck_harness::report::{Exit, ReplayReport, group, judge};
+use jobcheck_harness::report::{Exit, ReplayReport, consistent, group, judge};
 
 use self::args::Format;
 pub use self::args::ReplayArgs;
@@ -18,6 +20,15 @@ use crate::output;
 
 /// Judges, prints the report, and returns what it comes to.
 pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
+    if let Err(message) = consistent(&args.assume) {
+        eprintln!("error: --assume: {message}");
+        return Exit::Unreadable;
+    }
+    if !global.quiet && std::io::stderr().is_terminal() {
+        args.pipes().for_each(|file| {
+            eprintln!("note: {} is a pipe: reading it waits for a writer", output::clean(&file));
+        });
+    }
     let progress = Progress::new(!global.quiet);
     let show = &mut |read, total| progress.show(read, total);
     let traces = group(args.inputs(), args.group.into(), show);

@@ -38,14 +38,19 @@ impl Style {
 /// The report as a text.
 pub fn render(report: &ReplayReport, style: Style) -> String {
     let mut text = Text { out: String::new(), style, many: report.traces.len() > 1 };
+    // The first line agrees with the exit code.
+    let decides = report.exit_code == Exit::Inconclusive;
+    if decides {
+        text.doubts(report);
+    }
     for trace in &report.traces {
         text.trace(report, trace);
     }
     if text.many {
         text.total(report);
     }
-    for doubt in &report.doubts {
-        text.line(&format!("{}  {}", verdict(Outcome::Inconclusive), clean(doubt)));
+    if !decides {
+        text.doubts(report);
     }
     if !style.quiet && report.events > 0 {
         text.summary(report);
@@ -64,6 +69,12 @@ impl Text {
     fn line(&mut self, line: &str) {
         self.out.push_str(line);
         self.out.push('\n');
+    }
+
+    fn doubts(&mut self, report: &ReplayReport) {
+        for doubt in &report.doubts {
+            self.line(&format!("{}  {}", verdict(Outcome::Inconclusive), clean(doubt)));
+        }
     }
 
     fn trace(&mut self, report: &ReplayReport, trace: &TraceReport) {
@@ -89,11 +100,19 @@ impl Text {
         forms.sort_unstable();
         forms.dedup();
         let forms = if forms.is_empty() { String::new() } else { format!(" ({})", forms.join(", ")) };
-        let unread = match report.errors_of(trace).count() {
+        let errors = report.errors_of(trace).count();
+        let unread = match errors {
             0 => String::new(),
-            _ if trace.files.len() == 1 => "; not read to its end".to_owned(),
-            unread => format!("; {} not read to the end", count(unread as u64, "file")),
+            _ if trace.files.len() == 1 => {
+                format!("; not read to its end: what was read {}", says(trace.verdict))
+            }
+            unread => format!(
+                "; {} not read to the end: what was read {}",
+                count(unread as u64, "file"),
+                says(trace.verdict)
+            ),
         };
+        let head = if errors == 0 { verdict(trace.verdict) } else { unreadable() };
         let excused = if trace.verdict == Outcome::Violates && trace.exit_code == Exit::Conforms {
             "; known deviations only, which --allow-known excuses"
         } else {
@@ -105,8 +124,7 @@ impl Text {
             format!(", rules of {}", trace.kubernetes)
         };
         self.line(&format!(
-            "{}  {files}{forms}: {}, {}, {}{rules}{unread}{excused}",
-            verdict(trace.verdict),
+            "{head}  {files}{forms}: {}, {}, {}{rules}{unread}{excused}",
             count(report.jobs_of(trace).len() as u64, "Job"),
             judged(trace.judged_writes),
             count(trace.events, "event"),
@@ -315,11 +333,8 @@ impl Text {
         }
         let traces = count(report.traces.len() as u64, "trace");
         let jobs = count(report.jobs.len() as u64, "Job");
-        self.line(&format!(
-            "{}  {traces}{parts}; {jobs}, {}",
-            verdict(report.verdict),
-            judged(report.judged_writes)
-        ));
+        let head = if report.errors.is_empty() { verdict(report.verdict) } else { unreadable() };
+        self.line(&format!("{head}  {traces}{parts}; {jobs}, {}", judged(report.judged_writes)));
     }
 }
 
@@ -332,6 +347,20 @@ fn verdict(outcome: Outcome) -> String {
     };
     let paint = color.on_default().bold();
     format!("{paint}{outcome:<12}{paint:#}")
+}
+
+/// What stands in the place of the verdict where an input could not be read to its end: nothing can conform then.
+fn unreadable() -> String {
+    let paint = AnsiColor::Red.on_default().bold();
+    format!("{paint}{:<12}{paint:#}", "unreadable")
+}
+
+fn says(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Conforms => "conforms",
+        Outcome::Inconclusive => "is inconclusive",
+        Outcome::Violates => "violates",
+    }
 }
 
 fn id(finding: &Finding) -> String {

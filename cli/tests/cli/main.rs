@@ -6,6 +6,7 @@ mod check;
 mod inputs;
 mod options;
 mod outputs;
+mod readme;
 mod schema;
 mod support;
 mod verdicts;

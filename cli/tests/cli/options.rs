@@ -30,6 +30,12 @@ fn wrong_usage_exits_with_2() {
         (["--kubernetes", "latest"], "expected 1.34"),
         (["--assume", "retries=3"], "expected one of pod-failure-backoff"),
         (["--assume", "pod-failure-backoff=10"], "expected a duration such as 100ms"),
+        (["--assume", "max-uncounted-pods=0"], "expected a number of pods, 1 or more"),
+        (["--assume", "pod-failure-backoff=20m"], "at most pod-failure-backoff-max"),
+        (
+            ["--assume", "pod-failure-backoff=2s,pod-failure-backoff-max=1s"],
+            "at most pod-failure-backoff-max",
+        ),
         (["--assume", "max-uncounted-pods=many"], "expected a number of pods"),
         (["--actor", "boss=admin"], "expected one of the roles job-controller"),
         (["--actor", "job-controller"], "expected ROLE=USER"),
@@ -63,6 +69,7 @@ fn a_requirement_whose_premise_was_never_met_is_inconclusive() {
     assert!(run.code == 3 && run.out.contains("FT-28 is not decided by traces"), "{run:?}");
     let run = with(&["--requirement", "TT-01"], &recording("ttl-zero.watch"));
     assert!(run.code == 3 && run.out.contains("TT-01 cannot be decided from a watch stream"), "{run:?}");
+    assert!(run.first_line().starts_with("inconclusive"), "{}", run.out);
 }
 
 #[test]

@@ -84,6 +84,8 @@ fn junit_has_a_suite_for_each_trace_and_a_case_for_each_job() {
     }
     let run = replay([known.as_os_str(), "-ojunit".as_ref(), "--allow-known".as_ref()]);
     assert!(run.code == 0 && run.out.contains("failures=\"0\" errors=\"0\""), "{run:?}");
+    assert!(run.out.contains("<system-out>Excused by --allow-known:"), "{}", run.out);
+    assert_eq!(run.out.matches("name=\"requirement\"").count(), 1, "{}", run.out);
     let nothing =
         folder.write("nothing", lines("nonindexed-success.audit")[0].replace("\"create\"", "\"get\""));
     let run = replay([nothing.as_os_str(), "-ojunit".as_ref()]);

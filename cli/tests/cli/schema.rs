@@ -1,8 +1,9 @@
-//! Checks a report against `docs/report.schema.json`, with the few words of JSON Schema that it uses.
+//! Checks a report against a schema of `docs/`, with the few words of JSON Schema that it uses.
 
 use serde_json::Value;
 
-const SCHEMA: &str = include_str!("../../../docs/report.schema.json");
+const REPLAY: &str = include_str!("../../../docs/report.schema.json");
+const CHECK: &str = include_str!("../../../docs/check.schema.json");
 
 /// Panics where the report does not fit.
 pub fn check(report: &Value) {
@@ -10,9 +11,10 @@ pub fn check(report: &Value) {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-/// Where the report does not fit.
+/// Where the report does not fit the schema of its kind.
 pub fn problems(report: &Value) -> Vec<String> {
-    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let text = if report["kind"] == "CheckReport" { CHECK } else { REPLAY };
+    let schema: Value = serde_json::from_str(text).unwrap();
     let mut problems = Vec::new();
     Checker { schema: &schema, problems: &mut problems }.check(&schema, report, "$");
     problems
@@ -77,6 +79,7 @@ impl Checker<'_> {
             "string" => value.is_string(),
             "boolean" => value.is_boolean(),
             "integer" => value.is_i64() || value.is_u64(),
+            "number" => value.is_number(),
             "null" => value.is_null(),
             other => panic!("the checker does not know the type {other:?}"),
         };

@@ -138,5 +138,7 @@ pub fn with_refused_write(edit: impl FnOnce(&mut Value)) -> Vec<String> {
 
 /// A trace whose only violation is a documented deviation of the built-in: more pods ready than active.
 pub fn known_deviation() -> Vec<String> {
-    with_refused_write(|status| status["ready"] = 2.into())
+    let invalid = recording("x").parent().unwrap().with_file_name("invalid");
+    let file = invalid.join("S-09--ready-above-active-attempted.audit.jsonl");
+    fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect()
 }

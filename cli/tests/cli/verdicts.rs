@@ -131,6 +131,7 @@ fn an_unreadable_part_counts_more_than_a_violation_before_it() {
     let run = replay([&file]);
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.out.contains("FT-02") && run.first_line().contains("not read to its end"), "{}", run.out);
+    assert!(run.first_line().starts_with("unreadable"), "{}", run.out);
     assert!(run.err.contains(&format!("{}:19: ", file.display())), "{}", run.err);
 }
 

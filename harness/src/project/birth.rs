@@ -16,6 +16,7 @@ use serde::Deserialize;
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
+use super::essentials;
 use super::metadata::{self, OwnerRef, WireMetadata};
 use super::pod::INDEX;
 use super::template::restart_policy;
@@ -49,6 +50,9 @@ pub struct PodBirth {
     pub restart_policy: RestartPolicy,
     /// The containers, init containers first.
     pub containers: Vec<ContainerBirth>,
+    /// What the creator asked for, before admission: the fields that are compared with the template. None where
+    /// the trace does not show the request.
+    pub asked: Option<Vec<(Text, u64)>>,
 }
 
 /// A container as the pod's creator wrote it.
@@ -147,7 +151,14 @@ impl Projector {
             hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
             restart_policy: restart_policy(spec.restart_policy.as_ref()),
             containers: containers(texts, &spec),
+            asked: None,
         })
+    }
+
+    /// The fields of a requested pod that are compared with its template.
+    pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
+        let pod: serde_json::Value = serde_json::from_str(request).ok()?;
+        Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))
     }
 }
 

@@ -9,6 +9,7 @@ mod birth;
 mod cache;
 mod digest;
 mod error;
+mod essentials;
 #[cfg(test)]
 mod fixtures;
 mod job;

@@ -11,6 +11,7 @@
 //! | `labels`, `annotations` | `metadata.` the same, sorted |
 //! | `restart_policy` | `spec.restartPolicy`; a value the API does not define is `Unset`, like an absent one |
 //! | `has_ttl` | `ttlSecondsAfterFinished`, or `spec.ttlSecondsAfterFinished`, stands there |
+//! | `essentials` | see [`super::essentials`] |
 //! | `container_names` | `name` of `spec.containers`, then of `spec.initContainers` |
 
 use jobcheck_model::job::{RestartPolicy, Template, Text};
@@ -21,7 +22,7 @@ use serde_json::{Map, Value};
 use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::wire::{Pairs, Str};
-use super::{digest, metadata};
+use super::{digest, essentials, metadata};
 
 /// Where the template stands in its object.
 const ROOT: &str = "spec.template";
@@ -68,6 +69,7 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
     let wire: WireTemplate = read(text, ROOT)?;
     let mut whole: Value = read(text, ROOT)?;
     let digest = digest::of_values([Some(&whole)]);
+    let essentials = essentials::of_pod_spec(texts, whole.get("spec"));
     let mut metadata = take_object(&mut whole, "metadata");
     let mut spec = take_object(&mut whole, "spec");
     metadata.retain(|key, _| key != "labels" && key != "annotations");
@@ -87,6 +89,7 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
         annotations: metadata::pairs(texts, annotations),
         restart_policy: restart_policy(wire.spec.as_ref().and_then(|spec| spec.restart_policy.as_ref())),
         container_names: wire.spec.as_ref().map(|spec| container_names(texts, spec)).unwrap_or_default(),
+        essentials,
         has_ttl: wire.ttl_seconds_after_finished.is_some()
             || wire.spec.as_ref().is_some_and(|spec| spec.ttl_seconds_after_finished.is_some()),
     })

@@ -33,10 +33,10 @@ impl Assumption {
         match key {
             "pod-failure-backoff" => milliseconds(value).map(Assumption::PodFailureBackoff),
             "pod-failure-backoff-max" => milliseconds(value).map(Assumption::PodFailureBackoffMax),
-            "max-uncounted-pods" => value
-                .parse()
-                .map(Assumption::MaxUncountedPods)
-                .map_err(|_| format!("expected a number of pods, found {value:?}")),
+            "max-uncounted-pods" => match value.parse() {
+                Ok(count) if count > 0 => Ok(Assumption::MaxUncountedPods(count)),
+                _ => Err(format!("expected a number of pods, 1 or more, found {value:?}")),
+            },
             _ => {
                 Err("expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods"
                     .to_owned())
@@ -51,6 +51,27 @@ impl Assumption {
             Assumption::MaxUncountedPods(count) => constants.max_uncounted_pods = count,
         }
     }
+}
+
+/// Whether what the caller assumes fits together.
+///
+/// # Errors
+///
+/// Which of it does not.
+pub fn consistent(assume: &[Assumption]) -> Result<(), String> {
+    let mut constants = Constants::default();
+    assume.iter().for_each(|assumption| assumption.apply(&mut constants));
+    fits(&constants)
+}
+
+fn fits(constants: &Constants) -> Result<(), String> {
+    let (first, longest) = (constants.pod_failure_backoff_ms, constants.pod_failure_backoff_max_ms);
+    if first <= longest {
+        return Ok(());
+    }
+    Err(format!(
+        "expected a pod-failure-backoff of at most pod-failure-backoff-max, found {first} ms and {longest} ms"
+    ))
 }
 
 /// Reads a version of Kubernetes, such as `1.36` or `v1.36.3`.
@@ -87,6 +108,7 @@ pub(super) fn assumed(
             .apply(&mut constants);
     }
     assume.iter().for_each(|assumption| assumption.apply(&mut constants));
+    fits(&constants)?;
     Ok((rule_set, constants))
 }
 
@@ -108,9 +130,14 @@ mod tests {
     fn assumptions_are_known_keys_with_values_of_their_type() {
         assert_eq!(Assumption::parse("pod-failure-backoff=100ms"), Ok(Assumption::PodFailureBackoff(100)));
         assert_eq!(Assumption::parse("max-uncounted-pods=10"), Ok(Assumption::MaxUncountedPods(10)));
-        for text in
-            ["max-uncounted-pods=-1", "max-uncounted-pods=10s", "backoff=1s", "pod-failure-backoff", "=1"]
-        {
+        for text in [
+            "max-uncounted-pods=-1",
+            "max-uncounted-pods=0",
+            "max-uncounted-pods=10s",
+            "backoff=1s",
+            "pod-failure-backoff",
+            "=1",
+        ] {
             assert!(Assumption::parse(text).is_err(), "{text}");
         }
     }
@@ -120,6 +147,9 @@ mod tests {
         let mut header = Header::new();
         header.kubernetes = Some("1.34".to_owned());
         header.assume.insert("pod-failure-backoff".to_owned(), "100ms".to_owned());
+        header.assume.insert("pod-failure-backoff-max".to_owned(), "50ms".to_owned());
+        assert!(assumed(Some(&header), None, &[]).is_err());
+        header.assume.remove("pod-failure-backoff-max");
         let told = assumed(Some(&header), None, &[]);
         assert!(told.is_ok_and(|(rules, it)| rules.minor == 34 && it.pod_failure_backoff_ms == 100));
         let mine = [Assumption::PodFailureBackoff(5)];

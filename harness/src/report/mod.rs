@@ -11,7 +11,7 @@ mod id;
 mod judge;
 mod types;
 
-pub use assume::{Assumption, rules};
+pub use assume::{Assumption, consistent, rules};
 pub use group::{Grouping, group};
 pub use id::{ALIASES, Id, aliases, find};
 pub use judge::{Judging, judge};

@@ -20,6 +20,9 @@ pub enum Role {
     Other,
 }
 
+/// The account of all controllers of kube-controller-manager, unless each has one of its own.
+const SHARED: &str = "system:kube-controller-manager";
+
 impl Role {
     /// The names that `--actor ROLE=USER` takes.
     pub const NAMES: [(&'static str, Role); 5] = [
@@ -84,6 +87,13 @@ impl Actors {
     #[must_use]
     pub fn get(&self, id: ActorId) -> &Actor {
         &self.list[id.0 as usize]
+    }
+
+    /// Whether several controllers use this account and the request does not say which of them it is.
+    #[must_use]
+    pub fn is_shared(&self, id: ActorId) -> bool {
+        let actor = self.get(id);
+        actor.role == Role::Other && actor.agent.is_empty() && &*actor.user == SHARED
     }
 
     /// The service account names the controller; where several share a user, the last part of the agent does.

@@ -15,6 +15,7 @@ pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findin
     judge_finalizer(birth, findings);
     judge_owner(job, birth, findings);
     judge_template(job, birth, findings);
+    judge_spec(job, birth, findings);
     if job.spec.is_indexed() {
         judge_indexed(job, pod, birth, findings);
     } else {
@@ -30,7 +31,7 @@ fn judge_finalizer(birth: &PodBirth, findings: &mut Findings) {
 }
 
 /// PC-14: one controller, the Job.
-fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let what = "controller of the created pod";
     let Some(owner) = &birth.controller else {
         findings.require(Req::PC14, false, what, job.uid, "none");
@@ -41,14 +42,23 @@ fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         && owner.name == job.name
         && owner.uid == job.uid
         && owner.block_owner_deletion == Some(true);
-    let expected = Said::Text(format!("batch/v1 Job {}, blockOwnerDeletion", job.name));
-    findings.require(
-        Req::PC14,
-        fits,
-        what,
-        expected,
-        Said::Text(format!("{} {}", owner.api_version, owner.kind)),
-    );
+    let expected = format!("batch/v1 Job {} ({}), blockOwnerDeletion", job.name, job.uid);
+    let blocks = if owner.block_owner_deletion == Some(true) { ", blockOwnerDeletion" } else { "" };
+    let found = format!("{} {} {} ({}){blocks}", owner.api_version, owner.kind, owner.name, owner.uid);
+    findings.require(Req::PC14, fits, what, expected, found);
+}
+
+/// PC-14: what the template sets is asked for as it stands there. Additions are free.
+///
+/// Judged by the request, which admission has not touched: a webhook may well change an image, but what it
+/// changes stands in the answer alone. A watch shows no requests, so that nothing is said there.
+fn judge_spec(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let Some(asked) = &birth.asked else { return };
+    let other = job.spec.template.essentials.iter().find(|wanted| !asked.contains(wanted));
+    let expected = other.map_or_else(String::new, |(path, _)| format!("{path} as the template has it"));
+    let is_absent = other.is_some_and(|(path, _)| !asked.iter().any(|(key, _)| key == path));
+    let found = if is_absent { "absent" } else { "another value" };
+    findings.require(Req::PC14, other.is_none(), "spec of the created pod", expected, found);
 }
 
 /// PC-14: labels and annotations of the template are copied.

@@ -16,6 +16,10 @@ use crate::project::{PartialMetadata, PodBirth, PodObject};
 /// One thing that happened.
 #[derive(Debug)]
 pub struct Event {
+    /// Its number in the order of judgement.
+    pub order: u64,
+    /// Whether it was read after later ones had been put in order.
+    pub late: bool,
     /// Where the trace says so.
     pub place: Place,
     /// The form of that file.
@@ -32,6 +36,8 @@ pub struct Event {
     pub code: u16,
     /// `metadata.resourceVersion` that the write produced.
     pub version: Option<u64>,
+    /// `metadata.resourceVersion` of an accepted request's answer, whether the write produced it or not.
+    pub answered: Option<u64>,
     /// Namespace.
     pub namespace: Text,
     /// Name.
@@ -99,8 +105,10 @@ pub struct PodEvent {
     pub birth: Option<Box<PodBirth>>,
     /// Whether the pod is gone.
     pub gone: bool,
-    /// Whether a refused PATCH would have changed its owners.
-    pub changes_owner: bool,
+    /// Whether a PATCH speaks of owners, where the trace shows its body.
+    pub names_owner: Option<bool>,
+    /// Whether it speaks of finalizers.
+    pub names_finalizers: Option<bool>,
     /// Whether the trace's level hides the answer.
     pub hidden: bool,
     /// The refusal's message.

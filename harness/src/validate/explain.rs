@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::view::{Reading, View};
 use jobcheck_model::{Broken, Findings, Req, Said, Time};
 
@@ -43,6 +44,10 @@ impl Track {
                 }
                 if let Some(reason) = settings.pods_missing.filter(|_| self.reports_unseen_pods(&views)) {
                     self.doubt(reason.to_owned());
+                    return true;
+                }
+                if let Some(broken) = self.unseen_refusal(settings, versions, latest, &views, judge) {
+                    self.report(event, write, broken, views);
                     return true;
                 }
                 let known = self.known_reading(settings, versions, latest, judge);
@@ -109,6 +114,36 @@ impl Track {
         let indexed = self.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
         match self.explain(settings, versions, latest, Reading::FlippedFailure, judge) {
             Explained::Yes(_) => Some(if indexed { Req::S02 } else { Req::S01 }),
+            Explained::No(_) | Explained::Capped => None,
+        }
+    }
+
+    /// H3 in a watch, which does not show the refusal: the Job's end is decided, so that the sync deletes every
+    /// active pod, and of pods that are active still all that is wrong is that fewer are ready.
+    fn unseen_refusal(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        views: &[ViewRefusal],
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Option<Broken> {
+        if settings.has_actors || !self.is_built_in() {
+            return None;
+        }
+        let broken = views.iter().find_map(|view| sole_ready_deficit(&view.broken))?.clone();
+        let excused = |view: &View<'_>, findings: &mut Findings| {
+            judge(view, findings);
+            let deletes_all = view.job.status.is_decided() || decide(view, &Tally::of(view)).is_some();
+            if deletes_all && sole_ready_deficit(&findings.broken).is_some() {
+                findings.broken.clear();
+            }
+        };
+        match self.explain(settings, versions, latest, Reading::Ideal, &excused) {
+            Explained::Yes(mut findings) => {
+                self.premises.absorb(&mut findings);
+                Some(Broken { req: Req::H3, known: Some(Req::H3), ..broken })
+            }
             Explained::No(_) | Explained::Capped => None,
         }
     }
@@ -221,5 +256,17 @@ impl Track {
             .map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
         let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
         (found > expected && *found <= wanted).then_some(Req::H2)
+    }
+}
+
+/// PC-03 with fewer ready pods than there are, if that is all that is wrong.
+fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
+    match broken {
+        [
+            it @ Broken {
+                req: Req::PC03, expected: Said::Number(expected), found: Said::Number(found), ..
+            },
+        ] if found < expected => Some(it),
+        _ => None,
     }
 }

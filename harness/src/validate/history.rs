@@ -148,6 +148,18 @@ impl History {
         !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
     }
 
+    /// Whether a cache at `position` lacks this pod.
+    #[must_use]
+    pub fn gains_after(&self, position: Position, uid: Uid) -> bool {
+        self.range(position, self.end()).any(|entry| entry.uid == uid && entry.before.is_none())
+    }
+
+    /// The states of pods that a cache from `position` on may show.
+    pub fn states_since(&self, position: Position) -> impl Iterator<Item = &Pod> {
+        let past = self.range(position, self.end()).flat_map(|entry| [&entry.before, &entry.after]);
+        past.flatten().chain(self.stored.iter())
+    }
+
     /// Moves both states to `position`, without any early entry.
     pub fn seek(&mut self, position: Position) {
         self.pull(&[]);

@@ -12,6 +12,7 @@ use jobcheck_model::guards::counting::{added, judge_counting_truth};
 use jobcheck_model::guards::status::{
     judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
 };
+use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
@@ -20,9 +21,12 @@ use jobcheck_traces::Verb;
 use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
+use super::known;
 use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
+use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
+use super::times;
 use super::track::Track;
 
 /// Who made a write, from the Job's point of view.
@@ -62,10 +66,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.stale = false;
         return;
     }
-    let before = if misses_a_write(track, it) { with_spec_of(&before, &after) } else { before };
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
-    let direct = it.base.is_some() && it.base == track.version;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
     judge_ttl_write(track, event, by);
@@ -79,8 +81,6 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             "another",
         );
         track.take(event, &"status write", findings);
-    } else if spec_changed && status_changed && !direct {
-        track.doubt("a write of the Job is missing: spec and status changed in one".to_owned());
     }
     if status_changed && !is_main_write(event) {
         status_written(track, event, &before, &after, by, settings);
@@ -107,36 +107,25 @@ fn is_main_write(event: &Event) -> bool {
     !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
 }
 
-/// Whether the request was computed from a version that was never shown.
-fn misses_a_write(track: &Track, it: &JobEvent) -> bool {
-    it.base.zip(track.version).is_some_and(|(base, stored)| base > stored)
-}
-
-/// The old state where the specification was changed in between by a write that was not shown.
-fn with_spec_of(before: &Job, after: &Job) -> Arc<Job> {
-    Arc::new(Job { spec: after.spec.clone(), generation: after.generation, ..before.clone() })
-}
-
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     if let (Some(before), Some(when)) = (track.stored.take(), event.when) {
         track.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
     if let Some(version) = event.version {
-        track.has_version(version);
+        track.has_version(version, event.order);
     }
     track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.written = event.when.map(|when| when.received);
     track.frontier.push(after, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
 
-/// SS-32: a PUT is made on the stored version; on one that was never seen, something is missing.
+/// SS-32: a PUT is made on the stored version.
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && !track.versions_seen.contains(&base) {
-        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
-    } else if base < stored && event.verb == Some(Verb::Update) {
+    if base < stored && event.verb == Some(Verb::Update) {
         findings.require(
             Req::SS32,
             false,
@@ -144,9 +133,7 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
             i64::try_from(stored).unwrap_or(i64::MAX),
             i64::try_from(base).unwrap_or(i64::MAX),
         );
-    } else if base > stored {
-        track.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
-    } else {
+    } else if base == stored {
         findings.premise(Req::SS32);
     }
     let judged = track.judged;
@@ -171,14 +158,20 @@ fn status_written(
             judge_contract(&before.status, &after.status, track.executor, &mut findings);
             judge_list_size(&after.status, settings.constants.max_uncounted_pods, &mut findings);
             if track.executor {
+                known::note_flips(track, &before.status);
                 executor_truth(track, before, after, &mut findings);
+                known::check_labels(track, after, &mut findings);
             }
         }
         By::Intruder => intrusion(track, event, by, "status write", &mut findings),
         By::Ttl | By::Other => {}
     }
     rank(&mut findings);
-    let broken = !findings.is_clean();
+    // A known deviation says nothing of the rest of the write.
+    if by == By::Manager {
+        times::advise(track, event, &before.status, &after.status);
+    }
+    let broken = findings.broken.iter().any(|broken| broken.known.is_none()) || !track.is_built_in();
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {
@@ -201,9 +194,12 @@ fn rank(findings: &mut Findings) {
 fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
     judge_status_shape(&after.spec, old, new, findings);
+    if !after.spec.is_suspended() {
+        judge_resumption_time(old, new, times::written(track), findings);
+    }
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
-        Some(_) if track.uncertain.contains_key(&uid) => None,
+        Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(true),
     };
@@ -230,20 +226,23 @@ fn executor_decision(
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
         return;
     }
-    let latest = latest_of(event, &new);
+    let old = track.stored.clone();
+    let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             judge_status_write(view, &new, findings);
         });
+    known::check_watched_h2(track, event, after);
     if explained && track.complete {
         track.keep_backoff(settings);
     }
 }
 
-/// The instant of a status write: its answer, or the transition that it reports.
-fn latest_of(event: &Event, new: &JobStatus) -> Option<Time> {
+/// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
+fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<Time> {
     let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
         .iter()
+        .filter(|kind| old.is_none_or(|old| old.condition(kind) != new.condition(kind)))
         .filter_map(|kind| new.condition(kind))
         .filter_map(|condition| condition.last_transition_time)
         .max();
@@ -302,18 +301,20 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by != By::Manager || !event.is_status {
         return;
     }
+    track.find_unseen_base(it);
     track.trouble.refused(event);
+    let refused = track.refused;
     track.status_tried();
     track.setbacks.answered(event);
     match event.code {
-        422 | 400 => invalid(track, event, it, settings),
+        422 | 400 => invalid(track, event, it, refused, settings),
         409 => conflict(track, event, it),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
 }
 
-fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
@@ -322,6 +323,10 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
             .push((event.place, format!("a status write was refused with {}: {message}", event.code)));
         return;
     };
+    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
+        // What it was validated against is not what is stored here.
+        return;
+    }
     // The API server validates the new status against the stored spec (SS-32).
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
@@ -339,27 +344,12 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings)
         ));
         return;
     };
-    let known = known_refusal(&stored, &proposed, broken.req);
+    let known = known::of_refusal(track, &settings.rules, &stored, &proposed, refused);
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
-}
-
-/// Which documented deviation leads to this refusal.
-fn known_refusal(stored: &Job, attempted: &Job, rule: Req) -> Option<Req> {
-    let (old, new) = (&stored.status, &attempted.status);
-    match rule {
-        Req::SS10 if stored.spec.is_suspended() && new.start_time.is_none() => Some(Req::S04),
-        Req::SS17 => Some(Req::S02),
-        Req::SS02 => {
-            let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid))?;
-            old.uncounted_succeeded().contains(both).then_some(Req::S07)
-        }
-        Req::SS19 => Some(Req::S09),
-        _ => None,
-    }
 }
 
 /// SS-32: a conflict needs a concurrent write.
@@ -372,7 +362,7 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
     // A conflict of UIDs: the request was meant for another Job of this name.
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
-    let explained = base != stored || recent || uid_differs || precondition || track.stale;
+    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
     let mut findings = Findings::new();
     let expected = "accepted: the request carries the stored resourceVersion";
     findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");

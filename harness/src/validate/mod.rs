@@ -3,7 +3,7 @@
 //! Records become events ([`normalize`]), events are put in order ([`sequence`]), and each Job is judged on its
 //! own ([`track`]): what etcd held as it was, decisions by the views that the manager may have had
 //! ([`frontier`]). Memory is bounded by living objects, sixteen bytes for each pod UID of a living Job, and the
-//! reorder window.
+//! reorder window, and the ids of the latest events.
 
 pub mod actor;
 mod backoff;
@@ -11,8 +11,10 @@ mod birth;
 pub mod event;
 mod explain;
 pub mod frontier;
+mod gaps;
 pub mod history;
 mod job_writes;
+mod known;
 mod managers;
 pub mod normalize;
 mod owed;
@@ -20,11 +22,13 @@ mod owed_work;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;
+mod repetitions;
 pub mod router;
 pub mod sequence;
 pub mod setbacks;
 mod settings;
 mod story;
+mod times;
 pub mod track;
 pub mod verdict;
 

@@ -7,9 +7,12 @@
 //! | own version | the answer's `resourceVersion`, unless it was seen before | `object`'s `resourceVersion` |
 //! | what it was computed from | `requestObject`'s `resourceVersion` | not shown |
 
+use std::collections::VecDeque;
+
 use jobcheck_model::Uid;
 use jobcheck_model::guards::ttl::JobDeletion;
 use jobcheck_model::job::{Job, Text};
+use jobcheck_model::pod::TRACKING_FINALIZER;
 use jobcheck_traces::{
     Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb,
     WatchKind, Watched,
@@ -18,8 +21,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::actor::Actors;
+use super::actor::{ActorId, Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent, Specs};
+use super::repetitions::Repetitions;
+use super::router::DEPARTED;
 use super::verdict::Unreadable;
 use crate::project::{PodObject, ProjectError, Projector};
 
@@ -33,6 +38,10 @@ pub struct Normalizer {
     specs: Specs,
     /// The latest versions of each living object.
     versions: FxHashMap<Uid, [u64; 4]>,
+    /// Objects that went lately, by a request.
+    departed: VecDeque<Uid>,
+    /// What tells a request that was read before.
+    repetitions: Repetitions,
     /// Objects that live and that a watch has shown.
     watched: FxHashSet<Uid>,
     /// Requests whose answer the trace's level hides.
@@ -69,6 +78,8 @@ impl Normalizer {
             actors,
             specs: Specs::default(),
             versions: FxHashMap::default(),
+            departed: VecDeque::new(),
+            repetitions: Repetitions::default(),
             watched: FxHashSet::default(),
             hidden: 0,
         }
@@ -82,7 +93,7 @@ impl Normalizer {
     pub fn event(&mut self, record: &Record<'_>) -> Result<Option<Event>, Unreadable> {
         let unreadable = |error: ProjectError| Unreadable::object(record.place, &error);
         match &record.body {
-            Said::Request(request) if request.dry_run => Ok(None),
+            Said::Request(request) if request.dry_run || self.repetitions.is_one(request) => Ok(None),
             Said::Request(request) => self.request(record, request).map_err(unreadable),
             Said::Watched(watched) if self.is_echo(watched) => Ok(None),
             Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
@@ -91,10 +102,12 @@ impl Normalizer {
         }
     }
 
-    /// Where a watch and an audit log show the same writes, the request tells more: its echo is left out.
+    /// Where a watch and an audit log show the same writes, the request tells more: its echo is left out. An
+    /// object that went by the log has no more to tell.
     fn is_echo(&self, watched: &Watched<'_>) -> bool {
         let uid = Uid::parse(watched.uid);
-        self.versions.get(&uid).is_some_and(|seen| seen.contains(&watched.version))
+        let shown = self.versions.get(&uid).is_some_and(|seen| seen.contains(&watched.version));
+        shown || self.departed.contains(&uid)
     }
 
     fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
@@ -144,10 +157,34 @@ impl Normalizer {
             (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
             (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
         };
-        event.version =
-            self.own_version(&event.body, request.verb, request.version.filter(|_| request.is_accepted()));
+        event.answered = request.version.filter(|_| request.is_accepted());
+        event.version = self.own_version(&event.body, request.verb, event.answered);
         self.forget_versions(&event.body);
+        if event.actor.is_some_and(|actor| self.actors.is_shared(actor)) {
+            event.actor = self.told_by_request(request, &event.body);
+        }
         Ok(Some(event))
+    }
+
+    /// Which controller of a shared account this is, where nobody else makes such a request; else it is as unknown
+    /// as in a watch.
+    fn told_by_request(&mut self, request: &Request<'_>, body: &Body) -> Option<ActorId> {
+        let asks = |text: &str| request.request.is_some_and(|object| object.text().contains(text));
+        let is_job_controllers = match body {
+            Body::Job(_) => request.subresource == Subresource::Status,
+            Body::Pod(_) => match request.verb {
+                Verb::Create | Verb::Patch => asks(TRACKING_FINALIZER),
+                Verb::Update | Verb::Delete | Verb::DeleteCollection => false,
+            },
+            Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart => false,
+        };
+        let [(name, _), ..] = Role::NAMES;
+        is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
     }
 
     /// A version that this object had before marks a no-op. The request that removes the last finalizer of a
@@ -187,9 +224,12 @@ impl Normalizer {
             | Body::Gap(_)
             | Body::Restart => None,
         };
-        if let Some(uid) = gone {
-            self.versions.remove(&uid);
+        let Some(uid) = gone else { return };
+        self.versions.remove(&uid);
+        if self.departed.len() == DEPARTED {
+            self.departed.pop_front();
         }
+        self.departed.push_back(uid);
     }
 
     fn job_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<JobEvent, ProjectError> {
@@ -239,7 +279,10 @@ impl Normalizer {
             (Answer::Whole, Some(object)) => {
                 let mut event = self.pod_state(object, false)?;
                 if request.verb == Verb::Create {
-                    event.birth = Some(Box::new(self.projector.pod_birth(object.text())?));
+                    let mut birth = self.projector.pod_birth(object.text())?;
+                    birth.asked =
+                        request.request.and_then(|asked| self.projector.pod_essentials(asked.text()));
+                    event.birth = Some(Box::new(birth));
                 }
                 event
             }
@@ -251,9 +294,10 @@ impl Normalizer {
                 PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
             }
         };
-        let names = |field: &str| request.request.is_some_and(|object| object.text().contains(field));
-        event.changes_owner =
-            !request.is_accepted() && request.verb == Verb::Patch && names("ownerReferences");
+        let patch = request.request.filter(|_| request.verb == Verb::Patch);
+        let names = |field: &str| patch.map(|object| object.text().contains(field));
+        event.names_owner = names("ownerReferences");
+        event.names_finalizers = names("finalizers");
         if !request.is_accepted() && request.verb == Verb::Create {
             event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
         }
@@ -347,6 +391,8 @@ fn mark_body(mark: &Mark) -> Option<Body> {
 fn bare(record: &Record<'_>, body: Body) -> Event {
     let empty: Text = "".into();
     Event {
+        order: 0,
+        late: false,
         place: record.place,
         form: record.form,
         when: None,
@@ -355,6 +401,7 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         is_status: false,
         code: 200,
         version: None,
+        answered: None,
         namespace: empty.clone(),
         name: empty,
         relisted: false,
@@ -369,7 +416,8 @@ fn no_pod() -> PodEvent {
         metadata: None,
         birth: None,
         gone: false,
-        changes_owner: false,
+        names_owner: None,
+        names_finalizers: None,
         hidden: false,
         message: None,
     }

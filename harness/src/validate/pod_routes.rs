@@ -1,18 +1,21 @@
 //! Leads every event of a pod to the Job that it belongs to.
 
-use jobcheck_model::Uid;
+use jobcheck_model::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
-use jobcheck_traces::Verb;
+use jobcheck_model::{Findings, Uid};
+use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
+use super::birth::judge_owner;
 use super::event::{Event, PodEvent};
+use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
 use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
 use super::router::{DEPARTED, Judge, job_controller};
 use super::settings::NO_PODS;
-use crate::project::PodObject;
+use crate::project::{PodBirth, PodObject};
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
@@ -28,6 +31,7 @@ impl Judge {
             self.settings.pods_missing = Some("the trace's level hides writes of pods");
             if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
                 track.doubt("the trace's level hides a write of a pod".to_owned());
+                track.gap = Some(event.order);
             }
             return;
         }
@@ -53,6 +57,12 @@ impl Judge {
         let owner = uid.and_then(|uid| self.owners.get(&uid).copied()).or_else(late);
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
+        if let Some(track) = self.tracks.get_mut(&job) {
+            if track.comes_late(event) {
+                return;
+            }
+            track.find_missing_deletion(event, role, it);
+        }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
             pod_writes::creation_refused(track, event, it, &self.settings);
@@ -96,6 +106,19 @@ impl Judge {
         role: Role,
     ) {
         let owner = self.owners.get(&pod.uid).copied();
+        let job = owner.or(controller).and_then(|job| self.tracks.get_mut(&job));
+        if let Some(track) = job {
+            if track.comes_late(event) {
+                return;
+            }
+            track.find_missing_deletion(event, role, it);
+            if event.verb == Some(Verb::Delete) {
+                track.explain_deletion(event, pod.uid);
+            }
+        }
+        if owner.is_none() && event.verb == Some(Verb::Create) {
+            self.judge_ownerless_birth(event, it, pod, labels, controller, role);
+        }
         match (owner, controller) {
             (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
             (Some(old), new) => {
@@ -113,6 +136,45 @@ impl Judge {
                 }
             }
         }
+        if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
+            track.saw(event, Some(pod.uid));
+        }
+    }
+
+    /// PC-14: a pod that the manager of a Job creates, and that looks like a pod of this Job, but is not
+    /// controlled by it.
+    fn judge_ownerless_birth(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        controller: Option<Uid>,
+        role: Role,
+    ) {
+        let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
+        if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
+            return;
+        }
+        let Some(job) = self.job_by_looks(event, labels, birth) else { return };
+        let by = self.by(event, role, job, false);
+        let Some(track) = self.tracks.get_mut(&job).filter(|_| by == By::Manager) else { return };
+        let Some(stored) = track.stored.clone() else { return };
+        let mut findings = Findings::new();
+        judge_owner(&stored, birth, &mut findings);
+        track.take(event, &format_args!("creation of {}", super::story::pod(pod)), findings);
+    }
+
+    /// The Job that a pod's labels or owners name. A name alone may be that of an earlier Job.
+    fn job_by_looks(&self, event: &Event, labels: &[(Text, Text)], birth: &PodBirth) -> Option<Uid> {
+        let label = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+        let is_known = |uid: &Uid| self.tracks.contains_key(uid);
+        if let Some(uid) = label(CONTROLLER_UID_LABEL) {
+            return Some(Uid::parse(uid)).filter(is_known);
+        }
+        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
+        let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
+        owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
 
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
@@ -122,6 +184,7 @@ impl Judge {
             track.note_time(event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 judge_pod_deletion(track, event, &before, after);
+                track.find_missing_pod_write(event, it, &before, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
@@ -158,6 +221,15 @@ impl Judge {
     ) {
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
+            let mut by = by;
+            if let Some(before) = track.history.stored.get(pod.uid).cloned() {
+                track.find_missing_pod_write(event, it, &before, pod);
+            }
+            if keeps_owner(event, it) {
+                let since = track.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
+                track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
+                by = By::Other;
+            }
             pod_writes::given_up(track, event, Some(pod), pod.uid, labels, by);
         }
         self.owners.remove(&pod.uid);
@@ -185,20 +257,41 @@ impl Judge {
             return;
         }
         if !self.tracks.contains_key(&job) {
+            self.names_unseen_job(job);
             return;
         }
         let stray = self.strays.remove(&pod.uid);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
-        let created = event.verb == Some(Verb::Create) || (event.actor.is_none() && stray.is_none());
+        let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
+        // A creation that was answered with a server error may have been committed.
+        if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
+            if track.complete {
+                let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
+                track.lacks(event, "a write of a pod is missing: how it came to the Job", since);
+            }
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+            return;
+        }
         // What a watch shows of a Job in mid-life may have been there before it began.
         if created && (event.actor.is_some() || track.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
             pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
         }
+    }
+
+    /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
+    fn names_unseen_job(&mut self, job: Uid) {
+        if self.early_pods.contains(&job) {
+            return;
+        }
+        if self.early_pods.len() == DEPARTED {
+            self.early_pods.pop_front();
+        }
+        self.early_pods.push_back(job);
     }
 
     pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {
@@ -243,6 +336,7 @@ impl Judge {
         self.strays.remove(&uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
+                track.explain_deletion(event, uid);
                 pod_writes::gone(track, event, uid);
             }
             self.departs(event, uid, job);

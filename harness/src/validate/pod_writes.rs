@@ -16,8 +16,9 @@ use super::event::{Event, PodEvent};
 use super::frontier::Versions;
 use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
+use super::known;
 use super::managers::judge_forbidden;
-use super::setbacks::RefusedWrite;
+use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
@@ -25,6 +26,7 @@ use super::track::Track;
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
+    known::namespace_lives(track, event);
     match by {
         By::Manager => {
             let mut findings = Findings::new();
@@ -78,14 +80,6 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
-    if released
-        && event.verb == Some(Verb::Delete)
-        && event.actor.is_some()
-        && after.deleting
-        && !after.finalizer
-    {
-        track.doubt("a write of a pod is missing: no DELETE removes a finalizer".to_owned());
-    }
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {
@@ -139,7 +133,10 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         return;
     }
     let stored = track.stored.clone();
-    judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
+    if track.complete {
+        judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+    }
     let counted = &track.counted.counted;
     if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
         for req in [Req::FT03, Req::FT14] {
@@ -164,12 +161,7 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
     findings.premise(Req::PF09);
     if !job.status.is_decided() {
         let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
-        // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show; the pod is
-        // recorded all the same. A watch shows neither refusals nor whose write it is.
-        let recorded = job.status.lists(pod.uid);
-        let occasion = event.actor.is_none() || track.refused.deletions > 0 || track.awaits_pods();
-        let occasion = occasion && recorded;
-        if occasion {
+        if known::drops_fail_job(track, event, &job.status, pod) {
             findings.deviation(Req::S03, "conditions", expected, "no interim condition");
         } else {
             findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
@@ -221,7 +213,9 @@ pub fn adopted(
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
-        if let (Some(job), Some(before)) = (track.shown(), before) {
+        // What a watch shows of a Job in mid-life may have been adopted long before, and by anybody.
+        let told = event.actor.is_some() || track.complete;
+        if let (Some(job), Some(before)) = (track.shown(), before.filter(|_| told)) {
             judge_adoption(&job, before, after, labels, &mut findings);
         }
         if track.counted.counted.contains(&after.uid) {
@@ -281,7 +275,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
-        (Some(Verb::Patch), 404) => {}
+        (Some(Verb::Patch), 404) => track.refused.add(RefusedWrite::ReleaseOfNothing),
         // A failed release keeps a surplus pod alive just as a failed deletion does.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
@@ -301,7 +295,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
     let committed = match event.verb {
         Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
-        _ if it.changes_owner => (None, OwnWrite::GiveUp),
+        _ if it.names_owner == Some(true) => (None, OwnWrite::GiveUp),
         _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
     };
     track.uncertain.insert(pod.uid, committed);
@@ -315,7 +309,8 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
     track.warnings.extend(warning.map(|warning| (event.place, warning)));
     track.take(event, &"refused creation of a pod", findings);
-    track.setbacks.creation_refused(event, it.message.as_deref().unwrap_or_default());
-    track.pod_write_refused(RefusedWrite::Creation);
+    let message = it.message.as_deref().unwrap_or_default();
+    track.setbacks.creation_refused(event, message);
+    track.pod_write_refused(refused_creation(message));
     track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
 }

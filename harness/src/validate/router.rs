@@ -8,7 +8,7 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
-use jobcheck_traces::{Record, Verb};
+use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
@@ -83,6 +83,8 @@ pub(super) struct Judge {
     pub(super) departed: VecDeque<((Text, Text), Uid)>,
     /// Jobs that went lately: another may come under such a name (BO-06).
     pub(super) departed_jobs: VecDeque<(Text, Text)>,
+    /// Jobs that were named by their pods lately, and not shown yet.
+    pub(super) early_pods: VecDeque<Uid>,
     pub(super) verdicts: Vec<JobVerdict>,
     pub(super) premises: FxHashMap<Req, u64>,
     pub(super) end: End,
@@ -108,6 +110,7 @@ impl Validator {
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
                 departed_jobs: VecDeque::new(),
+                early_pods: VecDeque::new(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
                 end: End::default(),
@@ -128,7 +131,7 @@ impl Validator {
         let Some(event) = self.normalizer.event(record)? else { return Ok(()) };
         self.judge.settings.heard(&event);
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
-        self.sequencer.push(event, &mut |event| judge.event(&event, actors));
+        self.sequencer.push(event, &mut |event| judge.event(event, actors));
         Ok(())
     }
 
@@ -136,14 +139,16 @@ impl Validator {
     #[must_use]
     pub fn finish(mut self) -> Summary {
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
-        self.sequencer.flush(&mut |event| judge.event(&event, actors));
+        self.sequencer.flush(&mut |event| judge.event(event, actors));
         self.judge.finish(self.normalizer.hidden)
     }
 }
 
 impl Judge {
-    fn event(&mut self, event: &Event, actors: &Actors) {
+    fn event(&mut self, mut event: Event, actors: &Actors) {
         self.events += 1;
+        event.order = self.events;
+        let event = &event;
         self.settings.has_actors = has_actors(event.form);
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
@@ -190,6 +195,7 @@ impl Judge {
             if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
                 track.doubt(reason.to_owned());
             }
+            track.gap = Some(self.events);
             track.stale = true;
         }
     }
@@ -236,17 +242,25 @@ impl Judge {
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
                 track.doubt("the trace's level hides a write of the Job".to_owned());
+                track.gap = Some(event.order);
                 track.stale = true;
             }
             return;
         }
         if !self.tracks.contains_key(&uid) {
+            if it.gone && event.form == Form::Watch {
+                // The end of a Job that was not shown, or that went by a log before, tells nothing.
+                return;
+            }
             if let Some(job) = it.after.clone().filter(|_| event.is_accepted()) {
                 self.first_sight(event, uid, job, role);
             }
             if !it.gone {
                 return;
             }
+        }
+        if self.tracks.get_mut(&uid).is_some_and(|track| track.comes_late(event)) {
+            return;
         }
         let by = self.by(event, role, uid, event.is_status);
         let strange = self.strange_pods(it, uid);
@@ -258,10 +272,13 @@ impl Judge {
         if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
             self.managers.judge(track, event);
         }
+        if event.is_accepted() {
+            track.find_missing_write(event, it);
+        }
         match (event.is_accepted(), event.verb) {
             (false, _) => job_writes::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
-            (true, _) if it.metadata.is_some() => metadata_written(track, it),
+            (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
             (true, _) if event.version.is_none() && !it.gone => {}
             (true, _) => {
                 job_writes::updated(track, event, it, by, &self.settings);
@@ -270,6 +287,7 @@ impl Judge {
         if it.gone && event.is_accepted() {
             self.job_gone(event, uid);
         } else if let Some(track) = self.tracks.get_mut(&uid) {
+            track.saw(event, None);
             track.rest();
         }
     }
@@ -283,12 +301,12 @@ impl Judge {
 
     fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
-        let fresh = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
-        let born = created || (event.actor.is_none() && fresh);
+        let born = created || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
-        let mut track = Track::new(job.clone(), event.version, born, self.settings.keeps_story);
+        let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
+        track.written = event.when.map(|when| when.received);
         track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
@@ -299,6 +317,13 @@ impl Judge {
         if event.is_status {
             self.by(event, role, uid, true);
         }
+    }
+
+    /// Whether the first sight of a Job in a watch can be its creation. A watch that began later shows the same
+    /// of a Job that nothing has happened to since; neither its object nor its pods tell them apart then.
+    fn is_new(&self, job: &Job) -> bool {
+        let untouched = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
+        untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)
     }
 
     fn job_gone(&mut self, event: &Event, uid: Uid) {
@@ -342,12 +367,15 @@ impl Judge {
         let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
         let it = JobEvent::state(after);
         job_writes::updated(track, event, &it, by, &self.settings);
+        // The version that the deletion left is not shown.
+        track.version = None;
         if !held {
             self.job_gone(event, job.uid);
         }
     }
 
     fn close(&mut self, mut track: Track) {
+        track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(|it| it.is_overdue(self.end));
         let place = track.story.back().map(|(place, _)| *place);
@@ -397,7 +425,7 @@ pub(super) fn job_controller(owner: Option<&crate::project::OwnerRef>) -> Option
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
 }
 
-fn metadata_written(track: &mut Track, it: &JobEvent) {
+fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
     let job = Job {
         finalizers: metadata.finalizers.clone(),
@@ -405,7 +433,7 @@ fn metadata_written(track: &mut Track, it: &JobEvent) {
         ..(*stored).clone()
     };
     if let Some(version) = metadata.resource_version {
-        track.has_version(version);
+        track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
     track.frontier.push(Arc::new(job), false);

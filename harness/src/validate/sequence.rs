@@ -97,6 +97,8 @@ struct Lane {
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
+    /// Up to which time events were put in order.
+    arranged: i64,
     highest: u64,
     counter: u64,
 }
@@ -129,8 +131,9 @@ impl Ord for Keyed {
 }
 
 impl Lane {
-    fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+    fn push(&mut self, mut event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
+        event.late = event.when.is_some_and(|when| when.done < self.arranged);
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
@@ -149,6 +152,7 @@ impl Lane {
             .is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS)
         {
             if let Some(keyed) = self.by_time.pop() {
+                self.arranged = self.arranged.max(keyed.key.0);
                 self.arrange(keyed.event);
             }
         }
@@ -170,9 +174,16 @@ impl Lane {
         self.counter += 1;
         let key = match event.version {
             Some(version) => (i64::try_from(version).unwrap_or(i64::MAX), 0, self.counter),
-            None => (i64::try_from(self.highest).unwrap_or(i64::MAX), 1, self.counter),
+            // The version that an answer repeats stood before it.
+            None => {
+                let before = self.highest.max(event.answered.unwrap_or(0));
+                (i64::try_from(before).unwrap_or(i64::MAX), 1, self.counter)
+            }
         };
-        self.highest = self.highest.max(event.version.unwrap_or(0));
+        // What a watch shows has no time, and may be far ahead of a log beside it.
+        if event.when.is_some() {
+            self.highest = self.highest.max(event.version.unwrap_or(0));
+        }
         self.by_version.push(Keyed { key, event });
     }
 

@@ -10,6 +10,16 @@ const GIVES_UP_FOR: i64 = 300_000_000;
 /// The refusal of the API server where the namespace is being deleted.
 const TERMINATING_NAMESPACE: &str = "because it is being terminated";
 
+/// What a refused creation was, by the message of the refusal.
+#[must_use]
+pub fn refused_creation(message: &str) -> RefusedWrite {
+    if message.contains(TERMINATING_NAMESPACE) {
+        RefusedWrite::CreationWithoutNamespace
+    } else {
+        RefusedWrite::Creation
+    }
+}
+
 /// When something last went wrong, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setbacks {
@@ -105,6 +115,10 @@ pub struct Refused {
     pub deletions_of_nothing: u32,
     /// Creations.
     pub creations: u32,
+    /// Creations, because the namespace is being deleted.
+    pub without_namespace: u32,
+    /// Removals of a finalizer that found no pod.
+    pub releases_of_nothing: u32,
 }
 
 /// A refused write to a pod.
@@ -114,8 +128,12 @@ pub enum RefusedWrite {
     Deletion,
     /// Answered with 404.
     DeletionOfNothing,
-    /// PC-12, PC-13.
+    /// Answered with 404.
+    ReleaseOfNothing,
+    /// PC-13.
     Creation,
+    /// PC-12.
+    CreationWithoutNamespace,
 }
 
 impl Refused {
@@ -124,7 +142,12 @@ impl Refused {
         match what {
             RefusedWrite::Deletion => self.deletions += 1,
             RefusedWrite::DeletionOfNothing => self.deletions_of_nothing += 1,
+            RefusedWrite::ReleaseOfNothing => self.releases_of_nothing += 1,
             RefusedWrite::Creation => self.creations += 1,
+            RefusedWrite::CreationWithoutNamespace => {
+                self.creations += 1;
+                self.without_namespace += 1;
+            }
         }
     }
 
@@ -138,7 +161,7 @@ impl Refused {
             };
             let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
             match broken.req {
-                Req::PC01 => by(self.creations, found - expected).then_some(Req::H2),
+                Req::PC01 => by(self.without_namespace, found - expected).then_some(Req::H2),
                 Req::PC03 => by(self.deletions, expected - found).then_some(Req::H3),
                 Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H4),
                 _ => None,

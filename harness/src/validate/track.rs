@@ -9,12 +9,13 @@ use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Broken, Findings, Uid};
 use jobcheck_traces::Place;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::Frontier;
+use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
@@ -42,8 +43,20 @@ pub struct Track {
     pub stored: Option<Arc<Job>>,
     /// Its resourceVersion.
     pub version: Option<u64>,
-    /// Its latest resourceVersions.
-    pub versions_seen: VecDeque<u64>,
+    /// Its latest resourceVersions, and the numbers of the events that showed them.
+    pub versions_seen: VecDeque<(u64, u64)>,
+    /// The highest resourceVersion of the Job and its pods.
+    pub latest_version: u64,
+    /// The latest answer to a request for the Job and its pods, in microseconds.
+    pub latest_answer: i64,
+    /// Which event showed each pod last.
+    pub pods_seen: FxHashMap<Uid, Sighting>,
+    /// Pods that are being deleted by a DELETE that was not shown yet.
+    pub undeleted: BTreeMap<Uid, Undeleted>,
+    /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
+    pub unseen_bases: BTreeMap<u64, u64>,
+    /// The last event before which something is missing.
+    pub gap: Option<u64>,
     /// Whether etcd may hold something newer than `stored`: a write was not shown.
     pub stale: bool,
     /// A version that was replaced lately, and when (TT-06).
@@ -93,6 +106,8 @@ pub struct Track {
     pub story: VecDeque<(Place, String)>,
     /// Whether they are kept.
     pub keeps_story: bool,
+    /// When the stored version was asked for at the earliest, in microseconds.
+    pub written: Option<i64>,
     /// Last time of a change, in microseconds.
     pub changed: Option<i64>,
     /// Last time of an event of its pods, in microseconds.
@@ -110,6 +125,8 @@ pub struct CountedPods {
     pub readopted: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+    /// UIDs that were listed as failed, and whose pods ended well (S-01).
+    pub flipped: FxHashSet<Uid>,
     /// UIDs in the current write that another Job controls.
     pub strange: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
@@ -137,7 +154,8 @@ impl Ledger for CountedPods {
 impl Track {
     /// A Job that is seen for the first time; `complete` if this is its creation.
     #[must_use]
-    pub fn new(job: Arc<Job>, version: Option<u64>, complete: bool, keeps_story: bool) -> Track {
+    pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
+        let version = event.version;
         let mut frontier = Frontier::default();
         frontier.restart(job.clone(), 0);
         Track {
@@ -147,7 +165,13 @@ impl Track {
             managed_by: job.spec.managed_by.clone(),
             stored: Some(job),
             version,
-            versions_seen: version.into_iter().collect(),
+            versions_seen: version.into_iter().map(|version| (version, event.order)).collect(),
+            latest_version: version.unwrap_or(0),
+            latest_answer: event.when.map_or(i64::MIN, |when| when.done),
+            undeleted: BTreeMap::new(),
+            unseen_bases: BTreeMap::new(),
+            pods_seen: FxHashMap::default(),
+            gap: None,
             stale: false,
             replaced: None,
             complete,
@@ -171,6 +195,7 @@ impl Track {
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
+            written: None,
             changed: None,
             pods_changed: None,
             trouble: Trouble::default(),
@@ -184,12 +209,19 @@ impl Track {
     }
 
     /// The Job has a new resourceVersion.
-    pub fn has_version(&mut self, version: u64) {
+    pub fn has_version(&mut self, version: u64, order: u64) {
         if self.versions_seen.len() == RECENT {
             self.versions_seen.pop_front();
         }
-        self.versions_seen.push_back(version);
+        self.versions_seen.push_back((version, order));
+        self.unseen_bases.remove(&version);
         self.version = Some(version);
+    }
+
+    /// Whether the Job had this resourceVersion.
+    #[must_use]
+    pub fn has_seen(&self, version: u64) -> bool {
+        self.versions_seen.iter().any(|(seen, _)| *seen == version)
     }
 
     /// Adds a line to the story.
@@ -314,6 +346,8 @@ impl Track {
             self.violations.push(Violation {
                 broken: Broken { known, ..broken },
                 place: event.place,
+                order: event.order,
+                done: event.when.map(|when| when.done),
                 write: write.to_string(),
                 story: self.story.iter().cloned().collect(),
                 world: self.describe(),
@@ -351,6 +385,7 @@ impl Track {
         self.counted = CountedPods::default();
         self.backoff.lose();
         self.uncertain.clear();
+        self.pods_seen = FxHashMap::default();
         self.recent = VecDeque::new();
         self.story.drain(..self.story.len().saturating_sub(LINES_AT_REST));
         self.story.shrink_to_fit();
@@ -362,6 +397,8 @@ impl Track {
         self.violations.push(Violation {
             broken,
             place,
+            order: u64::MAX,
+            done: None,
             write: "end of the trace".to_owned(),
             story: self.story.iter().cloned().collect(),
             world: self.describe(),

@@ -54,6 +54,10 @@ pub struct Violation {
     pub broken: Broken,
     /// The record that broke it.
     pub place: Place,
+    /// Its number in the order of judgement.
+    pub order: u64,
+    /// When it was answered, in microseconds.
+    pub done: Option<i64>,
     /// The write, in words.
     pub write: String,
     /// What stood before it in the Job's story.

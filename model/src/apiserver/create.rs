@@ -6,6 +6,7 @@ use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label, templa
 use crate::catalogue::Req;
 use crate::job::{Job, JobStatus};
 use crate::requirement::{Broken, Findings};
+use crate::words::{name_or_none, or_none};
 
 /// Judges a Job that was created: `job` is what the server stored.
 pub fn validate_create(rules: &RuleSet, job: &Job, findings: &mut Findings) {
@@ -81,7 +82,7 @@ fn replacement_policy_is_dropped_without_its_gate(created: &Created<'_>) -> Outc
         return Outcome::NotAsked;
     }
     let policy = created.job.spec.pod_replacement_policy;
-    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", format!("{policy:?}")))
+    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", name_or_none(policy)))
 }
 
 /// UG-13: without its gate, `managedBy` is dropped.
@@ -90,7 +91,7 @@ fn managed_by_is_dropped_without_its_gate(created: &Created<'_>) -> Outcome {
         return Outcome::NotAsked;
     }
     let manager = &created.job.spec.managed_by;
-    Outcome::of(manager.is_none(), "spec.managedBy", || ("none", format!("{manager:?}")))
+    Outcome::of(manager.is_none(), "spec.managedBy", || ("none", or_none(manager.as_ref())))
 }
 
 /// PC-15: a generated selector asks for the Job's UID.

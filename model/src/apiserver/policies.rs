@@ -5,6 +5,7 @@ use super::names::is_qualified_name;
 use super::outcome::Outcome;
 use crate::indexes::check_grammar;
 use crate::job::{ConditionPattern, FailureAction, JobSpec, OnExitCodes, PodFailureRule, SuccessRule};
+use crate::words::numbers;
 
 const MAX_RULES: usize = 20;
 const MAX_EXIT_CODES: usize = 255;
@@ -68,10 +69,10 @@ fn exit_codes_are_valid(spec: &JobSpec, codes: &OnExitCodes) -> Outcome {
             ("1 to 255 values", values.len())
         }),
         Outcome::of(codes.is_in != Some(true) || !values.contains(&0), VALUES, || {
-            ("no 0 with In", format!("{values:?}"))
+            ("no 0 with In", numbers(values))
         }),
         Outcome::of(values.is_sorted_by(|one, next| one < next), VALUES, || {
-            ("ascending values", format!("{values:?}"))
+            ("ascending values", numbers(values))
         }),
     ])
 }

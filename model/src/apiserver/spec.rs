@@ -9,6 +9,7 @@ use crate::catalogue::Req;
 use crate::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, RestartPolicy, Text};
 use crate::requirement::Said;
 use crate::uid::Uid;
+use crate::words::labels as labels_said;
 
 /// Label of a pod's Job, by name.
 pub const JOB_NAME_LABEL: &str = "batch.kubernetes.io/job-name";
@@ -203,7 +204,7 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
     let job = subject.job;
     let (wanted, labels) = (&job.spec.selector.match_labels, &job.spec.template.labels);
     let selects = Outcome::of(wanted.iter().all(|pair| labels.contains(pair)), SELECTOR, || {
-        ("labels of the template", format!("{wanted:?}"))
+        ("labels of the template", labels_said(wanted))
     });
     if is_manual(&job.spec) {
         return selects;
@@ -223,7 +224,7 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
         )
     });
     let generated = Outcome::of(wanted.iter().all(|(key, _)| required.contains(&&**key)), SELECTOR, || {
-        ("generated labels only", format!("{wanted:?}"))
+        ("generated labels only", labels_said(wanted))
     });
     Outcome::all(labelled.chain([selects, generated]))
 }

@@ -6,6 +6,7 @@ use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label, t
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
 use crate::requirement::{Broken, Findings, Said};
+use crate::words::{name_or_none, or_none};
 
 /// Judges a write to the main resource that was accepted: `new` is what the server stored.
 ///
@@ -60,9 +61,16 @@ const CHANGES: &[Rule] = &[
     (Req::PC22, completions_follow_parallelism),
     (Req::SU12, template_changes_only_while_suspended),
     (Req::BI12, |update| {
-        immutable(update, "spec.backoffLimitPerIndex", |spec| &spec.backoff_limit_per_index)
+        immutable(
+            update,
+            "spec.backoffLimitPerIndex",
+            |spec| &spec.backoff_limit_per_index,
+            |limit| or_none(*limit),
+        )
     }),
-    (Req::MB01, |update| immutable(update, "spec.managedBy", |spec| &spec.managed_by)),
+    (Req::MB01, |update| {
+        immutable(update, "spec.managedBy", |spec| &spec.managed_by, |manager| or_none(manager.as_ref()))
+    }),
     (Req::SP08, other_fields_are_immutable),
 ];
 
@@ -77,20 +85,30 @@ const PREPARED: &[Rule] = &[
 /// SP-08: the fields that no other rule names.
 fn other_fields_are_immutable(update: &Update<'_>) -> Outcome {
     Outcome::all([
-        immutable(update, "spec.selector", |spec| &spec.selector),
-        immutable(update, "spec.completionMode", |spec| &spec.completion_mode),
-        immutable(update, "spec.podFailurePolicy", |spec| &spec.pod_failure_policy),
-        immutable(update, "spec.successPolicy", |spec| &spec.success_policy),
+        immutable_whole(update, "spec.selector", |spec| &spec.selector),
+        immutable(update, "spec.completionMode", |spec| &spec.completion_mode, |mode| name_or_none(*mode)),
+        immutable_whole(update, "spec.podFailurePolicy", |spec| &spec.pod_failure_policy),
+        immutable_whole(update, "spec.successPolicy", |spec| &spec.success_policy),
     ])
 }
 
-fn immutable<T: PartialEq + std::fmt::Debug>(
+fn immutable<T: PartialEq>(
+    update: &Update<'_>,
+    what: &'static str,
+    field: impl Fn(&JobSpec) -> &T,
+    words: fn(&T) -> String,
+) -> Outcome {
+    let (old, new) = (field(&update.old.spec), field(&update.new.spec));
+    Outcome::of(old == new, what, || (words(old), words(new)))
+}
+
+/// The same of what is too long for a message.
+fn immutable_whole<T: PartialEq>(
     update: &Update<'_>,
     what: &'static str,
     field: impl Fn(&JobSpec) -> &T,
 ) -> Outcome {
-    let (old, new) = (field(&update.old.spec), field(&update.new.spec));
-    Outcome::of(old == new, what, || (format!("{old:?}"), format!("{new:?}")))
+    Outcome::of(field(&update.old.spec) == field(&update.new.spec), what, || ("the stored one", "another"))
 }
 
 /// PC-22: `completions` of an Indexed Job change together with `parallelism`, others never.
@@ -185,7 +203,7 @@ fn replacement_policy_stays_away_without_its_gate(update: &Update<'_>) -> Outcom
         return Outcome::NotAsked;
     }
     let policy = update.new.spec.pod_replacement_policy;
-    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", format!("{policy:?}")))
+    Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", name_or_none(policy)))
 }
 
 /// SP-09 and SU-13 only permit: what was accepted under them is noted, and only a refusal could break them.

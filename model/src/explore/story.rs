@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::algorithm::story::{landed, process_step};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
 use crate::job::{ConditionStatus, JobStatus};
@@ -64,7 +65,9 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::Collect(job, _)
         | Step::RemoveJob(job)
         | Step::ShowPod(job)
-        | Step::ShowJob(job) => Some(*job),
+        | Step::ShowJob(job)
+        | Step::Process(job, ..)
+        | Step::Land(job) => Some(*job),
         Step::Tick => None,
     }
 }
@@ -80,15 +83,17 @@ fn action(step: &Step, before: &World) -> (&'static str, String) {
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
         Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
+        Step::Process(job, number, what) => process_step(before.life(*job), *number, *what),
+        Step::Land(job) => ("server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
     }
 }
 
-fn name(uid: Uid) -> String {
+pub(crate) fn name(uid: Uid) -> String {
     format!("pod {}", uid.0)
 }
 
-fn written(write: &Write) -> String {
+pub(crate) fn written(write: &Write) -> String {
     match write {
         Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
         Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
@@ -157,6 +162,9 @@ fn unseen(life: &Life) -> Option<String> {
 fn changed_status(before: &Life, after: &Life) -> Option<String> {
     if let Some(req) = after.past.refused.filter(|_| before.past.refused.is_none()) {
         return Some(format!("refused by {req}"));
+    }
+    if let Some(req) = after.past.objection.filter(|_| before.past.objection.is_none()) {
+        return Some(format!("the specification does not admit it: {req}"));
     }
     let (old, new) = (before.job.as_ref(), after.job.as_ref()?);
     (old.is_none_or(|old| old.status != new.status)).then(|| status_text(&new.status))

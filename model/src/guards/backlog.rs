@@ -1,11 +1,11 @@
 //! Pods that have ended and wait to be counted (FT-02, FT-15, BI-10, SU-06).
 
 use crate::catalogue::Req;
-use crate::guards::counting::{delays_release, has_true};
+use crate::guards::counting::{has_true, may_delay_release};
 use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
-use crate::pod::PolicyMatch;
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::requirement::{Findings, Said};
 use crate::view::View;
 
@@ -13,13 +13,13 @@ use crate::view::View;
 ///
 /// Not asked of a Job that succeeds: what its pods end as counts nowhere (SX-03).
 pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
-    if fills_the_cap(view, new) {
+    if fills_the_cap(view, new) || filled_the_cap(view) {
         return;
     }
     let shows = |kind: &ConditionKind| view.job.status.is_true(kind) || has_true(new, kind);
     let succeeds = shows(&ConditionKind::SuccessCriteriaMet);
     let fails = shows(&ConditionKind::FailureTarget);
-    let waits = |pod| !fails && delays_release(view, pod, tally);
+    let waits = |pod| !fails && may_delay_release(view, pod, tally);
     let successes = view.new_successes().filter(|_| !view.spec().is_indexed());
     let failures = view.new_failures().filter(|pod| !succeeds && !pod.is_ignored() && !waits(pod));
     let req = match () {
@@ -35,6 +35,18 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
         let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
         findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);
     }
+}
+
+/// FT-10: the first write of the sync filled the cap, so that the second records nothing more: what that write
+/// listed, and what was released since without being listed.
+fn filled_the_cap(view: &View<'_>) -> bool {
+    let status = &view.job.status;
+    let released = |pod: &&Pod| {
+        let released = view.post.get(pod.uid).is_none_or(|now| !now.finalizer);
+        pod.phase == Phase::Succeeded && released && !status.lists(pod.uid)
+    };
+    let listed = status.uncounted_succeeded().len() + status.uncounted_failed().len();
+    listed + view.cache.unaccounted().filter(released).count() >= view.constants.max_uncounted_pods
 }
 
 /// FT-10: newly completed indexes and listed UIDs together.

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
-use crate::job::{ConditionKind, JobStatus};
+use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::{Findings, Said};
 
 /// Judges one status write of a manager by the two states of the object.
@@ -67,19 +67,37 @@ fn same_counts(old: &JobStatus, new: &JobStatus) -> bool {
 
 /// S-12: one entry for each condition type.
 fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let entries = |status: &JobStatus, kind: &ConditionKind| {
-        status.conditions.iter().filter(|condition| condition.kind == *kind).count()
-    };
     let doubled = new
         .conditions
         .iter()
         .find(|condition| entries(new, &condition.kind) > entries(old, &condition.kind).max(1));
     findings.premise(Req::S12);
-    if let Some(condition) = doubled {
-        let found =
-            Said::Text(format!("{} entries of {}", entries(new, &condition.kind), condition.kind.as_str()));
-        findings.deviation(Req::S12, "conditions", "one entry for each type", found);
+    let Some(condition) = doubled else { return };
+    let count = entries(new, &condition.kind);
+    let (expected, found) =
+        ("one entry for each type", format!("{count} entries of {}", condition.kind.as_str()));
+    if appends_withdrawn_interim(old, new, &condition.kind) {
+        findings.deviation(Req::S12, "conditions", expected, found);
+    } else {
+        findings.require(Req::S12, false, "conditions", expected, found);
     }
+}
+
+fn entries(status: &JobStatus, kind: &ConditionKind) -> usize {
+    status.conditions.iter().filter(|condition| condition.kind == *kind).count()
+}
+
+/// What 1.36 does where somebody withdrew an interim condition: it looks at the first entry of a type, finds it
+/// not True, and appends a new one behind what stands there. Nothing else in the list changes.
+fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionKind) -> bool {
+    let is_interim = matches!(kind, ConditionKind::FailureTarget | ConditionKind::SuccessCriteriaMet);
+    let withdrawn = old.condition(kind).is_some() && !old.is_true(kind);
+    let Some((added, before)) = new.conditions.split_last() else { return false };
+    is_interim
+        && withdrawn
+        && *before == *old.conditions
+        && added.kind == *kind
+        && added.status == ConditionStatus::True
 }
 
 /// TC-05: completionTime does not lie behind the transition to Complete.

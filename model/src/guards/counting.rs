@@ -152,6 +152,21 @@ fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findi
 /// and stays unrecorded until its replacement exists.
 #[must_use]
 pub fn delays_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
+    waits_for_replacement(view, pod, tally, |other, this| other < this)
+}
+
+/// BI-08, where counts tie: whether the pod may be the one that is kept.
+#[must_use]
+pub fn may_delay_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
+    waits_for_replacement(view, pod, tally, |other, this| other <= this)
+}
+
+fn waits_for_replacement(
+    view: &View<'_>,
+    pod: &Pod,
+    tally: &Tally,
+    comes_before: fn(Rank, Rank) -> bool,
+) -> bool {
     let Some(failed_indexes) = &tally.failed_indexes else { return false };
     let Some(index) = pod.valid_index(view.spec().completion_count()) else { return false };
     if view.job.deleting
@@ -161,12 +176,17 @@ pub fn delays_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
     {
         return false;
     }
-    // The largest absolute count is the last; where counts tie, any of the latest may be kept.
-    let rank = |pod: &Pod| (pod.failure_count.saturating_add(pod.ignored_failure_count), finish_time(pod));
     view.cache
         .unaccounted()
         .filter(|other| other.index == Some(index) && other.uid != pod.uid && view.has_failed(other))
-        .all(|other| rank(other) < rank(pod))
+        .all(|other| comes_before(rank(other), rank(pod)))
+}
+
+/// The largest absolute count is the last.
+type Rank = (u32, crate::time::Time);
+
+fn rank(pod: &Pod) -> Rank {
+    (pod.failure_count.saturating_add(pod.ignored_failure_count), finish_time(pod))
 }
 
 fn finish_time(pod: &Pod) -> crate::time::Time {
@@ -332,7 +352,8 @@ fn judge_both_lists(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid));
     if let Some(uid) = both {
         if old.uncounted_succeeded().contains(uid) {
-            findings.deviation(Req::S07, "uncountedTerminatedPods", "a UID in one list", *uid);
+            // 1.36 tries this (S-07) and is refused; accepted, it is no documented deviation.
+            findings.require(Req::S07, false, "uncountedTerminatedPods", "a UID in one list", *uid);
         } else {
             findings.require(Req::FT13, false, "uncountedTerminatedPods", "a UID in one list", *uid);
         }

@@ -8,6 +8,7 @@ use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPo
 use crate::pod::PolicyMatch;
 use crate::requirement::{Findings, Said};
 use crate::view::View;
+use crate::words::or_none;
 
 /// Why a Job ends, in the order in which the reasons are tried (TC-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -374,10 +375,10 @@ fn nearest(reason: Reason, view: &View<'_>, tally: &Tally) -> Said {
             format!("failed > backoffLimit {}; failed is {}", spec.backoff_limit.unwrap_or(0), tally.failed)
         }
         Reason::DeadlineExceeded => format!(
-            "{} s since startTime {:?}; at most {:?}",
+            "{} s since startTime {}; at the latest it is {}",
             spec.active_deadline_seconds.unwrap_or(0),
-            view.job.status.start_time,
-            view.latest
+            or_none(view.job.status.start_time),
+            or_none(view.latest)
         ),
         Reason::MaxFailedIndexesExceeded => format!(
             "more than maxFailedIndexes {} failed indexes; there are {failed_indexes}",

@@ -79,7 +79,9 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     } else {
         findings.premise(Req::FT17);
     }
-    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No {
+    // What an earlier sync chose, and released already, is deleted first (FT-16).
+    let chosen = view.cache.get(pod.uid).is_some_and(|read| !read.finalizer);
+    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No && !chosen {
         judge_preference(view, seen, findings);
     }
 }

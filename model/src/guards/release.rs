@@ -25,7 +25,12 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
     match (pod.phase, job.spec.is_indexed()) {
         // FT-07: the stored index is the record.
         (Phase::Succeeded, true) => {
-            pod.valid_index(completions).is_none_or(|index| status.completed(completions).contains(index))
+            // S-02: a success of an index that has failed counts nowhere.
+            let known = |index| {
+                status.completed(completions).contains(index)
+                    || status.failed_set(completions).contains(index)
+            };
+            pod.valid_index(completions).is_none_or(known)
         }
         // FT-09: an invalid index is neither counted nor waited for.
         (Phase::Failed, true) => pod.valid_index(completions).is_none() || pod.is_ignored(),
@@ -46,7 +51,14 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
         return;
     };
-    if view.job.status.is_true(&ConditionKind::FailureTarget) && !read.is_terminated() {
+    let misplaced = view.spec().is_indexed() && read.valid_index(view.spec().completion_count()).is_none();
+    let doomed = view.job.status.is_true(&ConditionKind::FailureTarget);
+    if misplaced && (doomed || read.is_terminated()) {
+        // FT-09, by the completions that the sync read: the Job may have been scaled since.
+        findings.premise(Req::FT09);
+        return;
+    }
+    if doomed && !read.is_terminated() {
         // FT-15: a Job that fails records its living pods.
         findings.require(
             Req::FT15,

@@ -5,7 +5,7 @@ use crate::guards::backlog::judge_backlog;
 use crate::guards::counting::{has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
-use crate::job::{Condition, ConditionKind, JobSpec, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus};
 use crate::pods::Pods;
 use crate::requirement::{Findings, Said};
 use crate::uid::Uid;
@@ -79,10 +79,32 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
         return;
     }
     findings.premise(Req::S04);
-    if new.start_time.is_none() {
-        let expected = "set with the interim condition: the Job is suspended and meets its end";
-        findings.deviation(Req::S04, "startTime", expected, "none");
+    let expected = "set with the interim condition: the Job is suspended and meets its end";
+    match (old.start_time, new.start_time) {
+        (None, None) => findings.deviation(Req::S04, "startTime", expected, "none"),
+        (Some(_), None) => {
+            findings.require(Req::S04, false, "startTime", expected, "cleared");
+        }
+        (None, Some(start)) => {
+            let interim = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
+                .iter()
+                .find_map(|kind| true_entry(new, kind)?.last_transition_time);
+            findings.require(
+                Req::S04,
+                interim.is_none_or(|interim| interim == start),
+                "startTime",
+                interim.unwrap_or(start),
+                start,
+            );
+        }
+        (Some(_), Some(_)) => {}
     }
+}
+
+/// The first entry of this type that is true: one that was set to False counts as absent (TC-10).
+fn true_entry<'a>(status: &'a JobStatus, kind: &ConditionKind) -> Option<&'a Condition> {
+    let holds = |condition: &&Condition| condition.kind == *kind && condition.status == ConditionStatus::True;
+    status.conditions.iter().find(holds)
 }
 
 /// TC-02: what was decided, and why, is said once; later writes repeat it.
@@ -101,14 +123,19 @@ fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     }
 }
 
-/// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it.
+/// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it. An interim condition
+/// that was withdrawn (S-12) decides nothing.
 fn judge_terminal(
     interim: &ConditionKind,
     terminal: &ConditionKind,
     new: &JobStatus,
     findings: &mut Findings,
 ) {
-    let position = |kind: &ConditionKind| new.conditions.iter().position(|condition| condition.kind == *kind);
+    let position = |kind: &ConditionKind| {
+        new.conditions
+            .iter()
+            .position(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
+    };
     let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
     findings.require(
         Req::TC09,

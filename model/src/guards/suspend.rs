@@ -3,6 +3,7 @@
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::{Findings, Said};
+use crate::time::Time;
 use crate::view::View;
 
 /// Judges suspension in a status write of an executor.
@@ -65,7 +66,7 @@ fn judge_running(
     is: Option<ConditionStatus>,
     findings: &mut Findings,
 ) {
-    if was == Some(ConditionStatus::True) && reaches_condition(view, new) {
+    if was == Some(ConditionStatus::True) && reaches_condition(view, new) && !view.deletes_failed {
         findings.require(
             Req::SU04,
             is == Some(ConditionStatus::False),
@@ -87,14 +88,16 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         findings.require(Req::SU04, false, "startTime", "set: the Job is not suspended", "none");
         return;
     };
-    if old.is_some() && !resumed {
+    if let (Some(old), false) = (old, resumed) {
+        // SU-07, SS-09: nothing but a resumption moves it.
+        findings.equal(Req::SU04, "startTime", old, start);
         return;
     }
     findings.require(
         Req::SU04,
         start >= view.job.created && view.latest.is_none_or(|latest| start <= latest),
         "startTime",
-        Said::Text(format!("between {:?} and {:?}", view.job.created, view.latest)),
+        between(view.job.created, view.latest),
         start,
     );
     // Both are taken from one clock in one sync.
@@ -106,6 +109,30 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
     if let (true, Some(old)) = (resumed, old) {
         findings.require(Req::SU04, start >= old, "startTime", "the instant of resuming", start);
     }
+}
+
+/// SU-04: a resumption sets startTime to now. The sync that resumes has read the stored Job, so that its now is
+/// not before `since`, the instant at which that version was written.
+///
+/// The two instants are of two clocks, and startTime is cut to the second: where it is as late as the condition's
+/// own time, which the same clock gave, it may be a second early.
+pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Time>, findings: &mut Findings) {
+    let resumed =
+        suspended(old) == Some(ConditionStatus::True) && suspended(new) == Some(ConditionStatus::False);
+    let (true, Some(since), Some(start)) = (resumed, since, new.start_time) else { return };
+    let transition =
+        new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
+    let as_late = transition.is_none_or(|transition| start >= transition);
+    let earliest = if as_late { since.plus(-1) } else { since };
+    let expected = Said::Text(format!("the instant of resuming, {since} or later"));
+    findings.require(Req::SU04, start >= earliest, "startTime", expected, start);
+}
+
+fn between(from: Time, to: Option<Time>) -> Said {
+    Said::Text(match to {
+        Some(to) => format!("between {from} and {to}"),
+        None => format!("{from} or later"),
+    })
 }
 
 /// TC-02: reason and message of the Suspended condition.

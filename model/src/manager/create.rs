@@ -32,7 +32,7 @@ fn wanted(moment: &Moment<'_>) -> Vec<Pod> {
 
 /// Pods of every index, one beyond the last included, and with every failure count up to one too many.
 fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
-    let Some(job) = moment.life.cached_job() else { return Vec::new() };
+    let Some(job) = moment.cached else { return Vec::new() };
     let completions = job.spec.completion_count().unwrap_or(0);
     let indexes: Vec<Option<Index>> =
         if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };
@@ -51,7 +51,7 @@ fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
 }
 
 fn may_ignore(moment: &Moment<'_>) -> bool {
-    let policy = moment.life.cached_job().and_then(|job| job.spec.pod_failure_policy.as_ref());
+    let policy = moment.cached.and_then(|job| job.spec.pod_failure_policy.as_ref());
     policy.is_some_and(|policy| policy.rules.iter().any(|rule| rule.action == FailureAction::Ignore))
 }
 

@@ -8,6 +8,7 @@ mod delete;
 mod release;
 mod status;
 
+use crate::backoff::BackoffRecord;
 use crate::job::{Job, JobStatus};
 use crate::pod::Pod;
 use crate::requirement::Findings;
@@ -18,7 +19,7 @@ use crate::uid::Uid;
 use crate::view::View;
 use crate::world::{JobId, Life, Seen, World};
 
-pub use status::has_refusable_candidate;
+pub use status::{has_refusable_candidate, refusal};
 
 /// A write of a manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,29 +38,70 @@ pub enum Write {
 struct Moment<'a> {
     life: &'a Life,
     seen: Seen,
+    /// The Job as its Job cache shows it.
+    cached: Option<&'a Job>,
+    /// Whether its Job cache shows the stored version (SY-04).
+    is_current: bool,
+    record: &'a BackoffRecord,
+    deletes_failed: bool,
     now: Time,
     scope: &'a Scope,
 }
 
 impl<'a> Moment<'a> {
     fn of(world: &'a World, job: JobId, scope: &'a Scope) -> Moment<'a> {
-        let life = world.life(job);
-        Moment { life, seen: life.seen(), now: world.now, scope }
+        Moment::of_life(world.life(job), world.now, scope)
+    }
+
+    fn of_life(life: &'a Life, now: Time, scope: &'a Scope) -> Moment<'a> {
+        Moment {
+            life,
+            seen: life.seen(),
+            cached: life.cached_job().map(AsRef::as_ref),
+            is_current: life.manager.old_job.is_none(),
+            record: &life.manager.backoff,
+            deletes_failed: false,
+            now,
+            scope,
+        }
+    }
+
+    /// A process of the algorithm, in its sync or between two.
+    fn of_process(life: &'a Life, by: usize, now: Time, scope: &'a Scope) -> Option<Moment<'a>> {
+        let process = life.processes.get(by)?;
+        let (seen, cached, deletes_failed) = match &process.sync {
+            Some(sync) => (sync.seen.clone(), sync.job(), sync.deletes_failed),
+            None => {
+                let seen = Seen::of(&life.pods, &process.knowledge.behind);
+                (seen, process.cached_job(life.job.as_ref()), false)
+            }
+        };
+        Some(Moment {
+            life,
+            seen,
+            cached: cached.map(AsRef::as_ref),
+            is_current: true,
+            record: &process.knowledge.backoff,
+            deletes_failed,
+            now,
+            scope,
+        })
     }
 
     /// What the manager decides by, `job` being the version that it reads.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
-        self.seen.view(job, self.now, &self.life.manager.backoff, &self.scope.constants)
+        let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
+        View { deletes_failed: self.deletes_failed, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.
     fn cached_view(&self) -> Option<View<'_>> {
-        self.life.cached_job().map(|job| self.view(job))
+        self.cached.map(|job| self.view(job))
     }
 
     /// The stored Job, if the manager may write its status: the Job cache shows it (SY-04).
     fn writable_job(&self) -> Option<&Job> {
-        self.life.job.as_deref().filter(|_| self.life.manager.old_job.is_none())
+        self.life.job.as_deref().filter(|_| self.is_current)
     }
 }
 
@@ -84,12 +126,21 @@ pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
 /// Judges a write by the guards of the specification.
 #[must_use]
 pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
-    let moment = Moment::of(world, job, scope);
+    judge_at(&Moment::of(world, job, scope), write)
+}
+
+/// Judges a write of a process of the algorithm by the same guards.
+#[must_use]
+pub fn judge_by(life: &Life, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
+    Moment::of_process(life, by, now, scope).map_or_else(Findings::new, |moment| judge_at(&moment, write))
+}
+
+fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
     match write {
-        Write::CreatePod(pod) => create::judge(&moment, pod),
-        Write::DeletePod(uid) => delete::judge(&moment, *uid),
-        Write::ReleasePod(uid) => release::judge(&moment, *uid),
-        Write::Status(status) => status::judge(&moment, status),
+        Write::CreatePod(pod) => create::judge(moment, pod),
+        Write::DeletePod(uid) => delete::judge(moment, *uid),
+        Write::ReleasePod(uid) => release::judge(moment, *uid),
+        Write::Status(status) => status::judge(moment, status),
     }
 }
 

@@ -26,7 +26,9 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
     let mut findings = Findings::new();
     let Some(pod) = moment.life.pods.get(uid) else { return super::out_of_reach("removal of a finalizer") };
     let stored = moment.life.job.as_deref();
-    judge_fail_job(stored, pod, &mut findings);
+    // What the manager cannot have seen yet is no reason.
+    let read = moment.seen.cache.get(uid).unwrap_or(pod);
+    judge_fail_job(stored, read, &mut findings);
     if may_release_by_truth(stored, pod, &|uid| moment.life.past.is_counted(uid)) {
         return findings;
     }

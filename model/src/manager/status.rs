@@ -57,7 +57,12 @@ fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut F
     judge_status_shape(&job.spec, old, new, findings);
     judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
     judge_accounts(moment, job, new, findings);
-    judge_terminal_truth(old, new, &moment.life.pods, &|_| true, findings);
+    judge_terminal_truth(old, new, &moment.life.pods, &|uid| is_known(moment.life, uid), findings);
+}
+
+/// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
+fn is_known(life: &Life, uid: Uid) -> bool {
+    life.past.pod(uid).is_none_or(|past| !past.unasked)
 }
 
 fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
@@ -84,7 +89,8 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
 }
 
 /// Why the server refuses a write. The rules that the scope switches off are no rules.
-fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
+#[must_use]
+pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
     if scope.without.is_empty() {
         return would_refuse_status(&RuleSet::V1_36, job, sent);
     }
@@ -96,7 +102,7 @@ fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
 /// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
 #[must_use]
 pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
-    let moment = Moment { life, seen: life.seen(), now, scope };
+    let moment = Moment::of_life(life, now, scope);
     let Some(job) = moment.writable_job() else { return false };
     let view = moment.view(job);
     let mut sent = Job { status: alphabet::base(&view), ..job.clone() };

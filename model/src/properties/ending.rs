@@ -6,6 +6,7 @@ use crate::guards::decision::Reason;
 use crate::indexes::IndexSet;
 use crate::job::ConditionKind;
 use crate::past::{Decision, End, PodPast};
+use crate::words::or_none;
 use crate::world::Life;
 
 /// TC-04, SS-18: the second of the three that everybody names.
@@ -34,7 +35,7 @@ pub const COMPLETION_TIME_ONLY_WITH_COMPLETE: Property = Property {
                 job.status.completion_time.is_none() || job.status.completion_time != ending.completion_time
             }
         };
-        wrong.then(|| format!("completionTime is {:?}", job.status.completion_time))
+        wrong.then(|| format!("completionTime is {}", or_none(job.status.completion_time)))
     },
     premise: |it| it.life.past.ending.as_ref().is_some_and(|ending| ending.good),
 };
@@ -147,9 +148,7 @@ pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
     broken: |life| {
-        let job = life.job.as_ref().filter(|job| !job.deleting && life.past.decision.is_none())?;
-        let released = life.pods.matching_fail_job().find(|pod| !pod.finalizer)?;
-        Some(format!("pod {:?} of {} was released before the decision", released.uid, job.name))
+        life.past.slips.verdict_lost.map(|uid| format!("pod {uid:?} was released before the decision"))
     },
     premise: |it| it.life.past.decision.is_none() && it.life.pods.matching_fail_job().next().is_some(),
 };

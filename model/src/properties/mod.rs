@@ -78,6 +78,7 @@ pub const PROPERTIES: &[Property] = &[
     indexes::COMPLETE_HAS_NO_FAILED_INDEX,
     indexes::TOO_MANY_FAILED_INDEXES,
     indexes::NO_INDEX_BEYOND_COMPLETIONS,
+    server::EVERY_WRITE_IS_ADMITTED,
     server::NOTHING_IS_REFUSED,
     server::START_TIME_STAYS,
     server::NO_START_TIME_WHILE_SUSPENDED,

@@ -2,8 +2,9 @@
 
 use super::Property;
 use crate::catalogue::Req;
+use crate::indexes::{Index, IndexSet};
 use crate::past::{End, PodPast};
-use crate::pod::Phase;
+use crate::pod::{Phase, Pod};
 use crate::uid::Uid;
 use crate::world::Life;
 
@@ -30,7 +31,7 @@ pub const ACTIVE_WITHIN_PARALLELISM: Property = Property {
     req: Req::PC08,
     name: "no more pods are active than parallelism",
     broken: |life| {
-        let active = i64::from(life.pods.sums().active);
+        let active = count(life, Pod::is_active);
         (active > i64::from(life.past.widest)).then(|| format!("{active} pods are active"))
     },
     premise: |it| i64::from(it.life.pods.sums().active) == i64::from(it.life.past.widest),
@@ -45,11 +46,32 @@ pub const NO_MORE_PODS_THAN_NEEDED: Property = Property {
             return None;
         }
         let wanted = i64::from(life.past.most?);
-        let used = i64::from(life.pods.sums().active) + counted_successes(life);
+        let used = count(life, Pod::is_active) + counted_successes(life);
         (used > wanted).then(|| format!("{used} pods are active or have succeeded, {wanted} are wanted"))
     },
     premise: |it| counted_successes(it.life) > 0 && it.life.pods.sums().active > 0,
 };
+
+/// Pods of a class, those apart that no living process knew would be created (FT-28, SY-10).
+fn count(life: &Life, class: fn(&Pod) -> bool) -> i64 {
+    i64::try_from(asked(life, class).count()).unwrap_or(i64::MAX)
+}
+
+/// An index that two such pods have.
+fn shared_index(life: &Life, class: fn(&Pod) -> bool) -> Option<Index> {
+    let mut used = IndexSet::new();
+    let mut indexes = asked(life, class).filter_map(|pod| pod.index);
+    indexes.find(|index| {
+        let shared = used.contains(*index);
+        used.insert(*index);
+        shared
+    })
+}
+
+fn asked(life: &Life, class: fn(&Pod) -> bool) -> impl Iterator<Item = &Pod> {
+    let unasked = |pod: &Pod| life.past.pod(pod.uid).is_some_and(|past| past.unasked);
+    life.pods.iter().filter(move |pod| class(pod) && !unasked(pod))
+}
 
 /// Pods that succeeded, were not deleted, and are counted or will be.
 fn counted_successes(life: &Life) -> i64 {
@@ -58,7 +80,7 @@ fn counted_successes(life: &Life) -> i64 {
     let clean = |(uid, past): &(Uid, &PodPast)| {
         let kept = life.pods.get(*uid).is_some_and(|pod| pod.finalizer);
         let stored = past.listed.is_some() || past.index.is_some_and(|index| completed.contains(index));
-        past.end == Some(End::Success) && !past.deleted && !past.released && (kept || stored)
+        past.end == Some(End::Success) && !past.deleted && !past.released && !past.unasked && (kept || stored)
     };
     i64::try_from(life.past.numbered().filter(clean).count()).unwrap_or(i64::MAX)
 }
@@ -69,8 +91,7 @@ pub const REPLACEMENT_WAITS: Property = Property {
     name: "active and terminating pods stay within parallelism where only failed pods are replaced",
     broken: |life| {
         let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
-        let sums = life.pods.sums();
-        let held = i64::from(sums.active + sums.terminating);
+        let held = count(life, |pod| !pod.is_terminated());
         (patient && held > i64::from(life.past.widest)).then(|| format!("{held} pods have not ended"))
     },
     premise: |it| {
@@ -84,7 +105,7 @@ pub const ONE_ACTIVE_POD_FOR_EACH_INDEX: Property = Property {
     req: Req::PC18,
     name: "no index has two active pods",
     broken: |life| {
-        let (index, _) = life.pods.indexes_in_use().find(|(_, used)| used.active > 1)?;
+        let index = shared_index(life, Pod::is_active)?;
         Some(format!("index {index} has two active pods"))
     },
     premise: |it| it.life.pods.indexes_in_use().count() > 1,
@@ -96,7 +117,7 @@ pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
     name: "no index has two pods that have not ended where only failed pods are replaced",
     broken: |life| {
         let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
-        let (index, _) = life.pods.indexes_in_use().find(|(_, used)| used.active + used.terminating > 1)?;
+        let index = shared_index(life, |pod| !pod.is_terminated())?;
         patient.then(|| format!("index {index} has two pods that have not ended"))
     },
     premise: |it| {

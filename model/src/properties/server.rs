@@ -5,6 +5,14 @@ use crate::catalogue::Req;
 use crate::job::ConditionKind;
 use crate::manager::has_refusable_candidate;
 
+/// The algorithm does what the specification allows, after crashes too (SY-10).
+pub const EVERY_WRITE_IS_ADMITTED: Property = Property {
+    req: Req::SY10,
+    name: "every write of the algorithm is one that the specification admits",
+    broken: |life| life.past.objection.map(|req| format!("a write broke {req}")),
+    premise: |it| it.life.processes.iter().any(|process| process.sync.is_some()),
+};
+
 /// SS-01 to SS-28: no write is attempted that the server must refuse.
 pub const NOTHING_IS_REFUSED: Property = Property {
     req: Req::SS37,

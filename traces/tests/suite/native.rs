@@ -29,7 +29,12 @@ fn recordings_survive_the_native_format_word_for_word() {
             (Reader::open(&[input("a", text)]), Reader::open(&[input("b", &native)]));
         assert!(matches!(after.next().unwrap().unwrap().body, Body::Header(_)));
         while let Some(record) = before.next().unwrap() {
-            assert_eq!(after.next().unwrap().unwrap().body, record.body);
+            // The id of an audit event is not carried over: a native trace is written once.
+            let body = match record.body {
+                Body::Request(request) => Body::Request(Request { id: None, ..request }),
+                other => other,
+            };
+            assert_eq!(after.next().unwrap().unwrap().body, body);
         }
         assert!(after.next().unwrap().is_none());
     }
@@ -176,6 +181,7 @@ proptest! {
         let levels = [Level::Metadata, Level::Request, Level::RequestResponse];
         let subresource = [Subresource::None, Subresource::Status, Subresource::Other("resize")][verb % 3];
         let request = Request {
+            id: None,
             interval: Interval { received, done: received + lasted },
             level: levels[level],
             actor: Actor { user: &user, agent: &message },

@@ -153,8 +153,18 @@ impl Renaming {
 
     /// The past: a pod's history stands where its UID says.
     pub fn past(&self, past: &Past) -> Past {
-        let Past { pods, widest: _, most: _, rescaled: _, decision, ending, refused: _, removal: _, slips } =
-            past;
+        let Past {
+            pods,
+            widest: _,
+            most: _,
+            rescaled: _,
+            decision,
+            ending,
+            refused: _,
+            objection: _,
+            removal: _,
+            slips,
+        } = past;
         let numbered = (1u128..).map(Uid).zip(pods);
         let mut placed: Vec<_> = numbered.map(|(uid, pod)| (self.uid(uid), self.pod_past(pod))).collect();
         placed.sort_unstable_by_key(|(uid, _)| *uid);
@@ -177,6 +187,7 @@ impl Renaming {
             deleted: _,
             released: _,
             ignored: _,
+            unasked: _,
             listed: _,
             counted_succeeded: _,
             counted_failed: _,
@@ -188,6 +199,7 @@ impl Renaming {
         let Slips {
             lost,
             dropped,
+            verdict_lost,
             write_after_end,
             creation_after_decision,
             creation_while_suspended,
@@ -200,6 +212,7 @@ impl Renaming {
         Slips {
             lost: uid(lost),
             dropped: uid(dropped),
+            verdict_lost: uid(verdict_lost),
             write_after_end: *write_after_end,
             creation_after_decision: uid(creation_after_decision),
             creation_while_suspended: uid(creation_while_suspended),
@@ -210,13 +223,16 @@ impl Renaming {
         }
     }
 
-    /// A Job's whole life.
+    /// A Job's whole life. Processes of an algorithm are left as they are: worlds that have some are not reduced.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, past, used } = life;
+        let Life { job, pods, manager, processes, late, faults, past, used } = life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
             manager: self.manager(manager),
+            processes: processes.clone(),
+            late: late.clone(),
+            faults: *faults,
             past: self.past(past),
             used: *used,
         }

@@ -1,0 +1,152 @@
+//! Which violations are documented deviations of the built-in (judging.md 1).
+//!
+//! A deviation is KNOWN by an exact pattern: the occasion that leads the built-in there must be in the trace. A
+//! write that is wrong in any other way is a plain violation. The patterns:
+//!
+//! | id | a write is the deviation if |
+//! | --- | --- |
+//! | S-01 | `Complete` lacks no more successes than there are pods that were listed as failed and ended Succeeded; of the decision before it, if reading those pods as successes explains all of the write |
+//! | S-02 | the same reading explains all of it; of a refused write, if each index in both texts has a pod that failed and one that succeeded |
+//! | S-03 | the matching pod is in the list, and a deletion was refused in this sync or created pods are unseen; a watch must show another active pod |
+//! | S-04 | the interim write leaves a `startTime` absent that was absent; or the terminal one is refused for that alone |
+//! | S-05 | the pod was adopted when it had terminated, or after it had been counted |
+//! | S-07 | the write is refused for UIDs that are listed as succeeded and whose pods show Failed now |
+//! | S-08 | some view that explains everything before lacks the active pod |
+//! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
+//! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
+//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
+//! | H3 | `ready` falls short by deletions that were refused |
+//! | H4 | `terminating` exceeds the truth by deletions that found no pod |
+
+use jobcheck_model::apiserver::{RuleSet, validate_status_update};
+use jobcheck_model::indexes::Index;
+use jobcheck_model::job::{Job, JobStatus};
+use jobcheck_model::pod::{Phase, Pod};
+use jobcheck_model::{Broken, Findings, Req};
+
+use super::event::Event;
+use super::setbacks::Refused;
+use super::track::Track;
+use super::verdict::Violation;
+
+/// Remembers pods that are listed as failed and have ended well (S-01).
+pub fn note_flips(track: &mut Track, listed: &JobStatus) {
+    let pods = &track.history.stored;
+    let ended_well = |uid: &&_| pods.get(**uid).is_some_and(|pod| pod.phase == Phase::Succeeded);
+    let flipped: Vec<_> = listed.uncounted_failed().iter().filter(ended_well).copied().collect();
+    track.counted.flipped.extend(flipped);
+}
+
+/// Takes the label from the deviations of an accepted status write whose occasion is missing.
+pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
+    for broken in &mut findings.broken {
+        let has_occasion = match broken.known {
+            Some(Req::S01) => lacks_only_flips(track, after),
+            Some(Req::S08) => {
+                let late = |pod: &Pod| track.history.gains_after(track.frontier.earliest(), pod.uid);
+                track.history.stored.iter().filter(|pod| pod.is_active()).all(late)
+            }
+            _ => true,
+        };
+        broken.known = broken.known.filter(|_| has_occasion);
+    }
+}
+
+fn lacks_only_flips(track: &Track, after: &Job) -> bool {
+    let wanted = i64::from(after.spec.completions.unwrap_or(1));
+    let missing = wanted - i64::from(after.status.succeeded);
+    missing <= i64::try_from(track.counted.flipped.len()).unwrap_or(i64::MAX)
+}
+
+/// Whether the built-in has its occasion to release the pod of a FailJob match undecided (S-03). A watch shows
+/// neither refusals nor whose write it is: there a pod that is left active hints at the refused deletion.
+pub fn drops_fail_job(track: &Track, event: &Event, status: &JobStatus, pod: &Pod) -> bool {
+    let others_left = || track.history.stored.iter().any(|other| other.is_active() && other.uid != pod.uid);
+    let refused = if event.actor.is_none() { others_left() } else { track.refused.deletions > 0 };
+    status.lists(pod.uid) && (refused || track.awaits_pods())
+}
+
+/// Which documented deviation leads to a refused status write; none where another rule is broken as well.
+/// `refused` is what else was refused in the same sync.
+pub fn of_refusal(
+    track: &Track,
+    rules: &RuleSet,
+    stored: &Job,
+    attempted: &Job,
+    refused: Refused,
+) -> Option<Req> {
+    let mut findings = Findings::new();
+    validate_status_update(rules, stored, attempted, &mut findings);
+    let rule = findings.broken.first()?.req;
+    // SS-36, SS-32 and SP-11 are no reasons for a refusal.
+    let alone =
+        |broken: &Broken| broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11);
+    if !findings.broken.iter().all(alone) {
+        return None;
+    }
+    let (old, new) = (&stored.status, &attempted.status);
+    match rule {
+        Req::SS10 => {
+            let ends = stored.spec.is_suspended() && old.is_decided() && old.start_time.is_none();
+            (ends && new.start_time.is_none()).then_some(Req::S04)
+        }
+        Req::SS17 => overlaps_by_both(track, stored, new).then_some(Req::S02),
+        Req::SS02 => flips_listed_success(track, old, new).then_some(Req::S07),
+        Req::SS19 => {
+            let excess = i64::from(new.ready.unwrap_or(0)) - i64::from(new.active);
+            (excess <= i64::from(refused.releases_of_nothing)).then_some(Req::S09)
+        }
+        _ => None,
+    }
+}
+
+/// S-02: each index in both texts has a pod that failed and one that succeeded, as some view shows them.
+fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
+    let completions = stored.spec.completion_count();
+    let (completed, failed) = (new.completed(completions), new.failed_set(completions));
+    let was_completed = stored.status.completed(completions);
+    let was_failed = stored.status.failed_set(completions);
+    let replaces = stored.spec.replaces_only_failed();
+    let has = |index: Index, holds: &dyn Fn(&Pod) -> bool| {
+        let from = track.frontier.earliest();
+        track.history.states_since(from).any(|pod| pod.index == Some(index) && holds(pod))
+    };
+    completed.iter().filter(|index| failed.contains(*index)).all(|index| {
+        let succeeded = was_completed.contains(index) || has(index, &|pod| pod.phase == Phase::Succeeded);
+        let lost = was_failed.contains(index)
+            || has(index, &|pod| pod.has_failed(replaces) || stored.status.lists(pod.uid));
+        succeeded && lost
+    })
+}
+
+/// S-07: every UID in both lists was listed as succeeded, and its pod shows Failed.
+fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool {
+    let mut both =
+        new.uncounted_failed().iter().filter(|uid| new.uncounted_succeeded().contains(uid)).peekable();
+    let shows_failed = |uid| track.history.stored.get(uid).is_some_and(|pod| pod.phase == Phase::Failed);
+    both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
+}
+
+/// H2 in a watch, which shows no refusals, is told by its value: the number of pods that were wanted.
+pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
+    let status = &after.status;
+    let listed = if after.spec.is_indexed() { 0 } else { status.uncounted_succeeded().len() };
+    let succeeded = i64::from(status.succeeded) + i64::try_from(listed).unwrap_or(i64::MAX);
+    let parallelism = i64::from(after.spec.parallelism_count());
+    let missing = after.spec.completions.map_or(parallelism, |wanted| i64::from(wanted) - succeeded);
+    if event.actor.is_none() && i64::from(status.active) != missing.clamp(0, parallelism) {
+        unlabel_h2(track, |it| it.place == event.place);
+    }
+}
+
+/// A pod is created: its namespace was not being deleted before, so that no H2 in a watch was one.
+pub fn namespace_lives(track: &mut Track, event: &Event) {
+    unlabel_h2(track, |_| event.actor.is_none());
+}
+
+fn unlabel_h2(track: &mut Track, which: impl Fn(&Violation) -> bool) {
+    for violation in track.violations.iter_mut().filter(|it| it.known() == Some(Req::H2) && which(it)) {
+        violation.broken.known = None;
+        violation.broken.req = Req::PC01;
+    }
+}

@@ -1,0 +1,246 @@
+//! Steps 13 to 15: recording the pods that have ended, releasing them, counting them, finishing the Job.
+
+use std::collections::BTreeSet;
+
+use crate::indexes::IndexSet;
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
+use crate::pod::{Phase, Pod};
+use crate::time::Time;
+use crate::uid::Uid;
+
+use super::decide::{Fate, fail_job_message};
+use super::io::{Answer, Call, Effect, Io, Stop};
+use super::read::{Census, Read};
+use super::switches::Switch;
+use super::sync::Settings;
+
+/// The accounting of one sync.
+pub struct Accounting<'a> {
+    /// The Job that was read.
+    pub job: &'a Job,
+    /// What was read.
+    pub read: &'a Read,
+    /// What it comes to.
+    pub census: &'a Census<'a>,
+    /// The algorithm's settings.
+    pub settings: &'a Settings<'a>,
+    /// The end that the Job comes to.
+    pub fate: Option<Fate>,
+    /// Whether a FailJob verdict could not be stored in this sync.
+    pub verdict_waits: bool,
+    /// The status as this sync will write it.
+    pub status: JobStatus,
+}
+
+impl Accounting<'_> {
+    /// Does it.
+    ///
+    /// # Errors
+    ///
+    /// A call without an answer, or the failure of the sync.
+    pub fn run(mut self, io: &mut Io<'_>) -> Result<(), Stop> {
+        let mut held: BTreeSet<Uid> =
+            self.read.pods.iter().filter(|pod| self.census.is_tracked(pod)).map(|pod| pod.uid).collect();
+        self.count_released(&held);
+        let (released, full) = self.record();
+        self.announce();
+        let mut stored = self.job.status.clone();
+        io.note(Effect::Remember(self.census.recorded()));
+        self.write_if_changed(&mut stored, io)?;
+        let went = self.release(&released, &mut held, io)?;
+        self.count_released(&held);
+        if went == Answer::Error {
+            self.write_if_changed(&mut stored, io)?;
+            return Err(Stop::Failed);
+        }
+        if !full {
+            self.finish();
+        }
+        self.write_if_changed(&mut stored, io)?;
+        Ok(())
+    }
+
+    /// FT-02, FT-05: UIDs whose pod has lost its finalizer move into the counters.
+    fn count_released(&mut self, held: &BTreeSet<Uid>) {
+        let Some(lists) = &mut self.status.uncounted else { return };
+        let gone = |list: &mut Vec<Uid>| {
+            let before = list.len();
+            list.retain(|uid| held.contains(uid));
+            i32::try_from(before - list.len()).unwrap_or(i32::MAX)
+        };
+        let (succeeded, failed) = (gone(&mut lists.succeeded), gone(&mut lists.failed));
+        self.status.succeeded += succeeded;
+        self.status.failed += failed;
+    }
+
+    /// FT-02, FT-08, FT-10, FT-15: records the pods that have ended. Returns those to release, and whether the
+    /// lists are full. S-03: a pod that a verdict rests on is kept until the verdict is stored.
+    fn record(&mut self) -> (Vec<Uid>, bool) {
+        let mut released = Vec::new();
+        let mut fresh = IndexSet::new();
+        let mut full = false;
+        for pod in self.accounted() {
+            if !self.may_release(pod) {
+                continue;
+            }
+            let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
+            let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
+            full |= recorded >= self.settings.constants.max_uncounted_pods;
+            if full && !self.status.lists(pod.uid) {
+                continue;
+            }
+            self.record_pod(pod, &mut fresh);
+            if !(self.verdict_waits && fail_job_message(pod).is_some()) {
+                released.push(pod.uid);
+            }
+        }
+        self.write_indexes();
+        (released, full)
+    }
+
+    /// The tracked pods, of an Indexed Job by index.
+    fn accounted<'b>(&self) -> Vec<&'b Pod>
+    where
+        Self: 'b,
+    {
+        let read: &'b Read = self.read;
+        let mut pods: Vec<&Pod> = read.pods.iter().filter(|pod| self.census.is_tracked(pod)).collect();
+        if self.job.spec.is_indexed() {
+            pods.sort_by_key(|pod| (pod.index, pod.uid));
+        }
+        pods
+    }
+
+    /// FT-14.
+    fn may_release(&self, pod: &Pod) -> bool {
+        if self.job.deleting || self.fate.is_some() || pod.phase == Phase::Succeeded {
+            return true;
+        }
+        let delayed = self.census.delayed.values().any(|last| last.uid == pod.uid);
+        self.census.is_failure(pod) && !delayed
+    }
+
+    fn record_pod(&mut self, pod: &Pod, fresh: &mut IndexSet) {
+        let was_failed = self.job.status.uncounted_failed().contains(&pod.uid);
+        if pod.phase == Phase::Succeeded && !was_failed {
+            self.record_success(pod, fresh);
+            return;
+        }
+        let doomed = self.fate.as_ref().is_some_and(|fate| !fate.good);
+        let flipped = self.status.uncounted_succeeded().contains(&pod.uid)
+            && !self.settings.switches.on(Switch::RecordsFlippedSuccess);
+        let counts = (self.census.is_failure(pod) || doomed) && self.census.has_place(pod);
+        if counts && !was_failed && !flipped && !(self.has_policy() && pod.is_ignored()) {
+            self.lists().failed.push(pod.uid);
+        }
+    }
+
+    fn record_success(&mut self, pod: &Pod, fresh: &mut IndexSet) {
+        let spec = &self.job.spec;
+        if spec.is_indexed() {
+            let completions = spec.completion_count();
+            let known = self.job.status.completed(completions);
+            fresh.extend(pod.valid_index(completions).filter(|index| !known.contains(*index)));
+        } else if !self.status.uncounted_succeeded().contains(&pod.uid) {
+            self.lists().succeeded.push(pod.uid);
+        }
+    }
+
+    fn has_policy(&self) -> bool {
+        self.job.spec.pod_failure_policy.is_some()
+    }
+
+    fn lists(&mut self) -> &mut crate::job::Uncounted {
+        self.status.uncounted.get_or_insert_default()
+    }
+
+    /// FT-12, PC-21, BI-04.
+    fn write_indexes(&mut self) {
+        if !self.job.spec.is_indexed() {
+            return;
+        }
+        self.status.succeeded = i32::try_from(self.census.completed.len()).unwrap_or(i32::MAX);
+        self.status.completed_indexes = self.census.completed.to_string().into();
+        let failed = self.census.failed_indexes.as_ref();
+        self.status.failed_indexes = failed.map(|failed| Text::from(failed.to_string()));
+    }
+
+    /// TC-03, TC-14: the interim condition is stored before anything that it decides.
+    fn announce(&mut self) {
+        let Some(fate) = self.fate.clone().filter(|fate| !fate.announced) else { return };
+        let now = self.read.now;
+        if self.status.start_time.is_none()
+            && !self.settings.switches.on(Switch::FinishesSuspendedWithoutStartTime)
+        {
+            // S-04: the server takes no finished Job without it.
+            self.status.start_time = Some(now);
+        }
+        let appended = self.settings.switches.on(Switch::AppendsBesideFalseInterim);
+        put(&mut self.status, condition(&fate.interim(), &fate, now), appended);
+    }
+
+    fn release(&self, released: &[Uid], held: &mut BTreeSet<Uid>, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        let mut went = Answer::Done;
+        for uid in released {
+            io.note(Effect::ExpectRelease(*uid));
+            match io.call(Call::ReleasePod(*uid))? {
+                Answer::Done | Answer::NotFound => {
+                    held.remove(uid);
+                }
+                Answer::Error => {
+                    io.note(Effect::NoRelease(*uid));
+                    went = Answer::Error;
+                }
+            }
+        }
+        Ok(went)
+    }
+
+    /// TC-04, TC-05.
+    fn finish(&mut self) {
+        let Some(fate) = self.fate.clone() else { return };
+        let waiting = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
+        if waiting > 0 || self.status.terminating.unwrap_or(0) > 0 {
+            return;
+        }
+        let now = self.read.now;
+        put(&mut self.status, condition(&fate.terminal(), &fate, now), false);
+        if fate.good {
+            self.status.completion_time = Some(now);
+        }
+    }
+
+    /// SY-05: writes what differs from what is stored. Returns whether it did.
+    fn write_if_changed(&self, stored: &mut JobStatus, io: &mut Io<'_>) -> Result<bool, Stop> {
+        let quiet = JobStatus { start_time: stored.start_time, ..self.status.clone() };
+        if quiet == *stored {
+            return Ok(false);
+        }
+        match io.call(Call::WriteStatus(Box::new(self.status.clone())))? {
+            Answer::Done => {
+                *stored = self.status.clone();
+                Ok(true)
+            }
+            Answer::NotFound | Answer::Error => Err(Stop::Failed),
+        }
+    }
+}
+
+fn condition(kind: &ConditionKind, fate: &Fate, now: Time) -> Condition {
+    Condition {
+        kind: kind.clone(),
+        status: ConditionStatus::True,
+        reason: fate.reason.clone(),
+        message: fate.message.clone(),
+        last_transition_time: Some(now),
+    }
+}
+
+/// S-12: one entry of each type.
+fn put(status: &mut JobStatus, condition: Condition, appended: bool) {
+    let old = status.conditions.iter_mut().find(|it| it.kind == condition.kind).filter(|_| !appended);
+    match old {
+        Some(old) => *old = condition,
+        None => status.conditions.push(condition),
+    }
+}

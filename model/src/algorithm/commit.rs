@@ -1,0 +1,197 @@
+//! What the API server does with the calls of the algorithm.
+
+use std::sync::Arc;
+
+use crate::apiserver::status_updated;
+use crate::job::{Job, JobStatus};
+use crate::manager::{Write, judge_by, refusal};
+use crate::pod::Pod;
+use crate::scope::Scope;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::world::{Life, Own, Unseen};
+
+use super::io::{Answer, Call};
+use super::process::Process;
+use super::steps::Late;
+
+/// Whose write it is, for what the processes know afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    /// The process of this number, which gets the answer.
+    Process(usize),
+    /// Nobody who lives to get the answer.
+    Nobody,
+}
+
+impl Hand {
+    fn is(self, number: usize) -> bool {
+        self == Hand::Process(number)
+    }
+
+    fn number(self) -> Option<usize> {
+        match self {
+            Hand::Process(number) => Some(number),
+            Hand::Nobody => None,
+        }
+    }
+
+    fn process(self, life: &Life) -> Option<&Process> {
+        self.number().and_then(|number| life.processes.get(number))
+    }
+}
+
+/// Carries out the call that a process waits for; what the server answers, if the answer arrives at all.
+pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time, scope: &Scope) -> Answer {
+    object(life, by, call, now, scope);
+    let conflicts = life.processes[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
+    let hand = if answered { Hand::Process(by) } else { Hand::Nobody };
+    if answered {
+        remember_failures(life, by, call, now, scope);
+    }
+    carry_out(life, hand, call, conflicts, now, scope)
+}
+
+/// A request of a process that is dead: nobody waits for the answer.
+pub fn commit_late(life: &mut Life, late: &Late, now: Time, scope: &Scope) {
+    carry_out(life, Hand::Nobody, &late.call, late.conflicts, now, scope);
+}
+
+fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Time, scope: &Scope) -> Answer {
+    match call {
+        Call::CreatePod(pod) => create(life, hand, pod, scope),
+        Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
+        Call::ReleasePod(uid) => release(life, hand, *uid),
+        Call::WriteStatus(_) if conflicts => Answer::Error,
+        Call::WriteStatus(status) => write_status(life, hand, status, now, scope),
+    }
+}
+
+/// Notes the first write of a process that the specification does not admit.
+fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
+    if life.past.objection.is_some() {
+        return;
+    }
+    let Some(sync) = life.processes.get(by).and_then(|process| process.sync.as_ref()) else { return };
+    if sync.conflicts && matches!(call, Call::WriteStatus(_)) {
+        return;
+    }
+    let write = match call {
+        Call::CreatePod(pod) => {
+            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
+        }
+        Call::DeletePod(uid) => Write::DeletePod(*uid),
+        Call::ReleasePod(uid) => Write::ReleasePod(*uid),
+        Call::WriteStatus(status) => Write::Status(status.clone()),
+    };
+    let exists = match &write {
+        Write::DeletePod(uid) => life.pods.get(*uid).is_some_and(|pod| !pod.deleting),
+        Write::ReleasePod(uid) => life.pods.get(*uid).is_some_and(|pod| pod.finalizer),
+        Write::CreatePod(_) | Write::Status(_) => true,
+    };
+    if !exists {
+        return;
+    }
+    let findings = judge_by(life, by, &write, now, scope);
+    life.past.objection = scope.verdict(findings).map(|broken| broken.req);
+}
+
+fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
+    let pod = Pod { uid: life.past.next_uid(), ..pod.clone() };
+    let fresh = is_fresh(life, hand);
+    // B44: the record of failures is lost with the process.
+    let remembers = life.faults.crashes == 0;
+    let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
+    if hand == Hand::Nobody {
+        life.past.created_unasked(&pod);
+    } else {
+        life.past.created(&pod, life.job.as_deref(), fresh, first_delay, &life.pods);
+    }
+    set_pod(life, hand, &pod, |_| {});
+    Answer::Done
+}
+
+fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer {
+    let Some(mut pod) = life.pods.get(uid).cloned() else {
+        if let Some(by) = hand.number() {
+            life.processes[by].miss(uid);
+        }
+        return Answer::NotFound;
+    };
+    change(&mut pod);
+    life.past.pod_changed(&pod);
+    set_pod(life, hand, &pod, change);
+    Answer::Done
+}
+
+fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
+    if let Some(pod) = life.pods.get(uid).filter(|pod| pod.finalizer).cloned() {
+        let sync = hand.process(life).and_then(|process| process.sync.as_ref());
+        let seen = sync.and_then(|sync| sync.seen.post.get(uid).cloned());
+        // What is lost is judged by the specification that was read, and by the status that is stored.
+        let read = sync.and_then(|sync| sync.job()).or(life.job.as_ref());
+        let job =
+            life.job.as_ref().zip(read).map(|(job, read)| Job { spec: read.spec.clone(), ..Job::clone(job) });
+        let fresh = is_fresh(life, hand);
+        life.past.released(&pod, seen.as_ref(), job.as_ref(), fresh, &life.pods);
+    }
+    change(life, hand, uid, |pod| pod.finalizer = false)
+}
+
+fn is_fresh(life: &Life, hand: Hand) -> bool {
+    hand.process(life).is_some_and(|process| process.sync.as_ref().is_some_and(|sync| sync.fresh))
+}
+
+fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: &Scope) -> Answer {
+    let Some(job) = life.job.clone() else { return Answer::NotFound };
+    let sent = Job { status: new.clone(), ..Job::clone(&job) };
+    if let Some(broken) = refusal(&job, &sent, scope) {
+        life.past.refused.get_or_insert(broken.req);
+        return Answer::Error;
+    }
+    life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
+    set_job(life, hand, Some(status_updated(&job, &sent)));
+    Answer::Done
+}
+
+/// The record of failures that the specification holds the process to: it is kept by a status write.
+fn remember_failures(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
+    let Life { job: Some(job), processes, .. } = life else { return };
+    let process = &mut processes[by];
+    let Some(sync) = process.sync.as_ref().filter(|sync| !sync.conflicts) else { return };
+    if matches!(call, Call::WriteStatus(_)) {
+        let mut record = std::mem::take(&mut process.knowledge.backoff);
+        let old = record.clone();
+        record.keep(&sync.seen.view(job, now, &old, &scope.constants));
+        process.knowledge.backoff = record;
+    }
+}
+
+/// A pod changes by the hand of the process of this number, or appears; nothing happens where it is so already.
+fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: fn(&mut Pod)) {
+    let known = hand.number().map(|by| life.processes[by].know(pod.uid, pod, change));
+    if life.pods.get(pod.uid) == Some(pod) {
+        return;
+    }
+    let before = Arc::make_mut(&mut life.pods).set(pod.uid, Some(pod.clone()));
+    for (number, process) in life.processes.iter_mut().enumerate() {
+        let after = known.clone().filter(|_| hand.is(number));
+        let own = after.map(|after| Own { after, created: before.is_none(), earlier_sync: false });
+        process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own });
+    }
+}
+
+/// The Job changes by the hand of the process of this number.
+fn set_job(life: &mut Life, hand: Hand, after: Option<Job>) {
+    let before = life.job.take();
+    life.job = after.map(Arc::new);
+    if let Some(late) = &mut life.late {
+        late.conflicts = true;
+    }
+    for (number, process) in life.processes.iter_mut().enumerate() {
+        if let Some(before) = &before {
+            let written = life.job.as_ref().filter(|_| hand.is(number));
+            process.note_job(before.clone(), written);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Step 11: deleting and creating pods.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::indexes::Index;
+use crate::job::JobSpec;
+use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::time::Time;
+use crate::uid::Uid;
+
+use super::io::{Answer, Call, Effect, Io, Stop};
+use super::read::{Census, Read, ended};
+use super::switches::{Switch, Switches};
+use super::sync::Settings;
+
+/// The counts that a sync reports, as its own actions change them (PC-03).
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// Active pods.
+    pub active: i32,
+    /// Ready pods.
+    pub ready: i32,
+    /// Terminating pods.
+    pub terminating: i32,
+}
+
+/// How managing the pods went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// As wanted.
+    Well,
+    /// A call failed; the sync is tried again in the end (PC-13).
+    Wrong,
+}
+
+/// The pods of one sync.
+pub struct Manager<'a> {
+    /// What was read.
+    pub read: &'a Read,
+    /// The specification.
+    pub spec: &'a JobSpec,
+    /// What it comes to.
+    pub census: &'a Census<'a>,
+    /// The algorithm's settings.
+    pub settings: &'a Settings<'a>,
+}
+
+impl Manager<'_> {
+    fn switches(&self) -> &Switches {
+        self.settings.switches
+    }
+
+    /// TC-07, FT-17: deletes all active pods of a decided Job, finalizers in place. Returns whether all are
+    /// being deleted.
+    ///
+    /// # Errors
+    ///
+    /// A call without an answer.
+    pub fn delete_active(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+        let mut went = Went::Well;
+        for pod in &self.census.active {
+            let answer = io.call(Call::DeletePod(pod.uid))?;
+            if answer == Answer::Error {
+                went = Went::Wrong;
+            }
+            self.note_deletion(pod, answer, counts);
+        }
+        Ok(went)
+    }
+
+    fn note_deletion(&self, pod: &Pod, answer: Answer, counts: &mut Counts) {
+        let switches = self.switches();
+        let gone = answer != Answer::Error;
+        if gone {
+            counts.active -= 1;
+        }
+        if pod.ready && (gone || switches.on(Switch::LowersReadyOnFailedDelete)) {
+            counts.ready -= 1;
+        }
+        if answer == Answer::Done || (gone && switches.on(Switch::CountsVanishedAsTerminating)) {
+            counts.terminating += 1;
+        }
+    }
+
+    /// Suspends, shrinks, or grows the set of active pods; one of the three (PC-07).
+    ///
+    /// # Errors
+    ///
+    /// A call without an answer.
+    pub fn manage(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+        if self.spec.is_suspended() {
+            let all = self.by_preference(usize::MAX);
+            return self.delete_uncounted(&all, counts, io);
+        }
+        let wanted = self.wanted(counts.active);
+        let surplus = usize::try_from(counts.active - wanted).unwrap_or(0);
+        let victims = self.by_preference(surplus);
+        if !victims.is_empty() {
+            return self.delete_uncounted(&victims, counts, io);
+        }
+        let held = if self.spec.replaces_only_failed() { counts.terminating } else { 0 };
+        let missing = usize::try_from(wanted - counts.active - held).unwrap_or(0);
+        if missing == 0 { Ok(Went::Well) } else { self.create(missing, counts, io) }
+    }
+
+    /// PC-04, PC-05.
+    fn wanted(&self, active: i32) -> i32 {
+        let parallelism = self.spec.parallelism.unwrap_or(1);
+        match self.spec.completions {
+            None if self.census.succeeded > 0 => active,
+            None => parallelism,
+            Some(completions) => {
+                let missing = i64::from(completions) - self.census.succeeded;
+                i32::try_from(missing.clamp(0, i64::from(parallelism))).unwrap_or(parallelism)
+            }
+        }
+    }
+
+    /// PC-06, PC-09: the pods to delete, at least so many; of an Indexed Job misplaced and doubled ones first.
+    fn by_preference(&self, at_least: usize) -> Vec<&Pod> {
+        let mut active = self.census.active.clone();
+        active.sort_by_key(|pod| preference(pod));
+        let mut victims: Vec<&Pod> = Vec::new();
+        if self.spec.is_indexed() {
+            let mut kept: BTreeSet<Index> = BTreeSet::new();
+            for pod in active.iter().rev() {
+                let place = pod.valid_index(self.spec.completion_count());
+                if !place.is_some_and(|index| kept.insert(index)) {
+                    victims.push(pod);
+                }
+            }
+        }
+        let rest = active.into_iter().filter(|pod| !victims.iter().any(|it| it.uid == pod.uid));
+        let more = rest.take(at_least.saturating_sub(victims.len())).collect::<Vec<_>>();
+        victims.extend(more);
+        victims
+    }
+
+    /// FT-16: the finalizer goes first, so that the pod is never counted.
+    fn delete_uncounted(&self, victims: &[&Pod], counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+        if victims.is_empty() {
+            return Ok(Went::Well);
+        }
+        io.note(Effect::ExpectDeletions(victims.iter().map(|pod| pod.uid).collect()));
+        let mut went = Went::Well;
+        for pod in victims {
+            let answer = self.release_and_delete(pod, io)?;
+            if answer == Answer::Error {
+                went = Went::Wrong;
+                io.note(Effect::NoDeletion(pod.uid));
+            }
+            let vanished_ready =
+                answer == Answer::NotFound && self.switches().on(Switch::KeepsVanishedPodReady);
+            if vanished_ready {
+                counts.active -= 1;
+            } else {
+                self.note_deletion(pod, answer, counts);
+            }
+        }
+        Ok(went)
+    }
+
+    fn release_and_delete(&self, pod: &Pod, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        if pod.finalizer {
+            io.note(Effect::ExpectRelease(pod.uid));
+            let answer = io.call(Call::ReleasePod(pod.uid))?;
+            if answer == Answer::Error {
+                io.note(Effect::NoRelease(pod.uid));
+            }
+            if answer != Answer::Done {
+                return Ok(answer);
+            }
+        }
+        io.call(Call::DeletePod(pod.uid))
+    }
+
+    fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+        let newborns = match self.delayed_newborns(missing) {
+            Ok(newborns) => newborns,
+            Err(end) => {
+                io.note(Effect::Wake(end));
+                return Ok(Went::Well);
+            }
+        };
+        if newborns.is_empty() {
+            return Ok(Went::Well);
+        }
+        io.note(Effect::ExpectCreations(i8::try_from(newborns.len()).unwrap_or(i8::MAX)));
+        for (number, pod) in newborns.iter().enumerate() {
+            let answer = io.call(Call::CreatePod(Box::new(pod.clone())))?;
+            if answer != Answer::Done {
+                // PC-11: the rest is not tried.
+                for _ in number..newborns.len() {
+                    io.note(Effect::NoCreation);
+                }
+                return Ok(Went::Wrong);
+            }
+            counts.active += 1;
+        }
+        Ok(Went::Well)
+    }
+
+    /// The pods to create now, or when the first of them may be created (BO-02, BO-11).
+    fn delayed_newborns(&self, missing: usize) -> Result<Vec<Pod>, Time> {
+        let per_index = self.spec.backoff_limit_per_index.is_some();
+        if !per_index {
+            let end = self.census.delay_ends(self.census.backoff(), self.settings.constants);
+            if let Some(end) = end {
+                return Err(end);
+            }
+        }
+        if !self.spec.is_indexed() {
+            return Ok(vec![self.newborn(None); missing]);
+        }
+        let pending = self.pending(missing);
+        let delay = |index: &Index| if per_index { self.index_delay_ends(*index) } else { None };
+        let ready: Vec<Index> = pending.iter().copied().filter(|index| delay(index).is_none()).collect();
+        if ready.is_empty() {
+            if let Some(end) = pending.iter().filter_map(delay).min() {
+                return Err(end);
+            }
+        }
+        Ok(ready.into_iter().map(|index| self.newborn(Some(index))).collect())
+    }
+
+    /// PC-18: the lowest free indexes.
+    fn pending(&self, missing: usize) -> Vec<Index> {
+        let completions = self.spec.completion_count().unwrap_or(0);
+        let patient = self.spec.replaces_only_failed();
+        let runs = |index: Index| {
+            let held = |pod: &&Pod| pod.is_active() || (patient && pod.is_terminating());
+            self.read.pods.iter().filter(held).any(|pod| pod.index == Some(index))
+        };
+        let failed = |index: Index| self.census.failed_indexes.as_ref().is_some_and(|it| it.contains(index));
+        (0..completions)
+            .filter(|index| !self.census.completed.contains(*index) && !failed(*index) && !runs(*index))
+            .take(missing)
+            .collect()
+    }
+
+    /// BO-10.
+    fn index_delay_ends(&self, index: Index) -> Option<Time> {
+        let last = self.census.delayed.get(&index)?;
+        let backoff = crate::view::Backoff {
+            failures: last.failure_count + last.ignored_failure_count + 1,
+            last_failure: Some(ended(last)),
+        };
+        self.census.delay_ends(backoff, self.settings.constants)
+    }
+
+    /// BI-02: a replacement carries on the counts of its predecessor.
+    fn newborn(&self, index: Option<Index>) -> Pod {
+        let last = index.and_then(|index| self.census.delayed.get(&index));
+        let (failures, ignored) = match last {
+            None => (0, 0),
+            Some(last) if last.is_ignored() => (last.failure_count, last.ignored_failure_count + 1),
+            Some(last) => (last.failure_count + 1, last.ignored_failure_count),
+        };
+        Pod {
+            uid: Uid::EMPTY,
+            finalizer: true,
+            other_finalizers: false,
+            phase: Phase::Pending,
+            deleting: false,
+            ready: false,
+            scheduled: true,
+            index,
+            failure_count: failures,
+            ignored_failure_count: ignored,
+            restarts: 0,
+            max_restarts: 0,
+            created: if self.settings.has_delays { self.read.now } else { Time::default() },
+            ready_changed: None,
+            finished: None,
+            policy: PolicyMatch::None,
+        }
+    }
+}
+
+/// PC-09: the smaller, the sooner deleted; but first what has lost its finalizer and counts no more (S-11).
+fn preference(pod: &Pod) -> impl Ord + use<> {
+    let phase = match pod.phase {
+        Phase::Pending => 0,
+        Phase::Unknown => 1,
+        Phase::Running | Phase::Succeeded | Phase::Failed => 2,
+    };
+    (
+        pod.finalizer,
+        pod.scheduled,
+        phase,
+        pod.ready,
+        Reverse(pod.ready_changed),
+        Reverse(pod.max_restarts),
+        Reverse(pod.created),
+        Reverse(pod.uid),
+    )
+}

@@ -1,0 +1,21 @@
+//! The algorithm of the KEPs as a function: one sync after another, one API call at a time.
+//!
+//! The specification says which writes are allowed; this is one way to choose among them, as requirements.md
+//! 0.2 describes the built-in, and right where the built-in is not. It shows that the specification can be
+//! implemented, and known defects are made from it ([`switches`]).
+//!
+//! It decides by what it reads ([`read`]) and shares no decision with [`crate::guards`], which judge every one
+//! of its writes.
+
+pub mod account;
+pub mod commit;
+pub mod decide;
+pub mod informer;
+pub mod io;
+pub mod manage;
+pub mod process;
+pub mod read;
+pub mod steps;
+pub(crate) mod story;
+pub mod switches;
+pub mod sync;

@@ -1,0 +1,338 @@
+//! A process that runs the algorithm: its caches, its memory, and the sync under way.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::job::Job;
+use crate::pod::Pod;
+use crate::pods::Pods;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::world::{Manager, Seen, Unseen};
+
+use super::io::{Answer, Call, Effect, Io, Stop};
+use super::read::{Failures, Read};
+use super::switches::{Switch, Switches};
+use super::sync::{Settings, sync};
+
+/// A process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Process {
+    /// What its Pod cache lacks, and what the specification would know in its place.
+    pub knowledge: Manager,
+    /// Versions of the Job that its Job cache has not overtaken yet, oldest first: it shows the first.
+    pub job_behind: Vec<UnseenJob>,
+    /// What it remembers.
+    pub memory: Memory,
+    /// Whether the Job's key is in the work queue.
+    pub queued: bool,
+    /// When the key is added to the work queue.
+    pub wake: Option<Time>,
+    /// Pods in the orphan queue (FT-22).
+    pub orphans: BTreeSet<Uid>,
+    /// The sync under way.
+    pub sync: Option<Sync>,
+}
+
+/// A change of the Job that the Job cache does not show.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UnseenJob {
+    /// The Job before the change.
+    pub before: Arc<Job>,
+    /// Whether the change is a status write of this process.
+    pub own: bool,
+}
+
+/// The memory of a process, which a restart loses (SY-10).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Memory {
+    /// Creations that were not seen yet.
+    creations: i8,
+    /// Deletions that were not seen yet, as the built-in counts them.
+    deletions: i8,
+    /// Pods whose deletion was not seen yet.
+    deleting: BTreeSet<Uid>,
+    /// Pods whose release was not seen yet.
+    releasing: BTreeSet<Uid>,
+    /// The record of failures.
+    failures: Failures,
+}
+
+/// A sync under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sync {
+    /// What it read.
+    pub read: Read,
+    /// The answers so far.
+    pub answers: Vec<Answer>,
+    /// The call that it makes next; follows from the above.
+    pub call: Call,
+    /// The Job as its last status write left it.
+    pub written: Option<Arc<Job>>,
+    /// Whether the Job has another version by now than the one that it read or wrote last: a status write
+    /// conflicts (SY-04).
+    pub conflicts: bool,
+    /// Whether nothing happened that its caches did not show at the start.
+    pub fresh: bool,
+    /// The Pod cache as the specification would know it at the start, and since then by its own writes.
+    pub seen: Seen,
+    /// Whether the deletion of an active pod failed (TC-08).
+    pub deletes_failed: bool,
+}
+
+impl Process {
+    /// A process that was just started: it has listed the Jobs.
+    #[must_use]
+    pub fn started() -> Process {
+        Process {
+            knowledge: Manager::default(),
+            job_behind: Vec::new(),
+            memory: Memory::default(),
+            queued: true,
+            wake: None,
+            orphans: BTreeSet::new(),
+            sync: None,
+        }
+    }
+
+    /// The Job as its cache shows it.
+    #[must_use]
+    pub fn cached_job<'a>(&'a self, stored: Option<&'a Arc<Job>>) -> Option<&'a Arc<Job>> {
+        self.job_behind.first().map(|unseen| &unseen.before).or(stored)
+    }
+
+    /// The pods as its cache shows them.
+    #[must_use]
+    pub fn cached_pods(&self, stored: &Arc<Pods>) -> Arc<Pods> {
+        if self.knowledge.behind.is_empty() {
+            return stored.clone();
+        }
+        let mut pods = Pods::clone(stored);
+        for unseen in self.knowledge.behind.iter().rev() {
+            pods.set(unseen.uid, unseen.before.clone());
+        }
+        Arc::new(pods)
+    }
+
+    /// SY-03: whether a cache lacks a write of this process. The built-in does not wait for its deletions.
+    #[must_use]
+    pub fn lacks_own_writes(&self) -> bool {
+        self.job_behind.iter().any(|unseen| unseen.own)
+            || self.knowledge.behind.iter().any(|unseen| unseen.own.is_some())
+    }
+
+    /// Starts the sync that the queue asks for, and goes on to its first call.
+    pub fn start_sync(
+        &mut self,
+        job: Option<&Arc<Job>>,
+        pods: &Arc<Pods>,
+        now: Time,
+        settings: &Settings<'_>,
+    ) {
+        self.queued = false;
+        let seen = Seen::of(pods, &self.knowledge.behind);
+        let read = Read {
+            job: self.cached_job(job).cloned(),
+            pods: self.cached_pods(pods),
+            satisfied: self.memory.is_satisfied(settings.switches),
+            finished_unseen: self.has_finished(job),
+            releasing: self.memory.releasing.clone(),
+            failures: self.memory.failures.clone(),
+            now,
+        };
+        let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
+        let sync = Sync {
+            read,
+            answers: Vec::new(),
+            call: Call::ReleasePod(Uid::EMPTY),
+            written: None,
+            conflicts: !self.job_behind.is_empty(),
+            fresh,
+            seen,
+            deletes_failed: false,
+        };
+        self.go_on(sync, settings);
+    }
+
+    /// TC-13: whether this process finished the Job while its cache does not show it.
+    fn has_finished(&self, stored: Option<&Arc<Job>>) -> bool {
+        let after = self.job_behind.iter().skip(1).map(|unseen| &unseen.before).chain(stored);
+        self.job_behind.iter().zip(after).any(|(unseen, after)| unseen.own && after.status.is_finished())
+    }
+
+    /// The answer to the call of the sync has come.
+    pub fn answered(&mut self, answer: Answer, settings: &Settings<'_>) {
+        let Some(mut sync) = self.sync.take() else { return };
+        sync.deletes_failed |=
+            answer == Answer::Error && matches!(sync.call, Call::DeletePod(_) | Call::ReleasePod(_));
+        sync.answers.push(answer);
+        self.go_on(sync, settings);
+    }
+
+    /// Runs the sync up to its next call, or to its end.
+    fn go_on(&mut self, mut sync_state: Sync, settings: &Settings<'_>) {
+        let mut io = Io::replaying(&sync_state.answers);
+        let result = sync(&sync_state.read, settings, &mut io);
+        for effect in io.into_effects() {
+            self.take_effect(effect);
+        }
+        match result {
+            Err(Stop::Call(call)) => {
+                sync_state.call = call;
+                self.sync = Some(sync_state);
+            }
+            Err(Stop::Failed) => {
+                self.queued = true;
+                self.end_sync();
+            }
+            Ok(()) => self.end_sync(),
+        }
+    }
+
+    fn end_sync(&mut self) {
+        self.sync = None;
+        for own in self.knowledge.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
+            own.earlier_sync = true;
+        }
+    }
+
+    fn take_effect(&mut self, effect: Effect) {
+        let memory = &mut self.memory;
+        match effect {
+            Effect::ExpectCreations(count) => memory.creations = count,
+            Effect::ExpectDeletions(uids) => {
+                memory.deletions = i8::try_from(uids.len()).unwrap_or(i8::MAX);
+                memory.deleting = uids.into_iter().collect();
+            }
+            Effect::NoCreation => memory.creations -= 1,
+            Effect::NoDeletion(uid) => memory.saw_deletion(uid),
+            Effect::ExpectRelease(uid) => {
+                memory.releasing.insert(uid);
+            }
+            Effect::NoRelease(uid) => {
+                memory.releasing.remove(&uid);
+            }
+            Effect::Remember(failures) => memory.failures = failures,
+            Effect::Forget => *memory = Memory::default(),
+            Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
+            Effect::Requeue => self.queued = true,
+        }
+    }
+
+    /// Whether a restart would lose anything.
+    #[must_use]
+    pub fn memory_matters(&self) -> bool {
+        self.memory != Memory::default() || !self.orphans.is_empty() || self.lacks_own_writes()
+    }
+
+    /// The process dies and is started again. Its caches show no less than its last write (SY-10).
+    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+        let last = self.knowledge.behind.iter().rposition(|unseen| unseen.own.is_some());
+        self.knowledge.behind.drain(..last.map_or(0, |last| last + 1));
+        let last = self.job_behind.iter().rposition(|unseen| unseen.own);
+        self.job_behind.drain(..last.map_or(0, |last| last + 1));
+        let behind = std::mem::take(&mut self.job_behind);
+        let knowledge = Manager { behind: std::mem::take(&mut self.knowledge.behind), ..Manager::default() };
+        *self = Process { knowledge, job_behind: behind, ..Process::started() };
+        self.list_orphans(job, pods);
+    }
+
+    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+        if is_over(self.cached_job(job)) {
+            let cached = self.cached_pods(pods);
+            let dying = cached.iter().filter(|pod| pod.finalizer && pod.deleting).map(|pod| pod.uid);
+            self.orphans.extend(dying);
+        }
+    }
+}
+
+/// Whether no sync will look at the Job's pods again.
+#[must_use]
+pub fn is_over(job: Option<&Arc<Job>>) -> bool {
+    job.is_none_or(|job| job.status.is_finished())
+}
+
+impl Sync {
+    /// The Job that its decisions rest on.
+    #[must_use]
+    pub fn job(&self) -> Option<&Arc<Job>> {
+        self.written.as_ref().or(self.read.job.as_ref())
+    }
+}
+
+impl Memory {
+    /// PC-26.
+    #[must_use]
+    pub fn is_satisfied(&self, switches: &Switches) -> bool {
+        let deleted =
+            if switches.on(Switch::CountsDeletions) { self.deletions <= 0 } else { self.deleting.is_empty() };
+        self.creations <= 0 && deleted
+    }
+
+    /// A pod was seen for the first time.
+    pub fn saw_creation(&mut self) {
+        self.creations = (self.creations - 1).max(0);
+    }
+
+    /// A pod was seen deleted.
+    pub fn saw_deletion(&mut self, uid: Uid) {
+        self.deletions = (self.deletions - 1).max(0);
+        self.deleting.remove(&uid);
+    }
+
+    /// A pod was seen without finalizer.
+    pub fn saw_release(&mut self, uid: Uid) {
+        self.releasing.remove(&uid);
+    }
+
+    /// The Job was seen deleted (SY-09).
+    pub fn forget_backoff(&mut self) {
+        self.failures = Failures::default();
+    }
+}
+
+impl Process {
+    /// Its own write to a pod was handled. It knows what it did to the pod that it had seen, and no more.
+    pub fn know(&mut self, uid: Uid, stored: &Pod, change: impl FnOnce(&mut Pod)) -> Pod {
+        let Some(sync) = &mut self.sync else { return stored.clone() };
+        let post = Arc::make_mut(&mut sync.seen.post);
+        let mut known = post.get(uid).unwrap_or(stored).clone();
+        change(&mut known);
+        post.set(uid, Some(known.clone()));
+        known
+    }
+
+    /// Its write to a pod found none.
+    pub fn miss(&mut self, uid: Uid) {
+        if let Some(sync) = &mut self.sync {
+            let post = Arc::make_mut(&mut sync.seen.post);
+            let known = post.get(uid).cloned();
+            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
+            let rest = known.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod });
+            post.set(uid, rest);
+        }
+    }
+
+    /// A pod has changed in etcd.
+    pub fn note_pod(&mut self, unseen: Unseen) {
+        if let Some(sync) = self.sync.as_mut().filter(|_| unseen.own.is_none()) {
+            sync.fresh = false;
+        }
+        self.knowledge.behind.push(unseen);
+    }
+
+    /// The Job has changed in etcd; `written` is its version if this process wrote it.
+    pub fn note_job(&mut self, before: Arc<Job>, written: Option<&Arc<Job>>) {
+        if let Some(sync) = &mut self.sync {
+            match written {
+                Some(job) => sync.written = Some(job.clone()),
+                None => {
+                    sync.conflicts = true;
+                    sync.fresh = false;
+                }
+            }
+        }
+        let own = written.is_some();
+        self.job_behind.push(UnseenJob { before, own });
+    }
+}

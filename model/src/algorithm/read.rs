@@ -1,0 +1,274 @@
+//! What a sync reads at its start, and what it makes of the pods.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::constants::Constants;
+use crate::indexes::{Index, IndexSet};
+use crate::job::{FailureAction, Job, JobSpec};
+use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::pods::Pods;
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::view::Backoff;
+
+use super::switches::{Switch, Switches};
+use super::sync::Settings;
+
+/// What a sync reads at its start (requirements.md 0.2, steps 2 to 6).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Read {
+    /// The Job in the Job cache.
+    pub job: Option<Arc<Job>>,
+    /// Its pods in the Pod cache.
+    pub pods: Arc<Pods>,
+    /// Whether all creations and deletions were seen (PC-26).
+    pub satisfied: bool,
+    /// Whether this process finished the Job, and its cache does not show it (TC-13).
+    pub finished_unseen: bool,
+    /// Pods whose release is to be seen (FT-28).
+    pub releasing: BTreeSet<Uid>,
+    /// The record of failures (BO-05).
+    pub failures: Failures,
+    /// The clock.
+    pub now: Time,
+}
+
+/// The record of failures, and the pods that are in it (BO-01, BO-03).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Failures {
+    /// The record.
+    pub record: Backoff,
+    /// The pods in it.
+    pub pods: BTreeSet<Uid>,
+}
+
+/// What the pods come to (step 8).
+#[derive(Debug)]
+pub struct Census<'a> {
+    job: &'a Job,
+    read: &'a Read,
+    switches: &'a Switches,
+    delays: bool,
+    /// Active pods.
+    pub active: Vec<&'a Pod>,
+    /// Number of terminating pods.
+    pub terminating: i32,
+    /// Number of ready pods.
+    pub ready: i32,
+    /// Pods with the finalizer whose success is in no list and no counter.
+    pub new_successes: Vec<&'a Pod>,
+    /// Pods with the finalizer whose failure is in no list and no counter.
+    pub new_failures: Vec<&'a Pod>,
+    /// Successes so far.
+    pub succeeded: i64,
+    /// Failures so far, ignored ones apart.
+    pub failed: i64,
+    /// Completed indexes.
+    pub completed: IndexSet,
+    /// Failed indexes, where they are tracked.
+    pub failed_indexes: Option<IndexSet>,
+    /// For each index that waits for a replacement its last failed pod (BI-08).
+    pub delayed: BTreeMap<Index, &'a Pod>,
+}
+
+impl<'a> Census<'a> {
+    /// Counts what was read.
+    #[must_use]
+    pub fn of(job: &'a Job, read: &'a Read, settings: &Settings<'a>) -> Census<'a> {
+        let pods = || read.pods.iter();
+        let mut census = Census {
+            job,
+            read,
+            switches: settings.switches,
+            delays: settings.has_delays && job.spec.backoff_limit_per_index.is_none(),
+            active: pods().filter(|pod| pod.is_active()).collect(),
+            terminating: int(pods().filter(|pod| pod.is_terminating()).count()),
+            ready: int(pods().filter(|pod| pod.is_ready()).count()),
+            new_successes: Vec::new(),
+            new_failures: Vec::new(),
+            succeeded: 0,
+            failed: 0,
+            completed: IndexSet::new(),
+            failed_indexes: None,
+            delayed: BTreeMap::new(),
+        };
+        census.new_successes = pods().filter(|pod| census.is_new_success(pod)).collect();
+        census.new_failures = pods().filter(|pod| census.is_new_failure(pod)).collect();
+        census.count_indexes();
+        census.count_totals();
+        census
+    }
+
+    fn spec(&self) -> &'a JobSpec {
+        &self.job.spec
+    }
+
+    /// FT-06: whether accounting looks at the pod.
+    #[must_use]
+    pub fn is_tracked(&self, pod: &Pod) -> bool {
+        pod.finalizer && !self.read.releasing.contains(&pod.uid)
+    }
+
+    /// FT-09: an Indexed Job counts pods with a valid index only.
+    #[must_use]
+    pub fn has_place(&self, pod: &Pod) -> bool {
+        !self.spec().is_indexed() || pod.valid_index(self.spec().completion_count()).is_some()
+    }
+
+    /// FT-18: whether the pod is a failure under the Job's policies.
+    #[must_use]
+    pub fn is_failure(&self, pod: &Pod) -> bool {
+        pod.has_failed(self.spec().replaces_only_failed())
+    }
+
+    /// Whether the UID is recorded as a failure, which it stays (FT-13, S-01, S-02).
+    fn is_recorded_failure(&self, pod: &Pod) -> bool {
+        self.job.status.uncounted_failed().contains(&pod.uid)
+            && !self.switches.on(Switch::CountsListedFailureAsSuccess)
+    }
+
+    fn is_new_success(&self, pod: &Pod) -> bool {
+        pod.phase == Phase::Succeeded
+            && self.is_tracked(pod)
+            && self.has_place(pod)
+            && !self.job.status.uncounted_succeeded().contains(&pod.uid)
+            && !self.is_recorded_failure(pod)
+    }
+
+    fn is_new_failure(&self, pod: &Pod) -> bool {
+        let flipped = self.job.status.uncounted_succeeded().contains(&pod.uid)
+            && !self.switches.on(Switch::RecordsFlippedSuccess);
+        self.is_failure(pod)
+            && self.is_tracked(pod)
+            && self.has_place(pod)
+            && !self.job.status.uncounted_failed().contains(&pod.uid)
+            && !flipped
+    }
+
+    fn count_indexes(&mut self) {
+        let spec = self.spec();
+        if !spec.is_indexed() {
+            return;
+        }
+        let completions = spec.completion_count();
+        self.completed = self.job.status.completed(completions);
+        self.completed.extend(self.new_successes.iter().filter_map(|pod| pod.valid_index(completions)));
+        if let Some(limit) = spec.backoff_limit_per_index {
+            let stored = self.job.status.failed_set(completions);
+            let mut failed = stored.clone();
+            // BI-05: every failed pod that still has the finalizer, recorded or not.
+            let spent = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
+            let spent = spent.filter(|pod| exhausts_index(pod, limit));
+            failed.extend(spent.filter_map(|pod| pod.valid_index(completions)));
+            if !self.switches.on(Switch::FailedIndexNotMinusCompleted) {
+                failed = failed.minus(&self.completed.minus(&stored));
+                self.completed = self.completed.minus(&stored);
+            }
+            self.failed_indexes = Some(failed);
+            self.delay_releases();
+        }
+    }
+
+    /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
+    fn delay_releases(&mut self) {
+        let completions = self.spec().completion_count();
+        let failures = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
+        let failures: Vec<&Pod> = failures.collect();
+        for pod in failures {
+            let Some(index) = pod.valid_index(completions) else { continue };
+            let is_active = self.active.iter().any(|other| other.index == Some(index));
+            let is_failed = self.failed_indexes.as_ref().is_some_and(|failed| failed.contains(index));
+            if is_active || is_failed || self.completed.contains(index) {
+                continue;
+            }
+            let last = self.delayed.entry(index).or_insert(pod);
+            if rank(last) <= rank(pod) {
+                *last = pod;
+            }
+        }
+    }
+
+    fn count_totals(&mut self) {
+        let status = &self.job.status;
+        let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
+        self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
+        self.succeeded = if self.spec().is_indexed() {
+            i64::from(self.completed.len())
+        } else {
+            i64::from(status.succeeded)
+                + len(status.uncounted_succeeded().len())
+                + len(self.new_successes.len())
+        };
+    }
+
+    /// BO-03: the record of failures once this sync has been stored.
+    #[must_use]
+    pub fn backoff(&self) -> Backoff {
+        let old = self.read.failures.record;
+        let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
+        let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| ended(pod)).collect::<Vec<_>>();
+        let (successes, failures) = (ends(&self.new_successes), ends(&self.new_failures));
+        match successes.into_iter().max() {
+            None => Backoff {
+                failures: old.failures + count(failures.len()),
+                last_failure: failures.into_iter().max().or(old.last_failure),
+            },
+            Some(success) => {
+                let later: Vec<Time> = failures.into_iter().filter(|failure| *failure > success).collect();
+                Backoff { failures: count(later.len()), last_failure: later.into_iter().max() }
+            }
+        }
+    }
+
+    /// The record as it is kept. Where nothing waits for it, it stays empty.
+    #[must_use]
+    pub fn recorded(&self) -> Failures {
+        let mut kept = self.read.failures.clone();
+        if self.delays {
+            kept.record = self.backoff();
+            kept.pods.extend(self.new_successes.iter().chain(&self.new_failures).map(|pod| pod.uid));
+        }
+        kept
+    }
+
+    /// BO-01, BO-10: when the delay is over, in seconds, the last failure of this run being known.
+    #[must_use]
+    pub fn delay_ends(&self, backoff: Backoff, constants: &Constants) -> Option<Time> {
+        let last = backoff.last_failure?;
+        let delay = constants.backoff_ms(backoff.failures) / 1000;
+        (delay > 0).then(|| last.plus(delay)).filter(|end| *end > self.read.now)
+    }
+}
+
+/// BI-01: whether this failure is the last that its index may have.
+fn exhausts_index(pod: &Pod, limit: i32) -> bool {
+    match &pod.policy {
+        PolicyMatch::Action(FailureAction::FailIndex) => true,
+        PolicyMatch::Action(FailureAction::Ignore) => false,
+        PolicyMatch::Action(FailureAction::Count | FailureAction::FailJob | FailureAction::Unknown)
+        | PolicyMatch::FailJob(_)
+        | PolicyMatch::None => i64::from(pod.failure_count) >= i64::from(limit),
+    }
+}
+
+fn rank(pod: &Pod) -> (u32, Time) {
+    (pod.failure_count + pod.ignored_failure_count, ended(pod))
+}
+
+/// BO-07, as far as this model has times.
+pub fn ended(pod: &Pod) -> Time {
+    pod.finished.unwrap_or(pod.created)
+}
+
+fn int(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+fn len(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

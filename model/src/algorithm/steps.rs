@@ -1,0 +1,212 @@
+//! The steps of a process, faults included.
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
+
+use super::commit::{commit, commit_late};
+use super::informer::{show_job, show_pod};
+use super::io::{Answer, Call};
+use super::process::Process;
+
+/// What a process does, or what happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProcessStep {
+    /// It takes the key from its queue, reads its caches, and goes on to its first call.
+    Sync,
+    /// Its call is answered.
+    Call(Fortune),
+    /// It releases a pod that no sync looks at.
+    Orphan(Uid, Fortune),
+    /// Its Pod cache advances.
+    ShowPod,
+    /// Its Job cache advances.
+    ShowJob,
+    /// It dies, and is started again.
+    Crash,
+    /// It dies while its request is on the way, and is started again.
+    CrashInFlight,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fortune {
+    /// The server handles it.
+    Handled,
+    /// It fails, and nothing is changed.
+    Fails,
+    /// The server handles it, but its answer is lost.
+    AnswerLost,
+}
+
+/// A request on its way whose sender is dead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Late {
+    /// The request.
+    pub call: Call,
+    /// Whether the Job has another version by now than the one that a status write was made for.
+    pub conflicts: bool,
+}
+
+/// How often faults happened to one Job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Faults {
+    /// Requests that failed.
+    pub failures: u8,
+    /// Answers that were lost.
+    pub losses: u8,
+    /// Processes that died.
+    pub crashes: u8,
+}
+
+/// What can happen in the processes of a Job.
+pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+    let life = world.life(job);
+    for (number, process) in (0u8..).zip(&life.processes) {
+        let mut add = |what: ProcessStep| steps.push(Step::Process(job, number, what));
+        of_process(life, process, scope, &mut add);
+    }
+    if life.late.is_some() {
+        steps.push(Step::Land(job));
+    }
+}
+
+fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
+    let algorithm = &scope.algorithm;
+    let fortunes = || fortunes(life, scope);
+    match &process.sync {
+        Some(sync) if !is_held_back(life, &sync.call, scope) => {
+            fortunes().for_each(|fortune| add(ProcessStep::Call(fortune)));
+        }
+        Some(_) => {}
+        None if process.queued && !(algorithm.waits_for_own_writes && process.lacks_own_writes()) => {
+            add(ProcessStep::Sync);
+        }
+        None => {}
+    }
+    for uid in &process.orphans {
+        fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
+    }
+    if !process.knowledge.behind.is_empty() {
+        add(ProcessStep::ShowPod);
+    }
+    if !process.job_behind.is_empty() {
+        add(ProcessStep::ShowJob);
+    }
+    if life.faults.crashes < scope.faults.crashes && (process.sync.is_some() || process.memory_matters()) {
+        add(ProcessStep::Crash);
+        if process.sync.is_some() && scope.late_requests && life.late.is_none() {
+            add(ProcessStep::CrashInFlight);
+        }
+    }
+}
+
+fn fortunes(life: &Life, scope: &Scope) -> impl Iterator<Item = Fortune> + use<> {
+    let fails = life.faults.failures < scope.faults.failures;
+    let loses = life.faults.losses < scope.faults.losses;
+    [(true, Fortune::Handled), (fails, Fortune::Fails), (loses, Fortune::AnswerLost)]
+        .into_iter()
+        .filter_map(|(possible, fortune)| possible.then_some(fortune))
+}
+
+/// Whether the scope's bound on pods holds a creation back.
+#[must_use]
+pub fn is_held_back(life: &Life, call: &Call, scope: &Scope) -> bool {
+    matches!(call, Call::CreatePod(_)) && life.past.pods.len() >= scope.pods
+}
+
+/// Does it.
+pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(job);
+    let by = usize::from(number);
+    let settings = scope.settings();
+    match what {
+        ProcessStep::Sync => {
+            let Life { job, pods, processes, .. } = life;
+            processes[by].start_sync(job.as_ref(), pods, now, &settings);
+        }
+        ProcessStep::Call(fortune) => call(life, by, fortune, now, scope),
+        ProcessStep::Orphan(uid, fortune) => orphan(life, by, uid, fortune, now, scope),
+        ProcessStep::ShowPod => {
+            let Life { job, pods, processes, .. } = life;
+            show_pod(&mut processes[by], job.as_ref(), pods);
+        }
+        ProcessStep::ShowJob => {
+            let Life { job, pods, processes, .. } = life;
+            show_job(&mut processes[by], job.as_ref(), pods);
+        }
+        ProcessStep::Crash => crash(life, by),
+        ProcessStep::CrashInFlight => {
+            life.late = life.processes[by]
+                .sync
+                .as_ref()
+                .map(|sync| Late { call: sync.call.clone(), conflicts: sync.conflicts });
+            crash(life, by);
+        }
+    }
+}
+
+fn call(life: &mut Life, by: usize, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
+    let Some(sync) = &life.processes[by].sync else { return };
+    let request = sync.call.clone();
+    let answer = send(life, by, &request, fortune, now, scope);
+    life.processes[by].answered(answer, &scope.settings());
+}
+
+fn send(
+    life: &mut Life,
+    by: usize,
+    request: &Call,
+    fortune: Fortune,
+    now: crate::time::Time,
+    scope: &Scope,
+) -> Answer {
+    match fortune {
+        Fortune::Handled => commit(life, by, request, true, now, scope),
+        Fortune::Fails => {
+            life.faults.failures += 1;
+            Answer::Error
+        }
+        Fortune::AnswerLost => {
+            life.faults.losses += 1;
+            commit(life, by, request, false, now, scope);
+            Answer::Error
+        }
+    }
+}
+
+/// FT-20, FT-21: what no sync releases any more is released without being counted.
+fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
+    if super::process::is_over(life.processes[by].cached_job(life.job.as_ref())) {
+        // Its own worker: the sync under way does not know of it.
+        let answer = match fortune {
+            Fortune::Handled => commit(life, by, &Call::ReleasePod(uid), false, now, scope),
+            Fortune::Fails | Fortune::AnswerLost => {
+                send(life, by, &Call::ReleasePod(uid), fortune, now, scope)
+            }
+        };
+        if answer == Answer::Error {
+            return;
+        }
+    }
+    life.processes[by].orphans.remove(&uid);
+}
+
+fn crash(life: &mut Life, by: usize) {
+    life.faults.crashes += 1;
+    let Life { job, pods, processes, .. } = life;
+    processes[by].restart(job.as_ref(), pods);
+}
+
+/// The request of a dead process reaches the server.
+pub fn land(world: &mut World, job: JobId, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(job);
+    if let Some(late) = life.late.take() {
+        if !is_held_back(life, &late.call, scope) {
+            commit_late(life, &late, now, scope);
+        }
+    }
+}

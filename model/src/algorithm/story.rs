@@ -1,0 +1,77 @@
+//! The steps of a process in words.
+
+use crate::explore::story::{name, written};
+use crate::manager::Write;
+use crate::pod::Pod;
+use crate::world::Life;
+
+use super::io::Call;
+use super::process::Process;
+use super::steps::{Fortune, ProcessStep};
+
+const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
+
+/// Who acts, and what it does.
+pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'static str, String) {
+    let who = NAMES[usize::from(number).min(NAMES.len() - 1)];
+    let process = &life.processes[usize::from(number)];
+    let text = match what {
+        ProcessStep::Sync => format!("starts a sync{}", staleness(process)),
+        ProcessStep::Call(fortune) => {
+            let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
+            format!("{call}{}", fate(fortune))
+        }
+        ProcessStep::Orphan(uid, fortune) => {
+            format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))
+        }
+        ProcessStep::ShowPod => {
+            let pod = process.knowledge.behind.first().map(|unseen| name(unseen.uid)).unwrap_or_default();
+            format!("its Pod cache shows the next change of {pod}")
+        }
+        ProcessStep::ShowJob => "its Job cache shows the next version".to_owned(),
+        ProcessStep::Crash => "dies and is started again".to_owned(),
+        ProcessStep::CrashInFlight => {
+            let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
+            format!("dies, its request under way ({call}), and is started again")
+        }
+    };
+    (who, text)
+}
+
+fn fate(fortune: Fortune) -> &'static str {
+    match fortune {
+        Fortune::Handled => "",
+        Fortune::Fails => ", which fails",
+        Fortune::AnswerLost => ", and never gets the answer",
+    }
+}
+
+/// How far the caches lag.
+fn staleness(process: &Process) -> String {
+    let mut parts = Vec::new();
+    let pods: Vec<String> = process.knowledge.behind.iter().map(|unseen| name(unseen.uid)).collect();
+    if !pods.is_empty() {
+        parts.push(format!("its Pod cache lacks the last changes of {}", pods.join(", ")));
+    }
+    if !process.job_behind.is_empty() {
+        parts.push(format!("its Job cache lags by {}", process.job_behind.len()));
+    }
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
+}
+
+/// What a late request does.
+pub(crate) fn landed(life: &Life) -> String {
+    let call = life.late.as_ref().map(|late| told(life, &late.call)).unwrap_or_default();
+    format!("handles the request of the dead process: {call}")
+}
+
+fn told(life: &Life, call: &Call) -> String {
+    written(&match call {
+        Call::CreatePod(pod) => {
+            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
+        }
+        Call::DeletePod(uid) => Write::DeletePod(*uid),
+        Call::ReleasePod(uid) => Write::ReleasePod(*uid),
+        Call::WriteStatus(status) => Write::Status(status.clone()),
+    })
+}

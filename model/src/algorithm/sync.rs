@@ -1,0 +1,140 @@
+//! One sync of a Job, in the order of requirements.md 0.2.
+
+use crate::constants::Constants;
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
+use crate::time::Time;
+
+use super::account::Accounting;
+use super::decide::{Fate, decide};
+use super::io::{Effect, Io, Stop};
+use super::manage::{Counts, Manager, Went};
+use super::read::{Census, Read};
+use super::switches::{Switch, Switches};
+
+/// What does not change between the syncs of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Departures from the algorithm.
+    pub switches: &'a Switches,
+    /// The numbers that it was started with.
+    pub constants: &'a Constants,
+    /// Whether pods carry times.
+    pub has_delays: bool,
+}
+
+/// Syncs a Job.
+///
+/// # Errors
+///
+/// A call without an answer, or the failure of the sync.
+pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
+    let Some(job) = &read.job else {
+        io.note(Effect::Forget);
+        return Ok(());
+    };
+    if !job.is_managed_by_built_in() || job.status.is_finished() || read.finished_unseen {
+        return Ok(());
+    }
+    Sync { job, read, settings }.run(io)
+}
+
+struct Sync<'a> {
+    job: &'a Job,
+    read: &'a Read,
+    settings: &'a Settings<'a>,
+}
+
+impl Sync<'_> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), Stop> {
+        let (job, read) = (self.job, self.read);
+        let spec = &*job.spec;
+        let census = Census::of(job, read, self.settings);
+        let mut status = JobStatus {
+            uncounted: Some(job.status.uncounted.clone().unwrap_or_default()),
+            ..job.status.clone()
+        };
+        if status.start_time.is_none() && !spec.is_suspended() {
+            status.start_time = Some(read.now);
+        }
+        let mut counts = Counts {
+            active: i32::try_from(census.active.len()).unwrap_or(i32::MAX),
+            ready: census.ready,
+            terminating: census.terminating,
+        };
+        let manager = Manager { read, spec, census: &census, settings: self.settings };
+        let mut fate = decide(spec, &status, read, &census);
+        let mut verdict_waits = false;
+        let went;
+        if let Some(decided) = fate.clone() {
+            went = manager.delete_active(&mut counts, io)?;
+            if went == Went::Wrong || !read.satisfied {
+                // TC-08: pods may be left that nobody would release.
+                verdict_waits =
+                    decided.by_fail_job && !self.settings.switches.on(Switch::DropsFailJobVerdict);
+                fate = None;
+            }
+        } else {
+            let manages = read.satisfied && !job.deleting;
+            went = if manages { manager.manage(&mut counts, io)? } else { Went::Well };
+            fate = self.completes(&census, counts.active);
+            if fate.is_none() && manages {
+                self.show_suspension(&mut status);
+            }
+        }
+        self.arm_deadline(&status, io);
+        status.active = counts.active;
+        status.ready = Some(counts.ready);
+        status.terminating = Some(counts.terminating);
+        let accounting =
+            Accounting { job, read, census: &census, settings: self.settings, fate, verdict_waits, status };
+        accounting.run(io)?;
+        if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// PC-24, PC-25; S-08: not before every pod that was created has been seen.
+    fn completes(&self, census: &Census<'_>, active: i32) -> Option<Fate> {
+        let enough = match self.job.spec.completions {
+            None => census.succeeded > 0,
+            Some(completions) => census.succeeded >= i64::from(completions),
+        };
+        let seen = self.read.satisfied || self.settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
+        (enough && active == 0 && seen).then(Fate::completions_reached)
+    }
+
+    /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
+    fn show_suspension(&self, status: &mut JobStatus) {
+        let now = self.read.now;
+        let shown = status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+        let suspended = self.job.spec.is_suspended();
+        let wanted = if suspended { ConditionStatus::True } else { ConditionStatus::False };
+        if shown == Some(wanted) || (shown.is_none() && !suspended) {
+            return;
+        }
+        status.start_time = if suspended { None } else { Some(now) };
+        let (reason, message) =
+            if suspended { ("JobSuspended", "Job suspended") } else { ("JobResumed", "Job resumed") };
+        let condition = Condition {
+            kind: ConditionKind::Suspended,
+            status: wanted,
+            reason: Text::from(reason),
+            message: Text::from(message),
+            last_transition_time: Some(now),
+        };
+        match status.conditions.iter_mut().find(|it| it.kind == ConditionKind::Suspended) {
+            Some(old) => *old = condition,
+            None => status.conditions.push(condition),
+        }
+    }
+
+    /// SU-10.
+    fn arm_deadline(&self, status: &JobStatus, io: &mut Io<'_>) {
+        let spec = &self.job.spec;
+        let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended());
+        if let (Some(deadline), Some(start)) = (deadline, status.start_time) {
+            let end: Time = start.plus(deadline);
+            if end > self.read.now {
+                io.note(Effect::Wake(end));
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What an edit to a recording comes to where that is no violation.
+#![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
+
+use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
+use jobcheck_tests::corpus::{Case, make};
+use jobcheck_traces::{Input, Reader};
+
+fn judge(from: &str, edits: &[&str]) -> Summary {
+    let case = Case {
+        requirement: String::new(),
+        slug: String::new(),
+        from: from.to_owned(),
+        edits: edits.iter().map(|edit| (*edit).to_owned()).collect(),
+        known: None,
+    };
+    let trace = make(&case).unwrap();
+    let mut reader = Reader::open(&[Input::Bytes("trace".to_owned(), trace.into_bytes())]);
+    let mut validator = Validator::new(Options::default());
+    while let Some(record) = reader.next().unwrap() {
+        validator.feed(&record).unwrap();
+    }
+    validator.finish()
+}
+
+fn warnings(summary: &Summary) -> Vec<&str> {
+    summary.jobs.iter().flat_map(|job| &job.warnings).map(|(_, text)| &**text).collect()
+}
+
+#[test]
+fn a_transition_time_that_moves_without_a_transition_is_a_warning() {
+    for from in ["backoff-limit-exceeded.audit", "backoff-limit-exceeded.watch"] {
+        let object = if from.ends_with("audit") { "responseObject" } else { "object" };
+        let edit = format!(
+            "set 16 /{object}/status/conditions/0/lastTransitionTime \"2026-11-21T00:28:53Z\" if /{object}/kind \"Job\""
+        );
+        let summary = judge(from, &[&edit]);
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{from}");
+        let found = warnings(&summary);
+        assert!(found.iter().any(|text| text.contains("that of FailureTarget moves")), "{from}: {found:?}");
+    }
+}
+
+#[test]
+fn a_transition_at_another_time_than_now_is_a_warning() {
+    let cases = [
+        (
+            "nonindexed-success.audit",
+            "set 18 /responseObject/status/conditions/1/lastTransitionTime \"2027-11-21T00:28:32Z\"",
+            "that of Complete is 2027",
+        ),
+        (
+            "suspend-resume.audit",
+            "set 16- /responseObject/status/conditions/0/lastTransitionTime \"2020-11-21T00:35:38Z\" if /responseObject/kind \"Job\"",
+            "that of Suspended is 2020",
+        ),
+    ];
+    for (from, edit, said) in cases {
+        let summary = judge(from, &[edit]);
+        let found = warnings(&summary);
+        assert!(found.len() == 1 && found[0].contains(said), "{from}: {found:?}");
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{from}");
+    }
+}
+
+#[test]
+fn what_admission_changes_in_a_created_pod_is_not_the_controllers_doing() {
+    for edit in [
+        "set 2 /responseObject/spec/containers/0/image \"mirror.example.com/pause\"",
+        "set 2 /responseObject/spec/containers/- {\"name\":\"sidecar\",\"image\":\"proxy\"}",
+        "set 2 /requestObject/metadata/labels/team \"a\"",
+        "set 2 /responseObject/metadata/labels/team \"a\"",
+    ] {
+        let summary = judge("nonindexed-success.audit", &[edit]);
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{edit}");
+    }
+}
+
+#[test]
+fn a_pod_that_a_user_creates_with_the_labels_of_a_job_is_none_of_the_controllers() {
+    let summary = judge("adoption.audit", &[]);
+    assert_eq!(summary.outcome(), Outcome::Conforms);
+}

@@ -1,0 +1,59 @@
+//! Recordings in which the built-in controller departs from the specification: every departure has its label, in
+//! the watch as well, where the refusals that lead to it are not shown.
+
+use std::collections::BTreeSet;
+
+use jobcheck_harness::validate::Outcome;
+use jobcheck_model::Req;
+
+use crate::gaps::{broken, judge, lines};
+
+/// Judges both forms; returns the labels that they show.
+fn labels(recording: &str) -> [BTreeSet<Req>; 2] {
+    ["audit", "watch"].map(|form| {
+        let summary = judge(&lines(&format!("{recording}.{form}")));
+        let violations = || summary.jobs.iter().flat_map(|job| &job.violations);
+        assert_eq!(summary.outcome(), Outcome::Violates, "{recording}.{form}");
+        assert!(violations().all(|it| it.known().is_some()), "{recording}.{form}: {:?}", broken(&summary));
+        violations().filter_map(|it| it.known()).collect()
+    })
+}
+
+#[test]
+fn a_refused_deletion_is_told_by_what_is_reported_ready() {
+    let [audit, watch] = labels("s03-lost-failjob");
+    assert_eq!(audit, [Req::S03, Req::H3].into());
+    assert_eq!(watch, audit);
+}
+
+#[test]
+fn a_later_write_of_a_suspended_end_is_no_new_violation() {
+    let [audit, watch] = labels("s04-limit-lowered");
+    assert_eq!(watch, [Req::S04].into());
+    assert!(watch.is_subset(&audit));
+}
+
+#[test]
+fn the_terminal_condition_repeats_the_interim_one_that_is_true() {
+    let [audit, watch] = labels("s12-false-interim");
+    assert_eq!(audit, [Req::S12].into());
+    assert_eq!(watch, audit);
+}
+
+#[test]
+fn a_log_from_mid_life_on_is_not_judged_by_what_came_before() {
+    for recording in ["s03-lost-failjob", "s04-limit-lowered", "s12-false-interim"] {
+        for form in ["audit", "watch"] {
+            let whole = lines(&format!("{recording}.{form}"));
+            for from in 1..whole.len() {
+                let summary = judge(&whole[from..]);
+                let mut violations = summary.jobs.iter().flat_map(|job| &job.violations);
+                assert!(
+                    violations.all(|it| it.known().is_some()),
+                    "{recording}.{form} from {from}: {:?}",
+                    broken(&summary)
+                );
+            }
+        }
+    }
+}

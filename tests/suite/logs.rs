@@ -1,0 +1,153 @@
+//! Audit logs as they are found: with lines missing, repeated, or out of order, without user agents, beside a
+//! watch of the same cluster.
+
+use jobcheck_harness::validate::Outcome;
+use serde_json::{Value, json};
+
+use crate::gaps::{broken, judge, judge_files, lines};
+
+const SCENARIOS: [&str; 16] = [
+    "adoption",
+    "backoff-limit-exceeded",
+    "created-suspended",
+    "deadline-exceeded",
+    "elastic-indexed",
+    "job-deleted-background",
+    "job-deleted-orphan",
+    "nonindexed-success",
+    "per-index-backoff",
+    "pod-failure-policy-fail-job",
+    "recreate-same-name",
+    "scale-down-then-complete",
+    "success-policy",
+    "suspend-resume",
+    "ttl-extended",
+    "ttl-zero",
+];
+
+fn name(line: &Value) -> &Value {
+    line["objectRef"].get("name").unwrap_or(&line["responseObject"]["metadata"]["name"])
+}
+
+/// Whether what is left of a log shows the object of a line again, and with it what the line did.
+fn is_seen_later(line: &Value, later: &[Value]) -> bool {
+    later.iter().any(|other| {
+        other["responseStatus"]["code"].as_i64().is_some_and(|code| code < 300)
+            && other["responseObject"]["kind"] != "Status"
+            && other["objectRef"]["resource"] == line["objectRef"]["resource"]
+            && name(other) == name(line)
+    })
+}
+
+#[test]
+fn a_missing_line_is_no_violation_where_a_later_one_tells_of_it() {
+    // The one: the Job's story was closed with the release of its first pod. The other: a user takes all
+    // finalizers off the pod, which may have been the first to do so.
+    const TOLD_TOO_LATE: [(&str, usize); 2] =
+        [("job-deleted-background", 3), ("scale-down-then-complete", 17)];
+    let mut told = 0;
+    for scenario in SCENARIOS {
+        let whole = lines(&format!("{scenario}.audit"));
+        for at in 0..whole.len() {
+            if TOLD_TOO_LATE.contains(&(scenario, at + 1)) || !is_seen_later(&whole[at], &whole[at + 1..]) {
+                continue;
+            }
+            told += 1;
+            let mut trace = whole.clone();
+            trace.remove(at);
+            let summary = judge(&trace);
+            let line = at + 1;
+            assert_ne!(
+                summary.outcome(),
+                Outcome::Violates,
+                "{scenario} without {line}: {:?}",
+                broken(&summary)
+            );
+        }
+    }
+    assert!(told > 100, "{told}");
+}
+
+#[test]
+fn a_missing_user_write_is_told_by_the_version_of_the_next() {
+    // The suspension: what the controller does for it has no other reason.
+    let mut trace = lines("suspend-resume.audit");
+    let at = trace.iter().position(|line| line["verb"] == "patch" && line["objectRef"]["resource"] == "jobs");
+    trace.remove(at.unwrap());
+    let summary = judge(&trace);
+    assert_eq!(summary.outcome(), Outcome::Inconclusive, "{:?}", broken(&summary));
+    let doubt = summary.jobs[0].doubts[0].clone();
+    assert!(doubt.contains("a write of the Job is missing: resourceVersion"), "{doubt}");
+}
+
+#[test]
+fn what_stood_before_a_gap_is_told_all_the_same() {
+    // A pod that was released unrecorded is wrong whatever is missing later.
+    let mut trace = lines("elastic-indexed.audit");
+    trace[7]["responseObject"]["metadata"]["finalizers"] = json!([]);
+    trace[6]["responseObject"]["status"]["completedIndexes"] = json!("1");
+    trace.remove(8);
+    let summary = judge(&trace);
+    assert_eq!(summary.outcome(), Outcome::Violates);
+}
+
+#[test]
+fn a_log_that_is_read_twice_is_one_log() {
+    for scenario in SCENARIOS {
+        let whole = lines(&format!("{scenario}.audit"));
+        let doubled: Vec<Value> = whole.iter().flat_map(|line| [line.clone(), line.clone()]).collect();
+        let again: Vec<Value> = whole.iter().chain(&whole).cloned().collect();
+        let (first, second) = (&whole[..whole.len() * 2 / 3], &whole[whole.len() / 3..]);
+        for (what, summary) in [
+            ("each line twice", judge(&doubled)),
+            ("the log twice", judge(&again)),
+            ("as two files", judge_files(&[&whole, &whole])),
+            ("rotated with an overlap", judge_files(&[first, second])),
+            ("with an overlap in one file", judge(&[first, second].concat())),
+        ] {
+            assert_eq!(summary.outcome(), Outcome::Conforms, "{scenario}, {what}: {:?}", broken(&summary));
+        }
+    }
+}
+
+#[test]
+fn lines_in_reversed_order_are_put_in_order_or_not_judged() {
+    for scenario in SCENARIOS {
+        let mut trace = lines(&format!("{scenario}.audit"));
+        trace.reverse();
+        let summary = judge(&trace);
+        assert_ne!(summary.outcome(), Outcome::Violates, "{scenario}: {:?}", broken(&summary));
+    }
+    // These took less than the window.
+    for scenario in ["nonindexed-success", "suspend-resume"] {
+        let mut trace = lines(&format!("{scenario}.audit"));
+        trace.reverse();
+        assert_eq!(judge(&trace).outcome(), Outcome::Conforms, "{scenario}");
+    }
+}
+
+#[test]
+fn without_user_agents_a_shared_account_is_told_by_what_it_asks_for() {
+    for scenario in SCENARIOS {
+        let mut trace = lines(&format!("{scenario}.audit"));
+        for line in &mut trace {
+            line.as_object_mut().unwrap().remove("userAgent");
+        }
+        let summary = judge(&trace);
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{scenario}: {:?}", broken(&summary));
+        assert!(summary.judged > 5, "{scenario}: {}", summary.judged);
+    }
+}
+
+#[test]
+fn a_watch_beside_the_log_shows_the_same_writes() {
+    for scenario in SCENARIOS {
+        let (audit, watch) = (lines(&format!("{scenario}.audit")), lines(&format!("{scenario}.watch")));
+        let (alone, both) = (judge(&audit), judge_files(&[&audit, &watch]));
+        assert_eq!(both.outcome(), Outcome::Conforms, "{scenario}: {:?}", broken(&both));
+        assert_eq!(both.jobs.len(), alone.jobs.len(), "{scenario}");
+        // A DELETE that is done at once is two writes in etcd; the watch shows the first before the request.
+        let deletes = audit.iter().filter(|line| line["verb"] == "delete").count() as u64;
+        assert!(both.judged + deletes >= alone.judged, "{scenario}: {} and {}", both.judged, alone.judged);
+    }
+}
