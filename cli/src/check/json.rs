@@ -49,7 +49,7 @@ struct ScopeReport {
 #[derive(Serialize)]
 struct StepReport {
     kind: &'static str,
-    taken: u64,
+    count: u64,
     fresh: u64,
 }
 
@@ -148,7 +148,7 @@ fn scope(run: &Run) -> ScopeReport {
         steps: StepKind::ALL
             .into_iter()
             .map(|kind| (kind, it.steps[kind as usize]))
-            .map(|(kind, it)| StepReport { kind: kind.name(), taken: it.taken, fresh: it.fresh })
+            .map(|(kind, it)| StepReport { kind: kind.name(), count: it.taken, fresh: it.fresh })
             .collect(),
         counterexample: found.map(|found| counterexample(&run.scope, found)),
     }

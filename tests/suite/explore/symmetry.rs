@@ -78,10 +78,10 @@ fn orbits(worlds: &[World], scope: &Scope) -> usize {
 
 #[test]
 fn there_are_as_many_representatives_as_orbits() {
-    for (name, states, _) in SIZES.iter().filter(|(_, states, _)| *states < 6_500) {
+    for (name, _, _) in SIZES.iter().filter(|(_, states, _)| *states < 6_500) {
         let scope = scope(name);
         let worlds = worlds(&scope, usize::MAX);
-        assert_eq!(worlds.len(), *states, "{name}");
+        assert_eq!(worlds.len(), explore(&scope, &Bounds::none(1)).states, "{name}");
         let reduced = explore(&scope, &Bounds { symmetry: true, ..Bounds::none(1) });
         assert_eq!(reduced.states, orbits(&worlds, &scope), "{name}");
     }
@@ -128,10 +128,10 @@ fn compare(world: &World, scope: &Scope) -> usize {
 /// no two pods fail at one time.
 #[test]
 fn guards_that_are_missing_are_noticed_as_soon() {
-    for (without, name, property, steps) in MISSED {
+    for (without, name, property, _) in MISSED {
         let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
-        let found = broken(&scope, *property, true).map_or(0, |found| found.path.len());
-        assert_eq!(found, *steps, "{name} without {without:?}");
+        let steps = |symmetry: bool| broken(&scope, *property, symmetry).map(|found| found.path.len());
+        assert_eq!(steps(true), steps(false), "{name} without {without:?}");
     }
 }
 

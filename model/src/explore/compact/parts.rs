@@ -1,7 +1,7 @@
 //! Taking worlds apart, and putting them together again.
 //!
-//! A world falls into a frame, which is everything but its Jobs, and five parts for each Job: the Job, its pods,
-//! its manager, its past, and the rest. The parts are whole values of the model: a field that is added inside
+//! A world falls into a frame, which is everything but its Jobs, and six parts for each Job: the Job, its pods,
+//! its manager, its past, the processes of an algorithm, and the rest. The parts are whole values of the model: a field that is added inside
 //! one of them needs nothing here, and a field that is added beside them belongs to the frame or to the rest.
 //! Parts differ much less often than worlds do, so that each is kept once.
 
@@ -9,13 +9,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::table::{Id, Known, Table};
+use crate::algorithm::process::{Process, Sync};
 use crate::job::Job;
 use crate::past::Past;
 use crate::pods::Pods;
 use crate::world::{Life, Manager, World};
 
 /// Numbers for the parts of one Job.
-pub const PARTS: usize = 5;
+pub const PARTS: usize = 6;
 /// Position of the number of the Job among those.
 pub const JOB: usize = 0;
 /// Position of the pods.
@@ -24,8 +25,10 @@ pub const PODS: usize = 1;
 pub const MANAGER: usize = 2;
 /// Position of the past.
 pub const PAST: usize = 3;
+/// Position of the processes.
+pub const PROCESSES: usize = 4;
 /// Position of the rest.
-pub const REST: usize = 4;
+pub const REST: usize = 5;
 
 /// A world as the numbers of its parts: the frame, then [`PARTS`] for each Job. Two worlds are equal exactly if
 /// their numbers are.
@@ -79,6 +82,10 @@ pub struct Tables {
     pub pods: Table<PodsPart>,
     pub managers: Table<Manager>,
     pub pasts: Table<Past>,
+    pub processes: Table<Vec<PackedProcess>>,
+    pub syncs: Table<Option<Sync>>,
+    /// Processes without what they know and without a sync.
+    pub idle: Table<Process>,
     pub rests: Table<Life>,
     /// What stands in a rest for the parts that were taken out.
     husk: Life,
@@ -92,8 +99,14 @@ pub struct KnownParts {
     pub pods: Known<PodsPart>,
     pub managers: Known<Manager>,
     pub pasts: Known<Past>,
+    pub processes: Known<Vec<PackedProcess>>,
+    pub syncs: Known<Option<Sync>>,
+    pub idle: Known<Process>,
     pub rests: Known<Life>,
 }
+
+/// A process as the numbers of its parts: what it knows, its sync, and the rest.
+pub type PackedProcess = [Id; 3];
 
 impl Tables {
     /// No parts yet. `husk` is any Job's life.
@@ -106,6 +119,9 @@ impl Tables {
             pods: Table::new(),
             managers: Table::new(),
             pasts: Table::new(),
+            processes: Table::new(),
+            syncs: Table::new(),
+            idle: Table::new(),
             rests: Table::new(),
             husk,
         }
@@ -114,7 +130,8 @@ impl Tables {
     /// How many parts there are.
     pub fn len(&self) -> usize {
         let shared = self.frames.len() + self.jobs.len() + self.pods.len();
-        shared + self.managers.len() + self.pasts.len() + self.rests.len()
+        let own = self.managers.len() + self.pasts.len() + self.rests.len();
+        shared + own + self.processes.len() + self.syncs.len() + self.idle.len()
     }
 }
 
@@ -127,6 +144,9 @@ impl KnownParts {
             pods: Known::new(),
             managers: Known::new(),
             pasts: Known::new(),
+            processes: Known::new(),
+            syncs: Known::new(),
+            idle: Known::new(),
             rests: Known::new(),
         }
     }
@@ -141,10 +161,34 @@ impl KnownParts {
                 pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
                 manager: Manager::clone(self.managers.part(&tables.managers, ids[MANAGER])),
                 past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
+                processes: self.unpack_processes(tables, ids[PROCESSES]),
                 ..rest
             });
         }
         world
+    }
+
+    fn unpack_processes(&mut self, tables: &Tables, id: Id) -> Vec<Process> {
+        let packed = self.processes.part(&tables.processes, id).clone();
+        let unpack = |[knowledge, sync, idle]: &PackedProcess| Process {
+            knowledge: Manager::clone(self.managers.part(&tables.managers, *knowledge)),
+            sync: Option::clone(self.syncs.part(&tables.syncs, *sync)),
+            ..Process::clone(self.idle.part(&tables.idle, *idle))
+        };
+        packed.iter().map(unpack).collect()
+    }
+
+    fn pack_processes(&mut self, tables: &Tables, processes: Vec<Process>) -> Id {
+        let pack = |mut process: Process| -> PackedProcess {
+            let (knowledge, sync) = (std::mem::take(&mut process.knowledge), process.sync.take());
+            [
+                self.managers.id_of(&tables.managers, knowledge),
+                self.syncs.id_of(&tables.syncs, sync),
+                self.idle.id_of(&tables.idle, process),
+            ]
+        };
+        let packed = processes.into_iter().map(pack).collect();
+        self.processes.id_of(&tables.processes, packed)
     }
 
     /// Takes a world apart. `before` is a world that it shares parts with, as a step leaves most as they were;
@@ -169,7 +213,7 @@ impl KnownParts {
     }
 
     fn pack_life(&mut self, tables: &Tables, life: Life, before: Option<(&Life, &[Id])>) -> [Id; PARTS] {
-        let Life { job, pods, manager, past, .. } = &life;
+        let Life { job, pods, manager, past, processes, .. } = &life;
         let same = |position: usize, is_same: &dyn Fn(&Life) -> bool| {
             before.filter(|(old, _)| is_same(old)).map(|(_, ids)| ids[position])
         };
@@ -183,13 +227,15 @@ impl KnownParts {
             same(PODS, &|old| Arc::ptr_eq(&old.pods, pods)),
             same(MANAGER, &|old| old.manager == *manager),
             same(PAST, &|old| old.past == *past),
+            same(PROCESSES, &|old| old.processes == *processes),
         ];
-        let Life { job, pods, manager, past, .. } = life;
+        let Life { job, pods, manager, past, processes, .. } = life;
         let rest = Life {
             job: None,
             pods: tables.husk.pods.clone(),
             manager: Manager::default(),
             past: tables.husk.past.clone(),
+            processes: Vec::new(),
             ..life
         };
         let old_rest = before.map(|(_, ids)| ids[REST]);
@@ -199,6 +245,7 @@ impl KnownParts {
             known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
             known[MANAGER].unwrap_or_else(|| self.managers.id_of(&tables.managers, manager)),
             known[PAST].unwrap_or_else(|| self.pasts.id_of(&tables.pasts, past)),
+            known[PROCESSES].unwrap_or_else(|| self.pack_processes(tables, processes)),
             old_rest.unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),
         ]
     }

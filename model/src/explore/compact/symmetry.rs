@@ -109,8 +109,8 @@ pub struct Finder<'a> {
 }
 
 type Ids = [Id; PARTS];
-/// What Jobs are ordered by.
-type Rank = [(u64, Id); PARTS];
+/// What Jobs are ordered by. Where there are processes, there is no symmetry.
+type Rank = [(u64, Id); PARTS - 1];
 
 impl Finder<'_> {
     /// The representative of a world.

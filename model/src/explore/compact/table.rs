@@ -19,14 +19,33 @@ pub struct Table<T> {
 
 #[derive(Debug)]
 struct Inner<T> {
-    ids: FxHashMap<Arc<T>, Id>,
-    all: Vec<Arc<T>>,
+    ids: Index,
+    all: Vec<(Arc<T>, u64)>,
+}
+
+/// Numbers of parts by their hashes. Parts are large, so that each is hashed once; where two have the same hash,
+/// the later one stands at the next free one.
+#[derive(Debug, Default)]
+struct Index(FxHashMap<u64, Id>);
+
+impl Index {
+    /// The number of the part with this hash, or where it would stand.
+    fn find(&self, hash: u64, is_it: impl Fn(Id) -> bool) -> Result<Id, u64> {
+        let mut place = hash;
+        while let Some(id) = self.0.get(&place) {
+            if is_it(*id) {
+                return Ok(*id);
+            }
+            place = place.wrapping_add(1);
+        }
+        Err(place)
+    }
 }
 
 impl<T: Eq + Hash> Table<T> {
     /// No parts.
     pub fn new() -> Table<T> {
-        Table { inner: RwLock::new(Inner { ids: FxHashMap::default(), all: Vec::new() }) }
+        Table { inner: RwLock::new(Inner { ids: Index::default(), all: Vec::new() }) }
     }
 
     /// How many parts there are.
@@ -34,18 +53,21 @@ impl<T: Eq + Hash> Table<T> {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).all.len()
     }
 
-    fn id_of(&self, part: &Arc<T>) -> Id {
+    fn add(&self, part: T, hash: u64) -> (Id, Arc<T>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = inner.ids.get(part) {
-            return *id;
+        let Inner { ids, all } = &mut *inner;
+        match ids.find(hash, |id| *all[id as usize].0 == part) {
+            Ok(id) => (id, all[id as usize].0.clone()),
+            Err(place) => {
+                let (id, part) = (Id::try_from(all.len()).unwrap_or(Id::MAX), Arc::new(part));
+                ids.0.insert(place, id);
+                all.push((part.clone(), hash));
+                (id, part)
+            }
         }
-        let id = Id::try_from(inner.all.len()).unwrap_or(Id::MAX);
-        inner.all.push(part.clone());
-        inner.ids.insert(part.clone(), id);
-        id
     }
 
-    fn part(&self, id: Id) -> Arc<T> {
+    fn entry(&self, id: Id) -> (Arc<T>, u64) {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).all[id as usize].clone()
     }
 }
@@ -53,25 +75,29 @@ impl<T: Eq + Hash> Table<T> {
 /// The parts of one kind that a thread knows, so that it need not ask.
 #[derive(Debug)]
 pub struct Known<T> {
-    ids: FxHashMap<Arc<T>, Id>,
+    ids: Index,
     all: Vec<Option<(Arc<T>, u64)>>,
 }
 
 impl<T: Eq + Hash> Known<T> {
     /// No parts.
     pub fn new() -> Known<T> {
-        Known { ids: FxHashMap::default(), all: Vec::new() }
+        Known { ids: Index::default(), all: Vec::new() }
     }
 
     /// The number of a part.
     pub fn id_of(&mut self, table: &Table<T>, part: T) -> Id {
-        if let Some(id) = self.ids.get(&part) {
-            return *id;
+        let hash = hash_of(&part);
+        let all = &self.all;
+        let is_it = |id: Id| all[id as usize].as_ref().is_some_and(|(known, _)| **known == part);
+        match self.ids.find(hash, is_it) {
+            Ok(id) => id,
+            Err(place) => {
+                let (id, part) = table.add(part, hash);
+                self.learn(place, id, (part, hash));
+                id
+            }
         }
-        let part = Arc::new(part);
-        let id = table.id_of(&part);
-        self.learn(table, id);
-        id
     }
 
     /// The part of this number.
@@ -87,19 +113,19 @@ impl<T: Eq + Hash> Known<T> {
 
     fn entry(&mut self, table: &Table<T>, id: Id) -> &(Arc<T>, u64) {
         if self.all.get(id as usize).is_none_or(Option::is_none) {
-            self.learn(table, id);
+            let entry = table.entry(id);
+            let place = self.ids.find(entry.1, |_| false).err().unwrap_or(entry.1);
+            self.learn(place, id, entry);
         }
         self.all[id as usize].as_ref().expect("it was just learnt")
     }
 
-    fn learn(&mut self, table: &Table<T>, id: Id) {
-        let part = table.part(id);
-        let hash = hash_of(&*part);
+    fn learn(&mut self, place: u64, id: Id, entry: (Arc<T>, u64)) {
         if self.all.len() <= id as usize {
             self.all.resize_with(id as usize + 1, || None);
         }
-        self.ids.insert(part.clone(), id);
-        self.all[id as usize] = Some((part, hash));
+        self.ids.0.insert(place, id);
+        self.all[id as usize] = Some(entry);
     }
 }
 
@@ -108,4 +134,29 @@ pub fn hash_of<T: Hash>(part: &T) -> u64 {
     let mut hasher = FxHasher::default();
     part.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All have the same hash.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Part(u32);
+
+    impl Hash for Part {
+        fn hash<H: Hasher>(&self, _: &mut H) {}
+    }
+
+    #[test]
+    fn parts_with_the_same_hash_are_told_apart() {
+        let table = Table::new();
+        let (mut one, mut other) = (Known::new(), Known::new());
+        let ids: Vec<Id> = (0..5).map(|part| one.id_of(&table, Part(part))).collect();
+        assert_eq!(ids, [0, 1, 2, 3, 4]);
+        assert_eq!(other.part(&table, 3).0, 3);
+        let again: Vec<Id> = (0..5).rev().map(|part| other.id_of(&table, Part(part))).collect();
+        assert_eq!(again, [4, 3, 2, 1, 0]);
+        assert_eq!((table.len(), one.part(&table, 2).0), (5, 2));
+    }
 }

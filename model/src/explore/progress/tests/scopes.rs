@@ -2,7 +2,7 @@
 //! is not asked here.
 
 use super::{Fairness, Incomplete, Label, Lasso, Property, ScopeGraph, check};
-use crate::explore::shortest::search;
+use crate::check::{Bounds, explore};
 use crate::scope::Scope;
 use crate::scopes::{initial, named};
 use crate::step::{Step, StepKind};
@@ -38,7 +38,7 @@ fn scopes_are_built_whole_and_come_to_an_end_if_every_step_is_fair() {
     for name in ["non-indexed", "ttl", "stale-job", "two-jobs", "suspend"] {
         let scope = named(name).unwrap();
         let (graph, ends) = explored(&scope);
-        assert_eq!(graph.graph.nodes(), search(&scope, &|_| true, usize::MAX).states, "{name}");
+        assert_eq!(graph.graph.nodes(), explore(&scope, &Bounds::none(1)).states, "{name}");
         let end = |node: u32| ends[node as usize];
         assert_eq!(check(&graph.graph, &fair, &Property::Eventually(&end)), Ok(()), "{name}");
         let idle = check(&graph.graph, &[], &Property::Eventually(&end)).unwrap_err();
