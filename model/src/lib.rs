@@ -24,6 +24,7 @@ pub mod manager;
 pub mod past;
 pub mod pod;
 pub mod pods;
+pub mod progress;
 pub mod properties;
 pub mod requirement;
 pub mod scope;

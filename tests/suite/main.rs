@@ -10,4 +10,5 @@ mod explore;
 mod gaps;
 mod known;
 mod logs;
+mod progress;
 mod tidy;

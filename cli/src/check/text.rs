@@ -23,8 +23,8 @@ const OPEN: Style = AnsiColor::Yellow.on_default();
 pub fn list(scopes: &[Scope]) -> String {
     let mut out = String::new();
     for scope in scopes {
-        let _ = writeln!(out, "{BOLD}{:<22}{BOLD:#} {}", scope.name, scope.about);
-        let _ = writeln!(out, "{:<22} {DIM}{}{DIM:#}", "", bounds(scope));
+        let _ = writeln!(out, "{BOLD}{:<36}{BOLD:#} {}", scope.name, scope.about);
+        let _ = writeln!(out, "{:<36} {DIM}{}{DIM:#}", "", bounds(scope));
     }
     out
 }
@@ -56,14 +56,14 @@ pub fn render(report: &Report, global: &Global) -> String {
     if !global.quiet {
         let _ = writeln!(
             out,
-            "{BOLD}{:<22} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}",
+            "{BOLD}{:<36} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}",
             "scope", "states", "steps", "depth", "states/s", "B/state", "time", "result"
         );
         for run in &report.runs {
             row(run, &mut out);
         }
         for name in &report.not_run {
-            let _ = writeln!(out, "{name:<22} {OPEN}not run{OPEN:#}");
+            let _ = writeln!(out, "{name:<36} {OPEN}not run{OPEN:#}");
         }
     }
     for run in &report.runs {
@@ -90,7 +90,7 @@ fn row(run: &Run, out: &mut String) {
     let bytes = it.bytes as f64 / it.states.max(1) as f64;
     let _ = writeln!(
         out,
-        "{:<22} {:>9} {:>10} {:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  {paint}{result:<12}{paint:#} \
+        "{:<36} {:>9} {:>10} {:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  {paint}{result:<12}{paint:#} \
          {DIM}{}{DIM:#}",
         run.scope.name,
         it.states,
@@ -168,7 +168,7 @@ fn coverage(report: &Report, out: &mut String) {
             format!("{} {taken} ({fresh})", kind.name())
         };
         let taken: Vec<String> = kinds.filter(|(_, it)| it.taken > 0).map(told).collect();
-        let _ = writeln!(out, "  {:<22} {}", run.scope.name, taken.join(", "));
+        let _ = writeln!(out, "  {:<36} {}", run.scope.name, taken.join(", "));
     }
 }
 

@@ -65,7 +65,7 @@ fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
     if !global.quiet {
         let _ = writeln!(
             out,
-            "{:<22} {:>8} {:>10} {:>8} {:>9}  result",
+            "{:<36} {:>8} {:>10} {:>8} {:>9}  result",
             "scope", "walks", "steps", "ended", "steps/s"
         );
         for Run { scope, walked, elapsed } in runs {
@@ -77,7 +77,7 @@ fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
             let rate = walked.steps as f64 / elapsed.as_secs_f64().max(1e-6);
             let (walks, steps, ended) = (walked.walks, walked.steps, walked.ended);
             let _ =
-                writeln!(out, "{:<22} {walks:>8} {steps:>10} {ended:>8} {rate:>9.0}  {result}", scope.name);
+                writeln!(out, "{:<36} {walks:>8} {steps:>10} {ended:>8} {rate:>9.0}  {result}", scope.name);
         }
     }
     for run in runs {

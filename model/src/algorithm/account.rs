@@ -130,7 +130,8 @@ impl Accounting<'_> {
         let flipped = self.status.uncounted_succeeded().contains(&pod.uid)
             && !self.settings.switches.on(Switch::RecordsFlippedSuccess);
         let counts = (self.census.is_failure(pod) || doomed) && self.census.has_place(pod);
-        if counts && !was_failed && !flipped && !(self.has_policy() && pod.is_ignored()) {
+        let ignored = self.has_policy() && pod.is_ignored();
+        if counts && !was_failed && !flipped && !ignored {
             self.lists().failed.push(pod.uid);
         }
     }

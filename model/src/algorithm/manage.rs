@@ -216,10 +216,9 @@ impl Manager<'_> {
         let pending = self.pending(missing);
         let delay = |index: &Index| if per_index { self.index_delay_ends(*index) } else { None };
         let ready: Vec<Index> = pending.iter().copied().filter(|index| delay(index).is_none()).collect();
-        if ready.is_empty() {
-            if let Some(end) = pending.iter().filter_map(delay).min() {
-                return Err(end);
-            }
+        let first_end = pending.iter().filter_map(delay).min().filter(|_| ready.is_empty());
+        if let Some(end) = first_end {
+            return Err(end);
         }
         Ok(ready.into_iter().map(|index| self.newborn(Some(index))).collect())
     }

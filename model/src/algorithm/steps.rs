@@ -204,9 +204,8 @@ fn crash(life: &mut Life, by: usize) {
 pub fn land(world: &mut World, job: JobId, scope: &Scope) {
     let now = world.now;
     let life = world.life_mut(job);
-    if let Some(late) = life.late.take() {
-        if !is_held_back(life, &late.call, scope) {
-            commit_late(life, &late, now, scope);
-        }
+    let late = life.late.take();
+    if let Some(late) = late.filter(|late| !is_held_back(life, &late.call, scope)) {
+        commit_late(life, &late, now, scope);
     }
 }

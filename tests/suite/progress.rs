@@ -1,0 +1,80 @@
+//! The reference algorithm brings every Job to its end, and each switch that keeps it from doing so is noticed.
+
+use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
+use jobcheck_model::algorithm::switches::{Switch, Switches};
+use jobcheck_model::env::user::UserAction;
+use jobcheck_model::explore::story::tell;
+use jobcheck_model::job::PodReplacementPolicy;
+use jobcheck_model::progress::check_progress;
+use jobcheck_model::scope::{Algorithm, Scope};
+use jobcheck_model::scopes::named;
+
+/// Scopes in which both caches lag by one, and the number of their worlds.
+const SIZES: &[(&str, usize)] = &[
+    ("non-indexed", 2122),
+    ("full-lists", 2530),
+    ("work-queue", 1966),
+    ("indexed", 2113),
+    ("backoff-limit", 183),
+    ("backoff-delay", 9060),
+    ("fail-job", 5285),
+    ("success-policy", 2454),
+    ("per-index", 4848),
+    ("fail-index", 1579),
+    ("suspend", 14609),
+    ("deadline", 4498),
+    ("ttl", 7286),
+    ("stale-job", 3552),
+    ("two-jobs", 2401),
+];
+
+#[test]
+fn every_job_comes_to_its_end_and_the_controller_to_rest() {
+    let mut sizes = Vec::new();
+    for (name, _) in SIZES {
+        let scope = run_by_the_algorithm(named(name).unwrap(), 1);
+        let found = check_progress(&scope, 200_000).unwrap();
+        if let Some(round) = &found.stuck {
+            let story = |steps| {
+                tell(&scope, steps)
+                    .iter()
+                    .map(|line| format!("{} {}\n", line.who, line.what))
+                    .collect::<String>()
+            };
+            let whole = [&round.prefix[..], &round.cycle[..]].concat();
+            panic!(
+                "{name}: {} steps, and then for ever {}:\n{}",
+                round.prefix.len(),
+                round.cycle.len(),
+                story(&whole)
+            );
+        }
+        sizes.push((*name, found.states));
+    }
+    assert_eq!(sizes, SIZES);
+}
+
+/// A pod that terminates when its Job is suspended ends, and the Job with it (L1).
+fn suspended_end() -> Scope {
+    let mut scope = run_by_the_algorithm(named("suspend").unwrap(), 0);
+    scope.user = vec![UserAction::DeletePod, UserAction::Suspend];
+    scope.ticks = 0;
+    for spec in &mut scope.jobs {
+        spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
+    }
+    scope
+}
+
+fn with(scope: Scope, switch: Switch) -> Scope {
+    let algorithm = Algorithm { switches: Switches::of(&[switch]), ..scope.algorithm.clone() };
+    Scope { algorithm, ..scope }
+}
+
+#[test]
+fn a_suspended_job_that_finishes_without_start_time_is_refused_for_ever() {
+    let found = check_progress(&suspended_end(), 200_000).unwrap();
+    assert_eq!(found.stuck, None);
+    let wrong = with(suspended_end(), Switch::FinishesSuspendedWithoutStartTime);
+    let round = check_progress(&wrong, 200_000).unwrap().stuck.unwrap();
+    assert!(!round.cycle.is_empty(), "the write is tried again and again");
+}
