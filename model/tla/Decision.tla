@@ -120,14 +120,16 @@ IsBefore(p, q) == Rank(p) < Rank(q) \/ (Rank(p) = Rank(q) /\ EndTime(p) < EndTim
 
 FailedOf(v, i) == {u \in OfIndex(v.cache, i) : v.cache[u].finalizer /\ HasFailed(v.cache[u])}
 
-WaitsForReplacement(v, u) ==
-  LET p == v.cache[u] IN
+IsIndexOpen(v, u) ==
   /\ PerIndexLimit
-  /\ ValidIndex(v, p)
+  /\ ValidIndex(v, v.cache[u])
   /\ ~v.deleting
-  /\ p.index \notin Completed(v) \cup FailedIndexes(v)
-  /\ ~\E w \in OfIndex(v.cache, p.index) : Active(v.cache[w])
-  /\ \A w \in FailedOf(v, p.index) \ {u} : IsBefore(v.cache[w], p)
+  /\ v.cache[u].index \notin Completed(v) \cup FailedIndexes(v)
+  /\ ~\E w \in OfIndex(v.cache, v.cache[u].index) : Active(v.cache[w])
+
+\* Where counts and times tie, either pod may be the one that is kept.
+MustWait(v, u) == IsIndexOpen(v, u) /\ \A w \in FailedOf(v, v.cache[u].index) \ {u} : IsBefore(v.cache[w], v.cache[u])
+MayWait(v, u)  == IsIndexOpen(v, u) /\ \A w \in FailedOf(v, v.cache[u].index) : ~IsBefore(v.cache[u], v.cache[w])
 
 (***************************************************************************)
 (* The global backoff (BO-01, BO-03, BO-05): consecutive failures since    *)

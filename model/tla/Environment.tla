@@ -96,7 +96,7 @@ User(j) == \E k \in DOMAIN Scope.user \ used[j] :
 (* The garbage collector carries the deletion of a Job through.            *)
 (***************************************************************************)
 CollectPod(j) ==
-  /\ job[j] = Nil \/ job[j].deleting
+  /\ job[j] # Nil => job[j].deleting
   /\ \E u \in DOMAIN pods[j] :
        /\ ~pods[j][u].deleting
        /\ PodLives(j, u, [pods[j][u] EXCEPT !.deleting = TRUE])

@@ -16,8 +16,7 @@ Init ==
   /\ used = [j \in Jobs |-> {}]
 
 Manage(j) ==
-  \/ CreatePod(j)
-  \/ \E u \in DOMAIN pods[j] : DeletePod(j, u) \/ ReleasePod(j, u)
+  \/ CreatePod(j) \/ DeletePod(j) \/ ReleasePod(j)
   \/ WriteStatus(j)
 
 Next ==
@@ -28,6 +27,46 @@ Next ==
   \/ Tick
 
 Spec == Init /\ [][Next]_vars
+
+(***************************************************************************)
+(* Types.                                                                  *)
+(***************************************************************************)
+Option(S) == S \cup {Nil}
+Uids      == 1 .. Scope.pods
+Indexes   == 0 .. 3
+Times     == 0 .. Scope.ticks
+
+PodOK(p) ==
+  /\ p.phase \in {"Pending", "Running", "Succeeded", "Failed"}
+  /\ {p.deleting, p.finalizer, p.ready} \subseteq BOOLEAN
+  /\ p.index \in Option(Indexes) /\ {p.failures, p.ignored} \subseteq Nat
+  /\ p.policy \in {"None", "FailJob", "FailIndex", "Ignore"}
+  /\ p.created \in Times /\ {p.readySince, p.finished} \subseteq Option(Times)
+
+ConditionOK(c) ==
+  /\ c.type \in {"Suspended", "SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"}
+  /\ c.status \in {"True", "False"}
+  /\ c.time \in Times
+
+JobOK(theJob) ==
+  LET st == theJob.status IN
+  /\ {theJob.deleting, theJob.spec.suspend} \subseteq BOOLEAN
+  /\ {st.active, st.succeeded, st.failed} \subseteq Nat
+  /\ {st.ready, st.terminating} \subseteq Option(Nat)
+  /\ {st.startTime, st.completionTime} \subseteq Option(Times)
+  /\ st.completed \subseteq Indexes
+  /\ st.failedIndexes # Nil => st.failedIndexes \subseteq Indexes
+  /\ Listed(st) \subseteq Uids
+  /\ \A k \in DOMAIN st.conditions : ConditionOK(st.conditions[k])
+
+TypeOK ==
+  /\ now \in Times
+  /\ \A j \in Jobs :
+       /\ \A theJob \in {job[j], shown[j]} \ {Nil} : JobOK(theJob)
+       /\ DOMAIN pods[j] \subseteq DOMAIN past[j].pods /\ DOMAIN past[j].pods \subseteq Uids
+       /\ \A u \in DOMAIN pods[j] : PodOK(pods[j][u])
+       /\ Len(unseen[j]) <= Scope.lag
+       /\ used[j] \subseteq DOMAIN Scope.user
 
 (***************************************************************************)
 (* The three that everybody names. They are stated over what really        *)
@@ -125,18 +164,19 @@ OnlyExpiredJobsAreRemoved ==
 (***************************************************************************)
 (* What no step does.                                                      *)
 (***************************************************************************)
-\* FT-03: a finished pod loses its finalizer only once the status tells of it, or need not.
+\* FT-03: a pod that its manager has seen end loses its finalizer only once the status tells of it, or
+\* need not.
+IsTold(j, u) ==
+  LET p == pods[j][u] IN
+  \/ past[j].pods[u].listed # Nil
+  \/ past[j].pods[u].ignored
+  \/ Indexed /\ p.phase = "Succeeded" /\ p.index \in job[j].status.completed
+  \/ Indexed /\ p.index >= job[j].spec.completions
+
 NoFinishedPodIsLost == [][
-  \A j \in Jobs : \A u \in DOMAIN pods[j] \cap DOMAIN pods'[j] :
-    LET p == pods[j][u]
-        h == past[j].pods[u]
-    IN (/\ p.finalizer /\ ~pods'[j][u].finalizer /\ Ended(p)
-        /\ u \in DOMAIN View(j, CachedJob(j)).cache /\ Ended(View(j, CachedJob(j)).post[u])
-        /\ job[j] # Nil /\ ~job[j].deleting /\ ~Finished(job[j].status))
-       => \/ h.listed # Nil
-          \/ h.ignored
-          \/ Indexed /\ p.phase = "Succeeded" /\ p.index \in job[j].status.completed
-          \/ Indexed /\ p.index >= job[j].spec.completions ]_vars
+  \A j \in Jobs : job[j] # Nil /\ ~job[j].deleting /\ ~Finished(job[j].status) =>
+    \A u \in {u \in DOMAIN pods[j] \cap DOMAIN pods'[j] : pods[j][u].finalizer /\ ~pods'[j][u].finalizer} :
+      Ended(pods[j][u]) /\ Ended(View(j, CachedJob(j)).post[u]) => IsTold(j, u) ]_vars
 
 \* TC-11
 SilenceAfterTheEnd == [][

@@ -99,11 +99,12 @@ MayDelete(v, u) ==
              /\ ~p.finalizer                                        \* FT-16: removed before
              /\ HasSurplus(v) /\ ~BadIndex(v, p) => IsPreferred(v, u)
 
-DeletePod(j, u) ==
-  /\ CachedJob(j) # Nil
-  /\ u \in DOMAIN pods[j]
-  /\ ~pods[j][u].deleting
-  /\ MayDelete(View(j, CachedJob(j)), u)
+Deletable(j) ==
+  IF CachedJob(j) = Nil THEN {}
+  ELSE LET v == View(j, CachedJob(j))
+       IN {u \in DOMAIN pods[j] : ~pods[j][u].deleting /\ MayDelete(v, u)}
+
+DeletePod(j) == \E u \in Deletable(j) :
   /\ LET p == [pods[j][u] EXCEPT !.deleting = TRUE] IN
        /\ ByManager(j, u, p)
        /\ past' = [past EXCEPT ![j] = Lived(@, u, p)]
@@ -142,13 +143,14 @@ MayGiveUp(v, u) ==
 VerdictIsStored(j, p) ==
   p.phase = "Failed" /\ p.policy = "FailJob" /\ ~job[j].deleting => Decided(job[j].status)
 
-ReleasePod(j, u) ==
-  /\ u \in DOMAIN pods[j]
-  /\ pods[j][u].finalizer
-  /\ \/ job[j] = Nil                                                \* FT-20
-     \/ /\ VerdictIsStored(j, pods[j][u])
-        /\ \/ IsRecorded(j, u)
-           \/ MayGiveUp(View(j, CachedJob(j)), u)
+\* FT-20: once the Job is gone nothing counts any more.
+Releasable(j) ==
+  {u \in DOMAIN pods[j] :
+     /\ pods[j][u].finalizer
+     /\ job[j] # Nil => /\ VerdictIsStored(j, pods[j][u])
+                        /\ IsRecorded(j, u) \/ MayGiveUp(View(j, CachedJob(j)), u)}
+
+ReleasePod(j) == \E u \in Releasable(j) :
   /\ ByManager(j, u, [pods[j][u] EXCEPT !.finalizer = FALSE])
   /\ UNCHANGED << now, job, shown, backoff, past, used >>
 =============================================================================

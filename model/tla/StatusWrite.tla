@@ -22,7 +22,8 @@ About(v, reason) ==
 
 InterimOf(reason) == IF Good(reason) THEN "SuccessCriteriaMet" ELSE "FailureTarget"
 
-\* TC-07, SX-03: at the announcement every active pod has been deleted.
+\* TC-07, SX-03: at the announcement every active pod has been deleted. It need not wait until all created
+\* pods are seen: a verdict must not be lost (S-03).
 Announcements(v) ==
   IF Decided(v.status) \/ Count(v.post, Active) > 0 THEN {}
   ELSE UNION {{[Keep(v) EXCEPT !.decides = TRUE,
@@ -102,13 +103,15 @@ RecordableFailures(v, end) ==
      /\ MayCount(v, p) /\ u \notin Listed(v.status)
      /\ IF HasFailed(p)
         THEN /\ ~Ignored(p)
-             /\ Fails(v, end) \/ Passes(v, end) \/ ~WaitsForReplacement(v, u)          \* BI-08
+             /\ Fails(v, end) \/ Passes(v, end) \/ ~MustWait(v, u)                     \* BI-08
         ELSE Fails(v, end) /\ ~Ended(p)}
 
 \* What a write may not leave out. What the pods of a Job that succeeds end as counts nowhere (SX-03).
 Due(v, end) ==
   RecordableSuccesses(v)
-    \cup (IF Passes(v, end) THEN {} ELSE {u \in RecordableFailures(v, end) : HasFailed(v.cache[u])})
+    \cup (IF Passes(v, end) THEN {}
+          ELSE {u \in RecordableFailures(v, end) :
+                  HasFailed(v.cache[u]) /\ (Fails(v, end) \/ ~MayWait(v, u))})
 
 \* FT-10: newly completed indexes and listed UIDs together fill the cap.
 IsFull(v, listed) ==

@@ -7,3 +7,4 @@ mod corpus;
 mod coverage;
 mod gaps;
 mod tidy;
+mod twin;
