@@ -171,7 +171,7 @@ catalogue! {
     SU02 = "SU-02" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC)", "The write that sets Suspended True clears startTime; a suspended Job that finishes has one nevertheless (S-04).";
     SU03 = "SU-03" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC)", "A Job created suspended gets Suspended True in its first sync, and neither startTime nor pods.";
     SU04 = "SU-04" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC ensureJobConditionStatus)", "Resuming sets Suspended False with reason JobResumed and startTime to now in one write; a Job never suspended has no such condition.";
-    SU05 = "SU-05" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC)", "Suspended does not change while the Job is finishing or being deleted.";
+    SU05 = "SU-05" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC)", "Suspended changes only in a sync that manages pods: every created one seen, the Job not finishing nor being deleted.";
     SU06 = "SU-06" [Executor] Must, Judged::View, "Kubernetes 1.36 suspend (JC)", "A suspended Job goes on counting, and may fail or complete.";
     SU07 = "SU-07" [Executor] Must, Judged::Explored("a permission: who saw the suspension in time may act on it"), "Kubernetes 1.36 suspend (JC)", "A suspension withdrawn before a sync saw it deletes no pod and keeps startTime.";
     SU08 = "SU-08" [Executor] Must, Judged::View, "Kubernetes 1.36 deadline (JC)", "A Job that is not suspended fails once activeDeadlineSeconds have passed since startTime, at most 1 s early.";

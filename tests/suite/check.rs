@@ -41,7 +41,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("ttl", 700, 13),
     ("job-deletion", 51268, 19),
     ("stale-pods", 26262, 17),
-    ("stale-job", 3190, 18),
+    ("stale-job", 2829, 19),
     ("two-jobs", 361, 10),
 ];
 

@@ -12,3 +12,4 @@ mod known;
 mod logs;
 mod progress;
 mod tidy;
+mod twin;

@@ -11,8 +11,12 @@ pub fn judge_suspend(view: &View<'_>, new: &JobStatus, findings: &mut Findings) 
     let was = suspended(&view.job.status);
     let is = suspended(new);
     let ending = view.job.deleting || view.job.status.is_decided() || new.is_decided();
-    if ending {
-        let what = "condition Suspended of a Job that ends";
+    if ending || !view.expectations_met {
+        let what = if ending {
+            "condition Suspended of a Job that ends"
+        } else {
+            "condition Suspended in a sync that manages no pods"
+        };
         if !findings.require(Req::SU05, was == is, what, status_text(was), status_text(is)) {
             return;
         }
