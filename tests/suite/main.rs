@@ -1,6 +1,7 @@
 //! Integration tests.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read what it needs has failed")]
 
+mod algorithm;
 mod bad_input;
 mod check;
 mod corpus;
