@@ -87,7 +87,9 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         findings.require(Req::SU04, false, "startTime", "set: the Job is not suspended", "none");
         return;
     };
-    if old.is_some() && !resumed {
+    if let (Some(old), false) = (old, resumed) {
+        // SU-07, SS-09: nothing but a resumption moves it.
+        findings.equal(Req::SU04, "startTime", old, start);
         return;
     }
     findings.require(
