@@ -53,6 +53,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         "none",
     );
     judge_start_of_end(spec, old, new, findings);
+    judge_nothing_left(old, new, findings);
     judge_standing_reason(old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
@@ -85,18 +86,23 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
     }
 }
 
+/// TC-04: by the write's own numbers nothing is left to count, and nothing runs or terminates.
+fn judge_nothing_left(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    if old.is_finished() || !new.is_finished() {
+        return;
+    }
+    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
+    findings.equal(Req::TC04, "uncounted pods of a finished Job", 0, listed);
+    findings.equal(Req::TC04, "active of a finished Job", 0, new.active);
+    findings.equal(Req::TC04, "terminating of a finished Job", 0, new.terminating.unwrap_or(0));
+}
+
 /// TC-02: what was decided, and why, is said once; later writes repeat it.
 fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
     for kind in [ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget, ConditionKind::Suspended] {
         let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
         if before.status == after.status {
-            findings.equal(
-                Req::TC02,
-                "reason and message of a standing condition",
-                text(before),
-                text(after),
-            );
+            judge_text(Req::TC02, "reason and message of a standing condition", before, after, findings);
         }
     }
 }
@@ -117,13 +123,21 @@ fn judge_terminal(
         "the interim condition first",
         "the terminal one first",
     );
+    let what = "reason and message of the terminal condition";
+    judge_text(Req::TC03, what, &new.conditions[first], &new.conditions[second], findings);
+}
+
+/// Two conditions have one reason and one message.
+fn judge_text(
+    req: Req,
+    what: &'static str,
+    expected: &Condition,
+    found: &Condition,
+    findings: &mut Findings,
+) {
+    let same = (&expected.reason, &expected.message) == (&found.reason, &found.message);
     let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
-    findings.equal(
-        Req::TC03,
-        "reason and message of the terminal condition",
-        text(&new.conditions[first]),
-        text(&new.conditions[second]),
-    );
+    findings.require(req, same, what, Said::later(|| text(expected)), Said::later(|| text(found)));
 }
 
 /// S-01: Complete without a success policy means that enough successes are in the counter.

@@ -7,7 +7,6 @@
 //! whole product.
 
 mod alphabet;
-mod attempt;
 
 use super::Moment;
 use crate::apiserver::{RuleSet, status_updated, validate_status_update, would_refuse_status};
@@ -24,7 +23,6 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::view::View;
 use crate::world::Life;
-use attempt::{judge_attempt, judge_decision};
 
 /// The status writes that may be made now.
 pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
@@ -53,7 +51,6 @@ pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
 fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
     let old = &job.status;
     judge_contract(old, new, true, findings);
-    judge_attempt(&job.spec, old, new, findings);
     judge_status_shape(&job.spec, old, new, findings);
     judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
     judge_accounts(moment, job, new, findings);
@@ -196,9 +193,8 @@ impl<'a> Pruned<'a> {
     /// The guards that read nothing but conditions, and the completion time; the cheapest first.
     fn admits_conditions(&self, new: &JobStatus) -> bool {
         let old = &self.job.status;
-        self.admits(|findings| judge_decision(old, new, findings))
+        self.admits(|findings| judge_contract(old, new, true, findings))
             && self.admits(|findings| judge_interim(&self.view, new, &self.tally, findings))
-            && self.admits(|findings| judge_contract(old, new, true, findings))
             && self.admits(|findings| {
                 judge_terminal_truth(old, new, &self.moment.life.pods, &|_| true, findings);
             })
