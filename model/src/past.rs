@@ -74,6 +74,8 @@ pub struct Decision {
     pub message: Text,
     /// The clock when it was stored.
     pub when: Time,
+    /// `completions` of the time.
+    pub completions: Option<i32>,
 }
 
 /// What held when a Job finished.
@@ -305,7 +307,7 @@ impl Past {
             self.ending = Ending::of(new, self.decision.is_some(), pods, now);
         }
         if self.decision.is_none() {
-            self.decision = Decision::of(new, now);
+            self.decision = Decision::of(spec, new, now);
         }
     }
 
@@ -349,11 +351,11 @@ impl Ledger for Past {
 }
 
 impl Decision {
-    fn of(status: &JobStatus, when: Time) -> Option<Decision> {
+    fn of(spec: &JobSpec, status: &JobStatus, when: Time) -> Option<Decision> {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        Some(Decision { good, reason, message, when })
+        Some(Decision { good, reason, message, when, completions: spec.completions })
     }
 }
 

@@ -140,10 +140,15 @@ fn judge_text(
     findings.require(req, same, what, Said::later(|| text(expected)), Said::later(|| text(found)));
 }
 
-/// S-01: Complete without a success policy means that enough successes are in the counter.
+/// S-01: Complete without a success policy means that enough successes are in the counter, by the completions
+/// of the time when that was decided, since no later change takes the decision back (TC-06).
+///
+/// Only the completions of an Indexed Job ever change (PC-22), and the write that decides holds all of its
+/// successes (FT-12); what a later scale-down drops (PC-23) was there.
 fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let complete = ConditionKind::Complete;
-    if !new.is_true(&complete) || old.is_true(&complete) {
+    let indexed = spec.is_indexed();
+    let counted = if indexed { ConditionKind::SuccessCriteriaMet } else { ConditionKind::Complete };
+    if !new.is_true(&counted) || old.is_true(&counted) {
         return;
     }
     let by_completions = new
@@ -153,6 +158,11 @@ fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         return;
     }
     let wanted = spec.completions.unwrap_or(1);
+    if indexed {
+        let enough = new.succeeded >= wanted;
+        findings.require(Req::S01, enough, "succeeded at CompletionsReached", wanted, new.succeeded);
+        return;
+    }
     findings.premise(Req::S01);
     if new.succeeded < wanted {
         findings.deviation(Req::S01, "succeeded of a Complete Job", wanted, new.succeeded);
