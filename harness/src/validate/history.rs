@@ -130,6 +130,13 @@ impl History {
         self.sync_start
     }
 
+    /// The pods that the process released in the current sync.
+    #[must_use]
+    pub fn released_in_sync(&self) -> Vec<Uid> {
+        let entries = self.range(self.sync_start, self.end());
+        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release))).map(|entry| entry.uid).collect()
+    }
+
     /// Takes another position as the beginning of the current sync.
     pub fn set_sync_start(&mut self, position: Position) {
         let position = position.clamp(self.start, self.end());

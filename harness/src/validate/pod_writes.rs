@@ -5,9 +5,9 @@ use std::fmt::{Display, Formatter};
 use jobcheck_model::guards::adoption::{judge_adoption, judge_giving_up};
 use jobcheck_model::guards::creation::judge_creation;
 use jobcheck_model::guards::deletion::judge_deletion;
-use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_model::guards::release::{self, judge_release, may_release_by_truth};
 use jobcheck_model::job::{Job, Text};
-use jobcheck_model::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_model::pod::Pod;
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
@@ -149,32 +149,23 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         return;
     }
     let pod = before.clone();
+    let chosen = track.history.released_in_sync();
     track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-        judge_release(view, &pod, findings);
+        judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
     });
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
 fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &dyn Display) {
     let Some(job) = stored else { return };
-    if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
-        return;
-    }
-    let mut findings = Findings::new();
-    findings.premise(Req::PF09);
-    if !job.status.is_decided() {
-        let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
-        // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show; the pod is
-        // recorded all the same. A watch shows neither refusals nor whose write it is.
+    // S-03 has its occasion: a deletion that failed, or created pods that the cache does not show; the pod is
+    // recorded all the same. A watch shows neither refusals nor whose write it is.
+    let occasion = || {
         let recorded = job.status.lists(pod.uid);
-        let occasion = event.actor.is_none() || track.refused.deletions > 0 || track.awaits_pods();
-        let occasion = occasion && recorded;
-        if occasion {
-            findings.deviation(Req::S03, "conditions", expected, "no interim condition");
-        } else {
-            findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
-        }
-    }
+        recorded && (event.actor.is_none() || track.refused.deletions > 0 || track.awaits_pods())
+    };
+    let mut findings = Findings::new();
+    release::judge_fail_job(job, pod, occasion, &mut findings);
     track.take(event, write, findings);
 }
 
