@@ -74,7 +74,7 @@ pub struct Decision {
     pub message: Text,
     /// The clock when it was stored.
     pub when: Time,
-    /// `completions` of the time.
+    /// The fewest `completions` since then.
     pub completions: Option<i32>,
 }
 
@@ -329,6 +329,9 @@ impl Past {
         self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
         self.rescaled |= self.most != spec.completions;
         self.most = self.most.max(spec.completions);
+        if let Some(decision) = &mut self.decision {
+            decision.completions = decision.completions.min(spec.completions);
+        }
     }
 }
 
@@ -347,6 +350,10 @@ impl Ledger for Past {
 
     fn policy_changed(&self) -> bool {
         false
+    }
+
+    fn decided_completions(&self) -> Option<i32> {
+        self.decision.as_ref()?.completions
     }
 }
 

@@ -37,7 +37,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("max-failed-indexes", 4282, 12),
     ("suspend", 2234, 15),
     ("deadline", 12791, 16),
-    ("elastic", 16912, 17),
+    ("elastic", 16872, 17),
     ("ttl", 700, 13),
     ("job-deletion", 51268, 19),
     ("stale-pods", 26262, 17),

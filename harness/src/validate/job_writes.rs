@@ -63,6 +63,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         return;
     }
     let before = if misses_a_write(track, it) { with_spec_of(&before, &after) } else { before };
+    track.counted.note_completions(&before);
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
     let direct = it.base.is_some() && it.base == track.version;
@@ -200,7 +201,7 @@ fn rank(findings: &mut Findings) {
 
 fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
-    judge_status_shape(&after.spec, old, new, findings);
+    judge_status_shape(&after.spec, old, new, &track.counted, findings);
     let pods = &track.history.stored;
     let gone = |uid: Uid| match pods.get(uid) {
         Some(_) if track.uncertain.contains_key(&uid) => None,

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::backlog::judge_backlog;
-use crate::guards::counting::{has_true, judge_counting};
+use crate::guards::counting::{Ledger, has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Condition, ConditionKind, JobSpec, JobStatus};
@@ -13,12 +13,16 @@ use crate::view::View;
 
 /// Judges a status write of an executor against one view: everything that is a decision.
 pub fn judge_status_write(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
-    let tally = Tally::of(view);
+    judge_counted_status_write(view, new, &Tally::of(view), findings);
+}
+
+/// [`judge_status_write`] where the view was counted already.
+pub fn judge_counted_status_write(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     judge_reported_counts(view, new, findings);
-    judge_counting(view, new, &tally, findings);
-    judge_interim(view, new, &tally, findings);
+    judge_counting(view, new, tally, findings);
+    judge_interim(view, new, tally, findings);
     judge_suspend(view, new, findings);
-    judge_backlog(view, new, &tally, findings);
+    judge_backlog(view, new, tally, findings);
 }
 
 /// PC-01, PC-02, PC-03, RP-06: the numbers after the sync's own creations and deletions.
@@ -43,8 +47,15 @@ fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findin
     }
 }
 
-/// Judges a status write of an executor by what needs no view: the two states of the object alone.
-pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+/// Judges a status write of an executor by what needs no view: the two states of the object, and S-01 by the
+/// ledger.
+pub fn judge_status_shape(
+    spec: &JobSpec,
+    old: &JobStatus,
+    new: &JobStatus,
+    ledger: &dyn Ledger,
+    findings: &mut Findings,
+) {
     findings.require(
         Req::FT30,
         new.uncounted.is_some(),
@@ -63,7 +74,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
             judge_terminal(&interim, &terminal, new, findings);
         }
     }
-    judge_enough_successes(spec, old, new, findings);
+    judge_enough_successes(spec, old, new, ledger, findings);
 }
 
 /// SC-05: the two lists together stay short, whoever manages the Job.
@@ -141,14 +152,17 @@ fn judge_text(
 }
 
 /// S-01: Complete without a success policy means that enough successes are in the counter, by the completions
-/// of the time when that was decided, since no later change takes the decision back (TC-06).
-///
-/// Only the completions of an Indexed Job ever change (PC-22), and the write that decides holds all of its
-/// successes (FT-12); what a later scale-down drops (PC-23) was there.
-fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let indexed = spec.is_indexed();
-    let counted = if indexed { ConditionKind::SuccessCriteriaMet } else { ConditionKind::Complete };
-    if !new.is_true(&counted) || old.is_true(&counted) {
+/// of the time when that was decided: no later change takes the decision back (TC-06), and no pod is created any
+/// more (TC-07). What a later scale-down drops (PC-23) was there.
+fn judge_enough_successes(
+    spec: &JobSpec,
+    old: &JobStatus,
+    new: &JobStatus,
+    ledger: &dyn Ledger,
+    findings: &mut Findings,
+) {
+    let complete = ConditionKind::Complete;
+    if !new.is_true(&complete) || old.is_true(&complete) {
         return;
     }
     let by_completions = new
@@ -157,12 +171,7 @@ fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
     if !by_completions {
         return;
     }
-    let wanted = spec.completions.unwrap_or(1);
-    if indexed {
-        let enough = new.succeeded >= wanted;
-        findings.require(Req::S01, enough, "succeeded at CompletionsReached", wanted, new.succeeded);
-        return;
-    }
+    let wanted = ledger.decided_completions().or(spec.completions).unwrap_or(1);
     findings.premise(Req::S01);
     if new.succeeded < wanted {
         findings.deviation(Req::S01, "succeeded of a Complete Job", wanted, new.succeeded);
