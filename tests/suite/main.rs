@@ -6,4 +6,5 @@ mod check;
 mod corpus;
 mod coverage;
 mod gaps;
+mod mutants;
 mod tidy;
