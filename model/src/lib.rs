@@ -21,6 +21,7 @@ pub mod guards;
 pub mod indexes;
 pub mod job;
 pub mod manager;
+pub mod mutants;
 pub mod past;
 pub mod pod;
 pub mod pods;

@@ -28,6 +28,8 @@ pub struct Scope {
     pub ticks: i64,
     /// Whether pods run and become ready before they end; else they end at once.
     pub phases: bool,
+    /// Whether the kubelet takes a success back: phase `Succeeded` becomes `Failed`.
+    pub flips: bool,
     /// How often the container of one pod is restarted.
     pub restarts: u32,
     /// The codes with which failing containers exit.

@@ -83,7 +83,7 @@ pub fn all() -> Vec<Scope> {
 }
 
 /// A Job without policies: one completion, one pod at a time.
-fn plain() -> JobSpec {
+pub(crate) fn plain() -> JobSpec {
     JobSpec {
         parallelism: Some(1),
         completions: Some(1),
@@ -104,16 +104,16 @@ fn plain() -> JobSpec {
     }
 }
 
-fn many(completions: i32, parallelism: i32) -> JobSpec {
+pub(crate) fn many(completions: i32, parallelism: i32) -> JobSpec {
     JobSpec { completions: Some(completions), parallelism: Some(parallelism), ..plain() }
 }
 
-fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
+pub(crate) fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
     JobSpec { completion_mode: Some(CompletionMode::Indexed), ..many(completions, parallelism) }
 }
 
 /// Nothing lags, no time passes, no user.
-fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) -> Scope {
+pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) -> Scope {
     Scope {
         name,
         about,
@@ -123,6 +123,7 @@ fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) ->
         job_lag: false,
         ticks: 0,
         phases: false,
+        flips: false,
         restarts: 0,
         exit_codes: &[1],
         user: Vec::new(),
@@ -197,7 +198,7 @@ fn replace_failed_indexes() -> Scope {
     Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed-indexes", about, spec, 4) }
 }
 
-fn patient(spec: JobSpec) -> JobSpec {
+pub(crate) fn patient(spec: JobSpec) -> JobSpec {
     JobSpec { pod_replacement_policy: Some(PodReplacementPolicy::Failed), ..spec }
 }
 
@@ -211,12 +212,12 @@ fn replace_terminating() -> Scope {
     Scope { user: vec![UserAction::DeletePod], ..scope("replace-terminating", about, spec, 4) }
 }
 
-fn rule(action: FailureAction, code: i32) -> PodFailureRule {
+pub(crate) fn rule(action: FailureAction, code: i32) -> PodFailureRule {
     let codes = OnExitCodes { container_name: None, is_in: Some(true), values: vec![code] };
     PodFailureRule { action, on_exit_codes: Some(codes), on_pod_conditions: Vec::new() }
 }
 
-fn policy(rules: Vec<PodFailureRule>) -> Option<PodFailurePolicy> {
+pub(crate) fn policy(rules: Vec<PodFailureRule>) -> Option<PodFailurePolicy> {
     Some(PodFailurePolicy { rules })
 }
 

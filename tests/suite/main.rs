@@ -11,6 +11,7 @@ mod explore;
 mod gaps;
 mod known;
 mod logs;
+mod mutants;
 mod progress;
 mod tidy;
 mod twin;

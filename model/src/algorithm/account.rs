@@ -49,15 +49,23 @@ impl Accounting<'_> {
         self.write_if_changed(&mut stored, io)?;
         let went = self.release(&released, &mut held, io)?;
         self.count_released(&held);
+        if self.on(Switch::RecomputesCounters) {
+            let ended = |phase| self.read.pods.iter().filter(|pod| pod.phase == phase).count();
+            self.status.succeeded = i32::try_from(ended(Phase::Succeeded)).unwrap_or(i32::MAX);
+        }
         if went == Answer::Error {
             self.write_if_changed(&mut stored, io)?;
             return Err(Stop::Failed);
         }
-        if !full {
+        if !full || self.on(Switch::FinishesWithFullLists) {
             self.finish();
         }
         self.write_if_changed(&mut stored, io)?;
         Ok(())
+    }
+
+    fn on(&self, switch: Switch) -> bool {
+        self.settings.switches.on(switch)
     }
 
     /// FT-02, FT-05: UIDs whose pod has lost its finalizer move into the counters.
@@ -85,16 +93,22 @@ impl Accounting<'_> {
             }
             let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
             let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
-            full |= recorded >= self.settings.constants.max_uncounted_pods;
-            if full && !self.status.lists(pod.uid) {
-                continue;
+            let at_cap = recorded >= self.settings.constants.max_uncounted_pods;
+            if full || (at_cap && !self.on(Switch::ChecksCapAfterAdding)) {
+                full = true;
+                if !self.status.lists(pod.uid) {
+                    continue;
+                }
             }
+            full |= at_cap;
             self.record_pod(pod, &mut fresh);
             if !(self.verdict_waits && fail_job_message(pod).is_some()) {
                 released.push(pod.uid);
             }
         }
-        self.write_indexes();
+        if !fresh.is_empty() || !self.on(Switch::WritesIndexesOnlyWhenNew) {
+            self.write_indexes();
+        }
         (released, full)
     }
 
@@ -116,12 +130,14 @@ impl Accounting<'_> {
         if self.job.deleting || self.fate.is_some() || pod.phase == Phase::Succeeded {
             return true;
         }
-        let delayed = self.census.delayed.values().any(|last| last.uid == pod.uid);
+        let delayed = self.census.delayed.values().any(|last| last.uid == pod.uid)
+            && !self.on(Switch::ReleasesBeforeReplacement);
         self.census.is_failure(pod) && !delayed
     }
 
     fn record_pod(&mut self, pod: &Pod, fresh: &mut IndexSet) {
-        let was_failed = self.job.status.uncounted_failed().contains(&pod.uid);
+        let was_failed =
+            self.job.status.uncounted_failed().contains(&pod.uid) && !self.on(Switch::RecordsByPhaseOnly);
         if pod.phase == Phase::Succeeded && !was_failed {
             self.record_success(pod, fresh);
             return;
@@ -160,7 +176,9 @@ impl Accounting<'_> {
         if !self.job.spec.is_indexed() {
             return;
         }
-        self.status.succeeded = i32::try_from(self.census.completed.len()).unwrap_or(i32::MAX);
+        let pods = self.on(Switch::CountsPodsNotIndexes);
+        let succeeded = if pods { self.census.succeeded } else { i64::from(self.census.completed.len()) };
+        self.status.succeeded = i32::try_from(succeeded).unwrap_or(i32::MAX);
         self.status.completed_indexes = self.census.completed.to_string().into();
         let failed = self.census.failed_indexes.as_ref();
         self.status.failed_indexes = failed.map(|failed| Text::from(failed.to_string()));
@@ -169,6 +187,9 @@ impl Accounting<'_> {
     /// TC-03, TC-14: the interim condition is stored before anything that it decides.
     fn announce(&mut self) {
         let Some(fate) = self.fate.clone().filter(|fate| !fate.announced) else { return };
+        if self.on(Switch::AnnouncesWithTheEnd) {
+            return;
+        }
         let now = self.read.now;
         if self.status.start_time.is_none()
             && !self.settings.switches.on(Switch::FinishesSuspendedWithoutStartTime)
@@ -191,8 +212,15 @@ impl Accounting<'_> {
                 Answer::Error => {
                     io.note(Effect::NoRelease(*uid));
                     went = Answer::Error;
+                    if self.on(Switch::CountsDespiteFailedRelease) {
+                        held.remove(uid);
+                    }
                 }
             }
+        }
+        let last_worked = released.last().is_some_and(|uid| !held.contains(uid));
+        if last_worked && self.on(Switch::CountsWholeListAfterLastRelease) {
+            held.clear();
         }
         Ok(went)
     }
@@ -201,11 +229,16 @@ impl Accounting<'_> {
     fn finish(&mut self) {
         let Some(fate) = self.fate.clone() else { return };
         let waiting = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
-        if waiting > 0 || self.status.terminating.unwrap_or(0) > 0 {
+        let terminating = self.status.terminating.unwrap_or(0) > 0;
+        if waiting > 0 || (terminating && !self.on(Switch::FinishesWhilePodsTerminate)) {
             return;
         }
         let now = self.read.now;
-        put(&mut self.status, condition(&fate.terminal(), &fate, now), false);
+        if self.on(Switch::AnnouncesWithTheEnd) {
+            put(&mut self.status, condition(&fate.interim(), &fate, now), false);
+        }
+        let appended = self.on(Switch::AppendsTerminalConditions);
+        put(&mut self.status, condition(&fate.terminal(), &fate, now), appended);
         if fate.good {
             self.status.completion_time = Some(now);
         }

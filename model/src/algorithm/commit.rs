@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::apiserver::status_updated;
+use crate::catalogue::Req;
 use crate::job::{Job, JobStatus};
 use crate::manager::{Write, judge_by, refusal};
 use crate::pod::Pod;
@@ -14,6 +15,7 @@ use crate::world::{Life, Own, Unseen};
 use super::io::{Answer, Call};
 use super::process::Process;
 use super::steps::Late;
+use super::switches::Switch;
 
 /// Whose write it is, for what the processes know afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +64,14 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
         Call::CreatePod(pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
         Call::ReleasePod(uid) => release(life, hand, *uid),
-        Call::WriteStatus(_) if conflicts => Answer::Error,
+        Call::WriteStatus(_) if conflicts && !overwrites(scope) => Answer::Error,
         Call::WriteStatus(status) => write_status(life, hand, status, now, scope),
     }
+}
+
+/// B02: the write is made again on the stored version.
+fn overwrites(scope: &Scope) -> bool {
+    scope.algorithm.switches.on(Switch::OverwritesOnConflict)
 }
 
 /// Notes the first write of a process that the specification does not admit.
@@ -74,6 +81,7 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
     }
     let Some(sync) = life.processes.get(by).and_then(|process| process.sync.as_ref()) else { return };
     if sync.conflicts && matches!(call, Call::WriteStatus(_)) {
+        life.past.objection = overwrites(scope).then_some(Req::SY04);
         return;
     }
     let write = match call {

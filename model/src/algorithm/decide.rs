@@ -7,6 +7,7 @@ use crate::job::{
 use crate::pod::{Phase, Pod, PolicyMatch};
 
 use super::read::{Census, Read};
+use super::switches::Switch;
 
 /// The end that a Job comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,10 @@ impl Fate {
 /// The first of the ends that holds; completions are looked at later, when pods have been managed.
 #[must_use]
 pub fn decide(spec: &JobSpec, status: &JobStatus, read: &Read, census: &Census<'_>) -> Option<Fate> {
+    let switches = census.switches();
+    let success_first = switches.on(Switch::LooksAtSuccessFirst);
     announced(status)
+        .or_else(|| success_policy(spec, census).filter(|_| success_first))
         .or_else(|| fail_job(spec, read))
         .or_else(|| backoff_limit(spec, read, census))
         .or_else(|| deadline(spec, status, read))
@@ -100,7 +104,10 @@ fn backoff_limit(spec: &JobSpec, read: &Read, census: &Census<'_>) -> Option<Fat
         .sum();
     let restarted = spec.template.restart_policy == RestartPolicy::OnFailure && restarts >= limit.max(1);
     let text = "Job has reached the specified backoff limit";
-    (census.failed > limit || restarted).then(|| Fate::new(false, "BackoffLimitExceeded", text))
+    let switches = census.switches();
+    let seen = !switches.on(Switch::ChecksLimitOnNewFailuresOnly) || !census.new_failures.is_empty();
+    let exceeded = census.failed > limit && seen && !switches.on(Switch::IgnoresBackoffLimit);
+    (exceeded || restarted).then(|| Fate::new(false, "BackoffLimitExceeded", text))
 }
 
 /// SU-08, SU-09: a Job without `startTime` starts in this sync.

@@ -75,6 +75,9 @@ impl Manager<'_> {
         if gone {
             counts.active -= 1;
         }
+        if switches.on(Switch::ReportsDeletionsLate) {
+            return;
+        }
         if pod.ready && (gone || switches.on(Switch::LowersReadyOnFailedDelete)) {
             counts.ready -= 1;
         }
@@ -94,14 +97,29 @@ impl Manager<'_> {
             return self.delete_uncounted(&all, counts, io);
         }
         let wanted = self.wanted(counts.active);
-        let surplus = usize::try_from(counts.active - wanted).unwrap_or(0);
+        let counted = if self.switches().on(Switch::CountsTerminatingAsSurplus) {
+            counts.active + counts.terminating
+        } else {
+            counts.active
+        };
+        let target = if self.switches().on(Switch::LeavesExtraPods) {
+            self.spec.parallelism.unwrap_or(1)
+        } else {
+            wanted
+        };
+        let surplus = usize::try_from(counted - target).unwrap_or(0);
         let victims = self.by_preference(surplus);
         if !victims.is_empty() {
             return self.delete_uncounted(&victims, counts, io);
         }
-        let held = if self.spec.replaces_only_failed() { counts.terminating } else { 0 };
+        let held = if self.is_patient() { counts.terminating } else { 0 };
         let missing = usize::try_from(wanted - counts.active - held).unwrap_or(0);
         if missing == 0 { Ok(Went::Well) } else { self.create(missing, counts, io) }
+    }
+
+    /// RP-02: whether a pod that terminates holds its place.
+    fn is_patient(&self) -> bool {
+        self.spec.replaces_only_failed() && !self.switches().on(Switch::ReplacesTerminatingPods)
     }
 
     /// PC-04, PC-05.
@@ -180,6 +198,9 @@ impl Manager<'_> {
             Ok(newborns) => newborns,
             Err(end) => {
                 io.note(Effect::Wake(end));
+                if self.switches().on(Switch::ReportsNoneActiveDuringDelay) {
+                    counts.active = 0;
+                }
                 return Ok(Went::Well);
             }
         };
@@ -194,7 +215,8 @@ impl Manager<'_> {
                 for _ in number..newborns.len() {
                     io.note(Effect::NoCreation);
                 }
-                return Ok(Went::Wrong);
+                let swallowed = self.switches().on(Switch::SwallowsCreateErrors);
+                return Ok(if swallowed { Went::Well } else { Went::Wrong });
             }
             counts.active += 1;
         }
@@ -226,7 +248,7 @@ impl Manager<'_> {
     /// PC-18: the lowest free indexes.
     fn pending(&self, missing: usize) -> Vec<Index> {
         let completions = self.spec.completion_count().unwrap_or(0);
-        let patient = self.spec.replaces_only_failed();
+        let patient = self.is_patient();
         let runs = |index: Index| {
             let held = |pod: &&Pod| pod.is_active() || (patient && pod.is_terminating());
             self.read.pods.iter().filter(held).any(|pod| pod.index == Some(index))

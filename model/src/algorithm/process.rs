@@ -114,11 +114,19 @@ impl Process {
         Arc::new(pods)
     }
 
-    /// SY-03: whether a cache lacks a write of this process. The built-in does not wait for its deletions.
+    /// SY-03: whether a sync has to wait until a cache shows a write of this process.
     #[must_use]
-    pub fn lacks_own_writes(&self) -> bool {
-        self.job_behind.iter().any(|unseen| unseen.own)
-            || self.knowledge.behind.iter().any(|unseen| unseen.own.is_some())
+    pub fn waits(&self, switches: &Switches) -> bool {
+        if switches.on(Switch::SyncsBeforeOwnWritesAreSeen) {
+            return false;
+        }
+        let ignored = |own: &Own| own.after.deleting && switches.on(Switch::GateIgnoresDeletions);
+        let awaited = |unseen: &Unseen| unseen.own.as_ref().is_some_and(|own| !ignored(own));
+        self.job_behind.iter().any(|unseen| unseen.own) || self.knowledge.behind.iter().any(awaited)
+    }
+
+    fn lacks_own_writes(&self) -> bool {
+        self.waits(&Switches::default())
     }
 
     /// Starts the sync that the queue asks for, and goes on to its first call.
@@ -135,7 +143,7 @@ impl Process {
             job: self.cached_job(job).cloned(),
             pods: self.cached_pods(pods),
             satisfied: self.memory.is_satisfied(settings.switches),
-            finished_unseen: self.has_finished(job),
+            finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
             releasing: self.memory.releasing.clone(),
             failures: self.memory.failures.clone(),
             now,
@@ -266,7 +274,8 @@ impl Memory {
     pub fn is_satisfied(&self, switches: &Switches) -> bool {
         let deleted =
             if switches.on(Switch::CountsDeletions) { self.deletions <= 0 } else { self.deleting.is_empty() };
-        self.creations <= 0 && deleted
+        let created = self.creations <= 0 || switches.on(Switch::ForgetsCreations);
+        created && deleted
     }
 
     /// A pod was seen for the first time.

@@ -100,6 +100,12 @@ impl<'a> Census<'a> {
         census
     }
 
+    /// Departures from the algorithm.
+    #[must_use]
+    pub fn switches(&self) -> &'a Switches {
+        self.switches
+    }
+
     fn spec(&self) -> &'a JobSpec {
         &self.job.spec
     }
@@ -107,7 +113,8 @@ impl<'a> Census<'a> {
     /// FT-06: whether accounting looks at the pod.
     #[must_use]
     pub fn is_tracked(&self, pod: &Pod) -> bool {
-        pod.finalizer && !self.read.releasing.contains(&pod.uid)
+        let released = self.read.releasing.contains(&pod.uid) && !self.switches.on(Switch::ForgetsReleases);
+        pod.finalizer && !released
     }
 
     /// FT-09: an Indexed Job counts pods with a valid index only.
@@ -193,7 +200,8 @@ impl<'a> Census<'a> {
         let status = &self.job.status;
         let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
         self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
-        self.succeeded = if self.spec().is_indexed() {
+        let by_index = self.spec().is_indexed() && !self.switches.on(Switch::CountsPodsNotIndexes);
+        self.succeeded = if by_index {
             i64::from(self.completed.len())
         } else {
             i64::from(status.succeeded)
@@ -206,9 +214,15 @@ impl<'a> Census<'a> {
     #[must_use]
     pub fn backoff(&self) -> Backoff {
         let old = self.read.failures.record;
+        if self.new_failures.is_empty() && self.switches.on(Switch::ForgetsFailuresWhenNoneIsNew) {
+            return Backoff::default();
+        }
         let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
         let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| ended(pod)).collect::<Vec<_>>();
-        let (successes, failures) = (ends(&self.new_successes), ends(&self.new_failures));
+        let all = !self.switches.on(Switch::IgnoredFailuresDoNotDelay);
+        let delaying: Vec<&Pod> =
+            self.new_failures.iter().copied().filter(|pod| all || !pod.is_ignored()).collect();
+        let (successes, failures) = (ends(&self.new_successes), ends(&delaying));
         match successes.into_iter().max() {
             None => Backoff {
                 failures: old.failures + count(failures.len()),

@@ -80,7 +80,7 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
             fortunes().for_each(|fortune| add(ProcessStep::Call(fortune)));
         }
         Some(_) => {}
-        None if process.queued && !(algorithm.waits_for_own_writes && process.lacks_own_writes()) => {
+        None if process.queued && !(algorithm.waits_for_own_writes && process.waits(&algorithm.switches)) => {
             add(ProcessStep::Sync);
         }
         None => {}

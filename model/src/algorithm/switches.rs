@@ -25,6 +25,68 @@ pub enum Switch {
     LowersReadyOnFailedDelete,
     /// H4: a pod whose DELETE answers 404 terminates.
     CountsVanishedAsTerminating,
+    /// SY-03 of 1.36: a sync does not wait until the caches show the process's own deletions.
+    GateIgnoresDeletions,
+    /// 1.36: the cap of the lists is looked at after a UID was added.
+    ChecksCapAfterAdding,
+    /// Before 1.36: a sync does not wait until the caches show the process's own writes.
+    SyncsBeforeOwnWritesAreSeen,
+    /// B01: a pod whose finalizer was removed is looked at as long as the cache shows the finalizer.
+    ForgetsReleases,
+    /// B02: a status write that conflicts is made again, on the version that is stored.
+    OverwritesOnConflict,
+    /// B03: all UIDs are counted once the last removal has worked.
+    CountsWholeListAfterLastRelease,
+    /// B16: a UID is counted although the removal of its finalizer failed.
+    CountsDespiteFailedRelease,
+    /// B05: the Job's end does not wait for pods that are to be seen.
+    FailsBeforeAllPodsAreSeen,
+    /// B07: the Job finishes although not all pods that have ended were recorded.
+    FinishesWithFullLists,
+    /// B08: pods are recorded by their phase, whatever list holds them.
+    RecordsByPhaseOnly,
+    /// B11: the counters are the pods in the cache.
+    RecomputesCounters,
+    /// B13: what was finished is not remembered.
+    ForgetsFinishedJobs,
+    /// B14: surplus is what exceeds parallelism, and completion does not wait for it.
+    LeavesExtraPods,
+    /// B18: a Job finishes while its pods terminate.
+    FinishesWhilePodsTerminate,
+    /// B19: a sync reports its deletions in `active` alone.
+    ReportsDeletionsLate,
+    /// B21: no active pods are reported while a replacement is delayed.
+    ReportsNoneActiveDuringDelay,
+    /// B22: `startTime` is set anew in a write after the one that shows the resumption.
+    ResetsStartTimeAfterResume,
+    /// B25: a terminal condition is appended beside one that was set to False.
+    AppendsTerminalConditions,
+    /// B27: success is looked at before failure.
+    LooksAtSuccessFirst,
+    /// B28: a pod that terminates holds neither slot nor index.
+    ReplacesTerminatingPods,
+    /// B29: pods that terminate are taken for surplus.
+    CountsTerminatingAsSurplus,
+    /// B31: pods are counted, not indexes.
+    CountsPodsNotIndexes,
+    /// B32: the indexes are written only where one was completed.
+    WritesIndexesOnlyWhenNew,
+    /// B33: a failed pod is released before its replacement was created.
+    ReleasesBeforeReplacement,
+    /// B34: the interim condition is written together with the terminal one.
+    AnnouncesWithTheEnd,
+    /// B35: a sync whose creation failed is not tried again.
+    SwallowsCreateErrors,
+    /// B38: creations are not remembered.
+    ForgetsCreations,
+    /// B39: `backoffLimit` is never looked at.
+    IgnoresBackoffLimit,
+    /// B41: `backoffLimit` is looked at only where a failure is new.
+    ChecksLimitOnNewFailuresOnly,
+    /// B42: a sync without a new failure resets the record of failures.
+    ForgetsFailuresWhenNoneIsNew,
+    /// B45: ignored failures do not delay.
+    IgnoredFailuresDoNotDelay,
 }
 
 /// A set of switches.

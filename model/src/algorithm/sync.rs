@@ -67,7 +67,8 @@ impl Sync<'_> {
         let went;
         if let Some(decided) = fate.clone() {
             went = manager.delete_active(&mut counts, io)?;
-            if went == Went::Wrong || !read.satisfied {
+            let hasty = self.settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
+            if went == Went::Wrong || (!read.satisfied && !hasty) {
                 // TC-08: pods may be left that nobody would release.
                 verdict_waits =
                     decided.by_fail_job && !self.settings.switches.on(Switch::DropsFailJobVerdict);
@@ -98,7 +99,8 @@ impl Sync<'_> {
             Some(completions) => census.succeeded >= i64::from(completions),
         };
         let seen = self.read.satisfied || self.settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
-        (enough && active == 0 && seen).then(Fate::completions_reached)
+        let over = active == 0 || self.settings.switches.on(Switch::LeavesExtraPods);
+        (enough && over && seen).then(Fate::completions_reached)
     }
 
     /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
@@ -107,6 +109,12 @@ impl Sync<'_> {
         let shown = status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
         let suspended = self.job.spec.is_suspended();
         let wanted = if suspended { ConditionStatus::True } else { ConditionStatus::False };
+        if shown == Some(ConditionStatus::False)
+            && !suspended
+            && self.settings.switches.on(Switch::ResetsStartTimeAfterResume)
+        {
+            status.start_time = Some(now);
+        }
         if shown == Some(wanted) || (shown.is_none() && !suspended) {
             return;
         }

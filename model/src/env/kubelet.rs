@@ -24,6 +24,8 @@ pub enum KubeletStep {
     Succeed,
     /// Phase `Failed`, the container having exited with this code.
     Fail(i32),
+    /// A success is taken back: phase `Failed`.
+    Flip,
     /// The object goes: it was deleted, has ended, and no finalizer holds it.
     Remove,
 }
@@ -45,7 +47,9 @@ fn may_restart(life: &Life) -> bool {
 fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
     if pod.is_terminated() {
         let goes = pod.deleting && !pod.finalizer && !pod.other_finalizers;
-        return if goes { vec![KubeletStep::Remove] } else { Vec::new() };
+        let flips = scope.flips && pod.phase == Phase::Succeeded;
+        let flip = flips.then_some(KubeletStep::Flip);
+        return goes.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
     }
     if scope.phases && pod.phase == Phase::Pending && !pod.deleting {
         return vec![KubeletStep::Run];
@@ -88,6 +92,7 @@ fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> O
             let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, pod.uid, code));
             Some(Pod { phase: Phase::Failed, ready: false, finished: Some(now), policy, ..pod })
         }
+        KubeletStep::Flip => Some(Pod { phase: Phase::Failed, ..pod }),
         KubeletStep::Remove => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::apiserver::{RuleSet, spec_updated, would_refuse_spec};
-use crate::job::{Job, JobSpec};
+use crate::apiserver::{RuleSet, spec_updated, status_updated, would_refuse_spec};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -25,6 +25,10 @@ pub enum UserAction {
     Scale(i32),
     /// Sets `ttlSecondsAfterFinished`.
     SetTtl(i32),
+    /// Sets the condition FailureTarget to False, by hand.
+    DenyFailureTarget,
+    /// Sets the condition Failed to False, by hand.
+    DenyFailed,
     /// Deletes the Job, its pods first.
     DeleteInForeground,
     /// Deletes the Job, its pods later.
@@ -54,6 +58,8 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::Resume
             | UserAction::Scale(_)
             | UserAction::SetTtl(_)
+            | UserAction::DenyFailureTarget
+            | UserAction::DenyFailed
             | UserAction::DeleteInForeground
             | UserAction::DeleteInBackground => {
                 if is_possible(job, *action) {
@@ -74,6 +80,7 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 fn is_possible(job: &Job, action: UserAction) -> bool {
     let too_late = match action {
         UserAction::SetTtl(_) => false,
+        UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::Suspend
@@ -109,6 +116,8 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
+        | UserAction::DenyFailureTarget
+        | UserAction::DenyFailed
         | UserAction::DeleteInForeground
         | UserAction::DeleteInBackground => return None,
     }
@@ -132,6 +141,21 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
 
 fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
     let Some(job) = life.job.clone() else { return };
+    let denied = match action {
+        UserAction::DenyFailureTarget => Some(ConditionKind::FailureTarget),
+        UserAction::DenyFailed => Some(ConditionKind::Failed),
+        UserAction::DeletePod
+        | UserAction::DeleteEndedPod
+        | UserAction::Suspend
+        | UserAction::Resume
+        | UserAction::Scale(_)
+        | UserAction::SetTtl(_)
+        | UserAction::DeleteInForeground
+        | UserAction::DeleteInBackground => None,
+    };
+    if let Some(kind) = denied {
+        return life.set_job(Some(denies(&job, kind)), scope.job_lag);
+    }
     let after = match edited(&job.spec, action) {
         Some(spec) => {
             life.past.respecified(&spec);
@@ -141,4 +165,17 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         None => Some(crate::ttl::deleted_in_foreground(&job)),
     };
     life.set_job(after, scope.job_lag);
+}
+
+/// The Job with a condition that says no, through the status subresource.
+fn denies(job: &Job, kind: ConditionKind) -> Job {
+    let mut sent = job.clone();
+    sent.status.conditions.push(Condition {
+        kind,
+        status: ConditionStatus::False,
+        reason: Text::from(""),
+        message: Text::from(""),
+        last_transition_time: None,
+    });
+    status_updated(job, &sent)
 }

@@ -121,6 +121,7 @@ fn pod_changed(uid: Uid, what: KubeletStep) -> String {
         KubeletStep::Restart => format!("{pod} restarts its container"),
         KubeletStep::Succeed => format!("{pod} succeeds"),
         KubeletStep::Fail(code) => format!("{pod} fails with exit code {code}"),
+        KubeletStep::Flip => format!("{pod} has failed after all"),
         KubeletStep::Remove => format!("{pod} is gone"),
     }
 }
@@ -131,6 +132,8 @@ fn edited(action: UserAction) -> String {
         UserAction::Resume => "resumes the Job".to_owned(),
         UserAction::Scale(parallelism) => format!("scales the Job to {parallelism}"),
         UserAction::SetTtl(ttl) => format!("sets ttlSecondsAfterFinished to {ttl}"),
+        UserAction::DenyFailureTarget => "sets FailureTarget=False in the status".to_owned(),
+        UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
         UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
         UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),

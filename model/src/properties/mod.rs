@@ -10,6 +10,7 @@ mod pods;
 mod server;
 mod standstill;
 
+pub use server::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED};
 pub use standstill::{STANDSTILL, standstill};
 
 use crate::catalogue::Req;

@@ -1,0 +1,164 @@
+//! Known defects of Job controllers, made from the algorithm by switching single lines of it.
+//!
+//! Every one has the smallest scope that shows it. With its switches off the same scope holds, so that what is
+//! found there is the defect.
+
+mod table;
+mod worlds;
+
+pub use table::MUTANTS;
+
+use crate::algorithm::switches::{Switch, Switches};
+use crate::catalogue::Req;
+use crate::check::{Bounds, Exploration, Outcome, explore_for};
+use crate::explore::found::Found;
+use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
+use crate::scope::{Algorithm, Scope};
+use crate::scopes::initial;
+use crate::world::World;
+
+/// A known defect.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutant {
+    /// Its name in the collection of known defects: `B01`, `S-04`, `L2`, `H1`.
+    pub id: &'static str,
+    /// The upstream issues that report it; none where only its source was read or a cluster showed it.
+    pub issues: &'static [&'static str],
+    /// What is wrong, in one line.
+    pub title: &'static str,
+    /// What makes it.
+    pub switches: &'static [Switch],
+    /// The smallest world that shows it.
+    pub world: fn() -> Scope,
+    /// How it shows.
+    pub shows: Shows,
+}
+
+/// How a defect shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// It breaks this requirement after so many steps.
+    Breaks(Req, usize),
+    /// After so many steps nothing can happen any more, and the Job is not finished; this requirement asks for more.
+    Stops(Req, usize),
+    /// The Job goes on for ever without an end: only a check of progress can see it, and this search is none.
+    Progress(Req),
+}
+
+/// What a search for a defect found.
+#[derive(Debug)]
+pub struct Hunt {
+    /// The search.
+    pub exploration: Exploration,
+    /// The requirement that was broken; `None` where nothing was, or where everything came to a stop.
+    pub requirement: Option<Req>,
+}
+
+/// Worlds that a search of a mutant may look at.
+const MAX_STATES: usize = 2_000_000;
+
+impl Mutant {
+    /// The mutant of this name.
+    #[must_use]
+    pub fn named(id: &str) -> Option<&'static Mutant> {
+        MUTANTS.iter().find(|mutant| mutant.id.eq_ignore_ascii_case(id))
+    }
+
+    /// The requirement that it breaks.
+    #[must_use]
+    pub fn requirement(&self) -> Req {
+        match self.shows {
+            Shows::Breaks(req, _) | Shows::Stops(req, _) | Shows::Progress(req) => req,
+        }
+    }
+
+    /// Whether a search can show it.
+    #[must_use]
+    pub fn is_searchable(&self) -> bool {
+        !matches!(self.shows, Shows::Progress(_))
+    }
+
+    /// Its world with the defect.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope_with(Switches::of(self.switches))
+    }
+
+    /// Its world without the defect.
+    #[must_use]
+    pub fn sound_scope(&self) -> Scope {
+        self.scope_with(Switches::default())
+    }
+
+    fn scope_with(&self, switches: Switches) -> Scope {
+        let scope = (self.world)();
+        Scope { algorithm: Algorithm { switches, ..scope.algorithm.clone() }, ..scope }
+    }
+
+    /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence
+    /// hides it; else by all.
+    #[must_use]
+    pub fn hunt(&self) -> Hunt {
+        let own = |number: usize| PROPERTIES[number].req == self.requirement();
+        let hunt = Hunt::of(&self.scope(), &|number| number.is_some_and(own));
+        if hunt.found().is_some() {
+            return hunt;
+        }
+        Hunt::of(&self.scope(), &|_| true)
+    }
+
+    /// Searches where it is not.
+    #[must_use]
+    pub fn hunt_without(&self) -> Hunt {
+        Hunt::of(&self.sound_scope(), &|_| true)
+    }
+
+    /// Whether a search found what was to be found.
+    #[must_use]
+    pub fn is_caught_by(&self, hunt: &Hunt) -> bool {
+        let Some(found) = hunt.found() else { return false };
+        let steps = found.path.len();
+        match self.shows {
+            Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
+            Shows::Stops(_, expected) => found.number.is_none() && steps == expected,
+            Shows::Progress(_) => false,
+        }
+    }
+}
+
+impl Hunt {
+    fn of(scope: &Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Hunt {
+        let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
+        let exploration = explore_for(scope, &bounds, wanted);
+        let mut hunt = Hunt { exploration, requirement: None };
+        hunt.requirement = hunt.found().and_then(|found| broken(scope, found));
+        hunt
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn found(&self) -> Option<&Found> {
+        match &self.exploration.outcome {
+            Outcome::Broken(found) => Some(found),
+            Outcome::Holds | Outcome::NotFinished(_) => None,
+        }
+    }
+
+    /// Whether everything was seen, and nothing is wrong.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        matches!(self.exploration.outcome, Outcome::Holds)
+    }
+}
+
+/// The requirement behind a property: of a write that is not admitted or refused, the one that it broke.
+fn broken(scope: &Scope, found: &Found) -> Option<Req> {
+    let req = PROPERTIES[found.number?].req;
+    let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
+    let past = |of: fn(&crate::past::Past) -> Option<Req>| world.lives.iter().find_map(|life| of(&life.past));
+    match req {
+        _ if req == EVERY_WRITE_IS_ADMITTED.req => past(|past| past.objection),
+        _ if req == NOTHING_IS_REFUSED.req => past(|past| past.refused),
+        _ => Some(req),
+    }
+}

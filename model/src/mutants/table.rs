@@ -1,0 +1,331 @@
+//! The table of known defects.
+
+use super::{Mutant, Shows};
+use crate::algorithm::steps::Faults;
+use crate::algorithm::switches::Switch;
+use crate::catalogue::Req;
+use crate::env::user::UserAction;
+use crate::job::JobSpec;
+use crate::mutants::worlds::{
+    capped, delayed, failing, fails_at_42, ignores_3, lagging, one, per_index, retries, small, wins_with_0,
+};
+use crate::scope::{Algorithm, Scope};
+use crate::scopes::{many, many_indexes, patient};
+
+/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers.
+pub const MUTANTS: &[Mutant] = &[
+    Mutant {
+        id: "S-03",
+        issues: &[],
+        title: "a FailJob verdict that cannot be stored yet is dropped",
+        switches: &[Switch::DropsFailJobVerdict],
+        world: || Scope { exit_codes: &[42], faults: failing(1), ..small(fails_at_42(many(2, 2)), 2) },
+        shows: Shows::Breaks(Req::PF09, 9),
+    },
+    Mutant {
+        id: "S-04",
+        issues: &[],
+        title: "a suspended Job that meets its end finishes without startTime",
+        switches: &[Switch::FinishesSuspendedWithoutStartTime],
+        world: || Scope {
+            user: vec![UserAction::DeletePod, UserAction::Suspend],
+            ..small(patient(many(1, 1)), 1)
+        },
+        shows: Shows::Breaks(Req::S04, 7),
+    },
+    Mutant {
+        id: "S-08",
+        issues: &[],
+        title: "a Job completes before a pod that it created was seen",
+        switches: &[Switch::CompletesBeforeAllPodsAreSeen, Switch::SyncsBeforeOwnWritesAreSeen],
+        world: || lagging(2, small(JobSpec { completions: None, ..many(1, 2) }, 2)),
+        shows: Shows::Breaks(Req::TC04, 10),
+    },
+    Mutant {
+        id: "S-09",
+        issues: &[],
+        title: "a pod that is gone when it is released stays ready",
+        switches: &[Switch::KeepsVanishedPodReady],
+        world: || Scope {
+            phases: true,
+            user: vec![UserAction::Suspend, UserAction::DeletePod],
+            ..small(many(1, 1), 1)
+        },
+        shows: Shows::Breaks(Req::PC03, 13),
+    },
+    Mutant {
+        id: "S-12",
+        issues: &[],
+        title: "an interim condition is appended beside one that was set to False",
+        switches: &[Switch::AppendsBesideFalseInterim],
+        world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::TC06, 7),
+    },
+    Mutant {
+        id: "H3",
+        issues: &[],
+        title: "a pod is no longer ready although its deletion failed",
+        switches: &[Switch::LowersReadyOnFailedDelete],
+        world: || Scope {
+            phases: true,
+            user: vec![UserAction::Suspend],
+            faults: failing(1),
+            ..small(many(1, 1), 1)
+        },
+        shows: Shows::Breaks(Req::PC03, 9),
+    },
+    Mutant {
+        id: "H4",
+        issues: &[],
+        title: "a pod that is gone when it is deleted passes for terminating",
+        switches: &[Switch::CountsVanishedAsTerminating],
+        world: || Scope { user: vec![UserAction::Suspend, UserAction::DeletePod], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::PC02, 11),
+    },
+    Mutant {
+        id: "M-01",
+        issues: &[],
+        title: "a sync does not wait for its own deletions, and writes a stale active",
+        switches: &[Switch::GateIgnoresDeletions],
+        world: || {
+            lagging(3, Scope { user: vec![UserAction::Suspend, UserAction::Resume], ..small(many(1, 1), 2) })
+        },
+        shows: Shows::Breaks(Req::PC01, 12),
+    },
+    Mutant {
+        id: "M-02",
+        issues: &[],
+        title: "full lists grow by one UID in each sync while removals fail",
+        switches: &[Switch::ChecksCapAfterAdding],
+        world: || capped(Scope { faults: failing(1), ..small(many(2, 2), 2) }),
+        shows: Shows::Breaks(Req::SC05, 8),
+    },
+    Mutant {
+        id: "B01",
+        issues: &["kubernetes/kubernetes#105200"],
+        title: "a pod is counted again while the cache shows its finalizer",
+        switches: &[Switch::ForgetsReleases, Switch::SyncsBeforeOwnWritesAreSeen],
+        world: || lagging(1, small(many(2, 1), 2)),
+        shows: Shows::Breaks(Req::FT02, 16),
+    },
+    Mutant {
+        id: "B02",
+        issues: &["kubernetes/kubernetes#105199"],
+        title: "a status write that conflicts overwrites what it did not read",
+        switches: &[Switch::OverwritesOnConflict],
+        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::SY04, 4),
+    },
+    Mutant {
+        id: "B03",
+        issues: &["kubernetes/kubernetes#104666"],
+        title: "a failed removal is counted because the last removal worked",
+        switches: &[Switch::CountsWholeListAfterLastRelease],
+        world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
+        shows: Shows::Breaks(Req::FT02, 15),
+    },
+    Mutant {
+        id: "B16",
+        issues: &[
+            "kubernetes/kubernetes#114366",
+            "kubernetes/kubernetes#121828",
+            "kubernetes/kubernetes#127917",
+        ],
+        title: "a pod is counted although the removal of its finalizer failed",
+        switches: &[Switch::CountsDespiteFailedRelease],
+        world: || Scope { faults: failing(1), ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::FT02, 12),
+    },
+    Mutant {
+        id: "B05",
+        issues: &["kubernetes/kubernetes#109485"],
+        title: "a Job fails before a pod that it created was seen",
+        switches: &[Switch::FailsBeforeAllPodsAreSeen, Switch::SyncsBeforeOwnWritesAreSeen],
+        world: || lagging(2, small(many(2, 2), 2)),
+        shows: Shows::Breaks(Req::TC04, 10),
+    },
+    Mutant {
+        id: "B07",
+        issues: &["kubernetes/kubernetes#119159"],
+        title: "a Job finishes although the lists had no room for all its pods",
+        switches: &[Switch::FinishesWithFullLists],
+        world: || capped(small(many(2, 2), 2)),
+        shows: Shows::Breaks(Req::S01, 10),
+    },
+    Mutant {
+        id: "B08",
+        issues: &["kubernetes/kubernetes#111646"],
+        title: "a pod recorded as failed is recorded as succeeded too",
+        switches: &[Switch::RecordsByPhaseOnly],
+        world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
+        shows: Shows::Breaks(Req::SS02, 13),
+    },
+    Mutant {
+        id: "B11",
+        issues: &[
+            "kubernetes/kubernetes#91235",
+            "kubernetes/kubernetes#78721",
+            "kubernetes/kubernetes#28486",
+        ],
+        title: "the counters forget pods that are gone",
+        switches: &[Switch::RecomputesCounters],
+        world: || Scope { user: vec![UserAction::DeleteEndedPod], ..small(many(2, 1), 2) },
+        shows: Shows::Breaks(Req::FT31, 16),
+    },
+    Mutant {
+        id: "B13",
+        issues: &["kubernetes/kubernetes#130103"],
+        title: "a second pod is created for one completion, by a stale Job",
+        switches: &[Switch::SyncsBeforeOwnWritesAreSeen],
+        world: || Scope { algorithm: Algorithm { job_lag: 2, ..one() }, ..small(many(2, 2), 3) },
+        shows: Shows::Breaks(Req::PC04, 12),
+    },
+    Mutant {
+        id: "B13b",
+        issues: &["kubernetes/kubernetes#130103"],
+        title: "a pod is created for a Job that is finished",
+        switches: &[Switch::SyncsBeforeOwnWritesAreSeen, Switch::ForgetsFinishedJobs],
+        world: || Scope { algorithm: Algorithm { job_lag: 3, ..one() }, ..small(many(1, 1), 2) },
+        shows: Shows::Breaks(Req::PC04, 11),
+    },
+    Mutant {
+        id: "B18",
+        issues: &["kubernetes/kubernetes#123775"],
+        title: "a Job finishes while its pods terminate",
+        switches: &[Switch::FinishesWhilePodsTerminate],
+        world: || small(many(2, 2), 2),
+        shows: Shows::Breaks(Req::TC04, 11),
+    },
+    Mutant {
+        id: "B19",
+        issues: &["kubernetes/kubernetes#125089", "kubernetes/kubernetes#125185"],
+        title: "a sync reports its deletions in active alone",
+        switches: &[Switch::ReportsDeletionsLate],
+        world: || Scope { phases: true, user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::PC02, 8),
+    },
+    Mutant {
+        id: "B21",
+        issues: &["kubernetes/kubernetes#139428"],
+        title: "no active pods are reported while a replacement is delayed",
+        switches: &[Switch::ReportsNoneActiveDuringDelay],
+        world: || delayed(Scope { phases: true, ..small(retries(1, many(2, 2)), 2) }),
+        shows: Shows::Breaks(Req::PC01, 8),
+    },
+    Mutant {
+        id: "B22",
+        issues: &["kubernetes/kubernetes#134521"],
+        title: "startTime is set anew after the write that shows the resumption",
+        switches: &[Switch::ResetsStartTimeAfterResume],
+        world: || Scope {
+            user: vec![UserAction::Suspend, UserAction::Resume],
+            ticks: 1,
+            ..small(many(1, 1), 2)
+        },
+        shows: Shows::Breaks(Req::SU04, 16),
+    },
+    Mutant {
+        id: "B27",
+        issues: &["kubernetes/kubernetes#117303"],
+        title: "success is looked at before failure",
+        switches: &[Switch::LooksAtSuccessFirst],
+        world: || small(wins_with_0(many_indexes(2, 2)), 2),
+        shows: Shows::Breaks(Req::SX04, 8),
+    },
+    Mutant {
+        id: "B28",
+        issues: &["kubernetes/kubernetes#115844", "kubernetes/kubernetes#116410"],
+        title: "a pod that terminates is replaced, though only failed ones are to be",
+        switches: &[Switch::ReplacesTerminatingPods],
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(patient(retries(1, many(1, 1))), 2) },
+        shows: Shows::Breaks(Req::RP11, 6),
+    },
+    Mutant {
+        id: "B29",
+        issues: &["kubernetes/kubernetes#122235"],
+        title: "pods that terminate are taken for surplus, and healthy ones deleted",
+        switches: &[Switch::CountsTerminatingAsSurplus],
+        world: || Scope {
+            user: vec![UserAction::DeletePod, UserAction::Scale(1)],
+            ..small(patient(retries(1, many(3, 2))), 3)
+        },
+        shows: Shows::Breaks(Req::FT14, 8),
+    },
+    Mutant {
+        id: "B31",
+        issues: &["kubernetes/kubernetes#99865"],
+        title: "two pods of one index pass for two completions",
+        switches: &[Switch::CountsPodsNotIndexes],
+        world: || {
+            lagging(
+                1,
+                Scope { faults: Faults { losses: 1, ..Faults::default() }, ..small(many_indexes(2, 1), 3) },
+            )
+        },
+        shows: Shows::Breaks(Req::PC21, 11),
+    },
+    Mutant {
+        id: "B32",
+        issues: &["kubernetes/kubernetes#115349"],
+        title: "completedIndexes keeps an index beyond completions after a scale-down",
+        switches: &[Switch::WritesIndexesOnlyWhenNew],
+        world: || Scope { user: vec![UserAction::Scale(1)], ..small(retries(1, many_indexes(2, 2)), 3) },
+        shows: Shows::Breaks(Req::PC23, 13),
+    },
+    Mutant {
+        id: "B33",
+        issues: &["kubernetes/kubernetes#118009"],
+        title: "a failed pod is released before its replacement carries its count on",
+        switches: &[Switch::ReleasesBeforeReplacement],
+        world: || delayed(small(per_index(1, many_indexes(1, 1)), 2)),
+        shows: Shows::Breaks(Req::BI08, 6),
+    },
+    Mutant {
+        id: "B34",
+        issues: &["kubernetes/kubernetes#111113"],
+        title: "a FailJob verdict is stored only with the end",
+        switches: &[Switch::AnnouncesWithTheEnd],
+        world: || Scope { exit_codes: &[42], ..small(fails_at_42(many(1, 1)), 1) },
+        shows: Shows::Breaks(Req::PF09, 7),
+    },
+    Mutant {
+        id: "B38",
+        issues: &["ray-project/kuberay#715"],
+        title: "a pod is created again while the cache does not show the first",
+        switches: &[Switch::ForgetsCreations, Switch::SyncsBeforeOwnWritesAreSeen],
+        world: || lagging(1, Scope { ..small(many(1, 1), 2) }),
+        shows: Shows::Breaks(Req::PC08, 5),
+    },
+    Mutant {
+        id: "B39",
+        issues: &["kubernetes/kubernetes#62382", "kubernetes/kubernetes#63650"],
+        title: "backoffLimit does nothing",
+        switches: &[Switch::IgnoresBackoffLimit],
+        world: || small(many(1, 1), 2),
+        shows: Shows::Breaks(Req::TC01, 6),
+    },
+    Mutant {
+        id: "B41",
+        issues: &["kubernetes/kubernetes#119159"],
+        title: "backoffLimit is looked at only where a failure is new",
+        switches: &[Switch::ChecksLimitOnNewFailuresOnly],
+        world: || Scope { faults: failing(1), ..small(many(2, 2), 3) },
+        shows: Shows::Breaks(Req::TC01, 12),
+    },
+    Mutant {
+        id: "B42",
+        issues: &["kubernetes/kubernetes#114391"],
+        title: "a sync without a new failure forgets the delay",
+        switches: &[Switch::ForgetsFailuresWhenNoneIsNew],
+        world: || delayed(small(retries(1, many(1, 1)), 2)),
+        shows: Shows::Breaks(Req::BO01, 10),
+    },
+    Mutant {
+        id: "B45",
+        issues: &["kubernetes/kubernetes#119434"],
+        title: "ignored failures are replaced without delay",
+        switches: &[Switch::IgnoredFailuresDoNotDelay],
+        world: || delayed(Scope { exit_codes: &[3], ..small(ignores_3(many(1, 1)), 2) }),
+        shows: Shows::Breaks(Req::BO01, 6),
+    },
+];

@@ -1,0 +1,47 @@
+//! Known defects: each is found by the shortest way, and what is found is the defect.
+
+use std::fmt::Write as _;
+
+use jobcheck_model::explore::story::tell;
+use jobcheck_model::mutants::MUTANTS;
+
+#[test]
+fn every_known_defect_is_caught_as_it_is_pinned() {
+    let mut survivors = String::new();
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.is_searchable()) {
+        let hunt = mutant.hunt();
+        let steps = hunt.found().map(|found| found.path.len());
+        if !mutant.is_caught_by(&hunt) {
+            let (id, shows, found) = (mutant.id, mutant.shows, hunt.requirement);
+            writeln!(survivors, "{id}: expected {shows:?}, found {found:?} after {steps:?} steps").unwrap();
+        }
+    }
+    assert_eq!(survivors, "");
+}
+
+#[test]
+fn without_the_defect_the_same_world_holds() {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.is_searchable()) {
+        let hunt = mutant.hunt_without();
+        assert!(hunt.holds(), "{}: {:?}", mutant.id, hunt.found());
+    }
+}
+
+#[test]
+fn the_story_of_a_defect_is_as_reviewed() {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.is_searchable()) {
+        let hunt = mutant.hunt();
+        let found = hunt.found().unwrap();
+        let mut text = format!("{}: {}\n", mutant.id, mutant.title);
+        for line in tell(&mutant.scope(), &found.path) {
+            writeln!(text, "{:18} {}", line.who, line.what).unwrap();
+            if let Some(status) = line.status {
+                writeln!(text, "{:18}   {status}", "").unwrap();
+            }
+        }
+        writeln!(text, "{}: {}", found.property, found.why).unwrap();
+        insta::with_settings!({ snapshot_path => "mutants", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(mutant.id, text);
+        });
+    }
+}
