@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckArgs;
 use crate::completions::CompletionsArgs;
+use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
 
 /// Checks controllers of Kubernetes Jobs against the specification.
@@ -28,6 +29,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Explore the specification: every behaviour of small scopes keeps the invariants.
     Check(CheckArgs),
+    /// Look for known defects: each must be caught as a mutant of the reference algorithm.
+    Mutants(MutantsArgs),
     /// Print the completions of a shell.
     Completions(CompletionsArgs),
 }

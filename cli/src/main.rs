@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod completions;
 mod internal_error;
+mod mutants;
 mod output;
 mod replay;
 
@@ -40,6 +41,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
     cli.global.color.apply();
     match cli.command {
         Command::Check(args) => check::run(&args, &cli.global),
+        Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }

@@ -4,6 +4,7 @@
 
 mod check;
 mod inputs;
+mod mutants;
 mod options;
 mod outputs;
 mod readme;

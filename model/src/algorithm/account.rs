@@ -91,25 +91,29 @@ impl Accounting<'_> {
             if !self.may_release(pod) {
                 continue;
             }
-            let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
-            let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
-            let at_cap = recorded >= self.settings.constants.max_uncounted_pods;
-            if full || (at_cap && !self.on(Switch::ChecksCapAfterAdding)) {
-                full = true;
-                if !self.status.lists(pod.uid) {
-                    continue;
-                }
+            // The built-in looks after it has added one, so that lists that are full already grow.
+            let looks_late = self.on(Switch::ChecksCapAfterAdding);
+            full |= !looks_late && self.fills_cap(&fresh);
+            if full && (looks_late || !self.status.lists(pod.uid)) {
+                continue;
             }
-            full |= at_cap;
             self.record_pod(pod, &mut fresh);
             if !(self.verdict_waits && fail_job_message(pod).is_some()) {
                 released.push(pod.uid);
             }
+            full |= looks_late && self.fills_cap(&fresh);
         }
         if !fresh.is_empty() || !self.on(Switch::WritesIndexesOnlyWhenNew) {
             self.write_indexes();
         }
         (released, full)
+    }
+
+    /// FT-10: newly completed indexes and listed UIDs together.
+    fn fills_cap(&self, fresh: &IndexSet) -> bool {
+        let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
+        let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
+        recorded >= self.settings.constants.max_uncounted_pods
     }
 
     /// The tracked pods, of an Indexed Job by index.

@@ -83,7 +83,7 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::PC02, 11),
     },
     Mutant {
-        id: "M-01",
+        id: "J-01",
         issues: &[],
         title: "a sync does not wait for its own deletions, and writes a stale active",
         switches: &[Switch::GateIgnoresDeletions],
@@ -93,12 +93,12 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::PC01, 12),
     },
     Mutant {
-        id: "M-02",
+        id: "J-02",
         issues: &[],
         title: "full lists grow by one UID in each sync while removals fail",
         switches: &[Switch::ChecksCapAfterAdding],
         world: || capped(Scope { faults: failing(1), ..small(many(2, 2), 2) }),
-        shows: Shows::Breaks(Req::SC05, 8),
+        shows: Shows::Breaks(Req::SC05, 11),
     },
     Mutant {
         id: "B01",

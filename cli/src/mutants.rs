@@ -1,0 +1,216 @@
+//! `jobcheck mutants`: known defects, as mutants of the reference algorithm, must be caught.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+use anyhow::Context;
+use clap::Args;
+use jobcheck_harness::report::{API_VERSION, Exit};
+use jobcheck_model::explore::story;
+use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
+use serde::Serialize;
+
+use crate::args::Global;
+use crate::output;
+
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Arguments of `jobcheck mutants`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct MutantsArgs {
+    /// Defects to look for, such as B18; all if none is given. The counterexample of each is told.
+    pub defects: Vec<String>,
+    /// Form of the report.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+/// Forms of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+const AFTER_HELP: &str = "\
+Each defect is one or two lines of the reference algorithm, switched to what a Job controller did wrong once, or
+does today. A departure of Kubernetes 1.36 has the id of its finding (S-04, H3; J-01 was found with this model); a defect that was
+reported upstream has that of the collection (B18). The same world without the defect must hold.
+
+Exit codes:
+  0  every defect is caught as it is pinned, and nothing else is wrong
+  1  a defect is not caught, or the algorithm is wrong without it
+  2  there is no such defect, or the usage is wrong
+  4  something is missing in the environment: the output cannot be written";
+
+struct Run {
+    mutant: &'static Mutant,
+    hunt: Hunt,
+    /// Whether the same world holds without the defect.
+    sound: bool,
+    elapsed: Duration,
+}
+
+impl Run {
+    fn of(mutant: &'static Mutant) -> Run {
+        let begun = Instant::now();
+        let hunt = mutant.hunt();
+        let elapsed = begun.elapsed();
+        Run { mutant, hunt, sound: mutant.hunt_without().holds(), elapsed }
+    }
+
+    fn is_caught(&self) -> bool {
+        self.sound && self.mutant.is_caught_by(&self.hunt)
+    }
+
+    fn result(&self) -> &'static str {
+        match (self.is_caught(), self.sound) {
+            (true, _) => "caught",
+            (false, true) => "not caught as pinned",
+            (false, false) => "wrong without it",
+        }
+    }
+}
+
+/// Looks for defects, prints the report, and returns what it comes to.
+pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
+    let mutants = match chosen(&args.defects) {
+        Ok(mutants) => mutants,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Unreadable;
+        }
+    };
+    let runs: Vec<Run> = mutants.into_iter().map(Run::of).collect();
+    let exit = if runs.iter().all(Run::is_caught) { Exit::Conforms } else { Exit::Violates };
+    let rendered = match args.output {
+        Format::Text => Ok(text(&runs, !args.defects.is_empty(), global)),
+        Format::Json => json(&runs, exit),
+    };
+    match rendered {
+        Ok(text) => output::print(&text, exit),
+        Err(error) => {
+            eprintln!("internal error, please report it: {error:#}");
+            Exit::Internal
+        }
+    }
+}
+
+fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {
+    let searchable = MUTANTS.iter().filter(|mutant| mutant.is_searchable());
+    if ids.is_empty() {
+        return Ok(searchable.collect());
+    }
+    let known = || MUTANTS.iter().map(|mutant| mutant.id).collect::<Vec<_>>().join(", ");
+    let named = |id: &String| {
+        Mutant::named(id).ok_or_else(|| format!("there is no defect {id}; known are {}", known()))
+    };
+    ids.iter().map(named).collect()
+}
+
+fn text(runs: &[Run], told: bool, global: &Global) -> String {
+    let mut out = String::new();
+    if !global.quiet {
+        let _ = writeln!(
+            out,
+            "{BOLD}{:<6} {:<19} {:<6} {:>5} {:>7}  {:<21} what is wrong{BOLD:#}",
+            "defect", "issue", "breaks", "steps", "time", "result"
+        );
+        for run in runs {
+            row(run, &mut out);
+        }
+    }
+    for run in runs.iter().filter(|run| told || !run.is_caught()) {
+        tell(run, &mut out);
+    }
+    let caught = runs.iter().filter(|run| run.is_caught()).count();
+    let _ = writeln!(out, "{caught} of {} defects are caught", runs.len());
+    out
+}
+
+fn row(run: &Run, out: &mut String) {
+    let paint = if run.is_caught() { GOOD } else { BAD };
+    let issue = run.mutant.issues.first().copied().unwrap_or("-");
+    let issue = issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue);
+    let broken = run.hunt.requirement.map_or("-", jobcheck_model::Req::id);
+    let steps = run.hunt.found().map_or(0, |found| found.path.len());
+    let _ = writeln!(
+        out,
+        "{:<6} {issue:<19} {broken:<6} {steps:>5} {:>6.2}s  {paint}{:<21}{paint:#} {}",
+        run.mutant.id,
+        run.elapsed.as_secs_f64(),
+        run.result(),
+        run.mutant.title
+    );
+}
+
+fn tell(run: &Run, out: &mut String) {
+    let Some(found) = run.hunt.found() else { return };
+    let broken = run.hunt.requirement.map_or("", jobcheck_model::Req::id);
+    let _ = writeln!(out, "\n{BAD}{}: {broken}{BAD:#} {}: {}", run.mutant.id, found.property, found.why);
+    for (number, line) in (1..).zip(story::tell(&run.mutant.scope(), &found.path)) {
+        let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
+        if let Some(status) = line.status.filter(|status| !line.what.contains(status.as_str())) {
+            let _ = writeln!(out, "      status: {status}");
+        }
+    }
+    let _ = writeln!(out);
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MutantsReport {
+    api_version: &'static str,
+    kind: &'static str,
+    exit_code: u8,
+    mutants: Vec<MutantReport>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MutantReport {
+    id: &'static str,
+    title: &'static str,
+    issues: &'static [&'static str],
+    caught: bool,
+    holds_without: bool,
+    requirement: Option<&'static str>,
+    steps: Option<usize>,
+    states: usize,
+    seconds: f64,
+    story: Vec<String>,
+}
+
+fn json(runs: &[Run], exit: Exit) -> anyhow::Result<String> {
+    let report = MutantsReport {
+        api_version: API_VERSION,
+        kind: "MutantsReport",
+        exit_code: exit.code(),
+        mutants: runs.iter().map(report).collect(),
+    };
+    Ok(serde_json::to_string_pretty(&report).context("the report as JSON")? + "\n")
+}
+
+fn report(run: &Run) -> MutantReport {
+    let found = run.hunt.found();
+    let lines = found.map(|found| story::tell(&run.mutant.scope(), &found.path)).unwrap_or_default();
+    MutantReport {
+        id: run.mutant.id,
+        title: run.mutant.title,
+        issues: run.mutant.issues,
+        caught: run.is_caught(),
+        holds_without: run.sound,
+        requirement: run.hunt.requirement.map(jobcheck_model::Req::id),
+        steps: found.map(|found| found.path.len()),
+        states: run.hunt.exploration.states,
+        seconds: run.elapsed.as_secs_f64(),
+        story: lines.into_iter().map(|line| format!("{} {}", line.who, line.what)).collect(),
+    }
+}

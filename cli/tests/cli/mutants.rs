@@ -1,0 +1,33 @@
+//! `jobcheck mutants`.
+
+use serde_json::Value;
+
+use crate::support::jobcheck;
+
+#[test]
+fn a_defect_is_told_with_its_requirement_and_its_way() {
+    let run = jobcheck(["mutants", "b18"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("B18"), "{}", run.out);
+    assert!(run.out.contains("TC-04"), "{}", run.out);
+    assert!(run.out.contains("1 of 1 defects are caught"), "{}", run.out);
+}
+
+#[test]
+fn an_unknown_defect_is_an_error_that_lists_the_known_ones() {
+    let run = jobcheck(["mutants", "B99"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("B18"), "{}", run.err);
+}
+
+#[test]
+fn the_report_for_programs_has_the_story() {
+    let run = jobcheck(["mutants", "B39", "-o", "json"]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(report["kind"], "MutantsReport");
+    assert_eq!(report["mutants"][0]["caught"], true);
+    assert_eq!(
+        report["mutants"][0]["steps"].as_u64().unwrap() as usize,
+        report["mutants"][0]["story"].as_array().unwrap().len()
+    );
+}
