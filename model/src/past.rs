@@ -181,7 +181,8 @@ impl Past {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
             let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
-            if job.spec.backoff_limit_per_index.is_some() && failures != pod.failure_count && !surprised {
+            let wrong = failures != pod.failure_count && fresh && !surprised;
+            if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
             if job.spec.backoff_limit_per_index.is_none() && fresh && is_hasty(pod, first_delay, pods) {

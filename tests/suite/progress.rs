@@ -5,6 +5,7 @@ use jobcheck_model::algorithm::switches::{Switch, Switches};
 use jobcheck_model::env::user::UserAction;
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::job::PodReplacementPolicy;
+use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress::check_progress;
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::named;
@@ -76,5 +77,13 @@ fn a_suspended_job_that_finishes_without_start_time_is_refused_for_ever() {
     assert_eq!(found.stuck, None);
     let wrong = with(suspended_end(), Switch::FinishesSuspendedWithoutStartTime);
     let round = check_progress(&wrong, 200_000).unwrap().stuck.unwrap();
+    assert!(!round.cycle.is_empty(), "the write is tried again and again");
+}
+
+#[test]
+fn an_index_that_is_completed_and_failed_is_refused_for_ever() {
+    let mutant = Mutant::named("L2").unwrap();
+    assert_eq!(check_progress(&mutant.sound_scope(), 200_000).unwrap().stuck, None);
+    let round = check_progress(&mutant.scope(), 200_000).unwrap().stuck.unwrap();
     assert!(!round.cycle.is_empty(), "the write is tried again and again");
 }

@@ -15,6 +15,26 @@ use crate::scopes::{many, many_indexes, patient};
 /// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers.
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
+        id: "S-01",
+        issues: &[],
+        title: "a pod recorded as failed that ends well counts as a success in the decision",
+        switches: &[Switch::CountsListedFailureAsSuccess],
+        world: || Scope {
+            user: vec![UserAction::DeletePod],
+            faults: failing(1),
+            ..small(retries(1, many(1, 1)), 2)
+        },
+        shows: Shows::Breaks(Req::S01, 20),
+    },
+    Mutant {
+        id: "L2",
+        issues: &[],
+        title: "an index is completed and failed at once, and every status write is refused",
+        switches: &[Switch::FailedIndexNotMinusCompleted],
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
+        shows: Shows::Breaks(Req::BI01, 11),
+    },
+    Mutant {
         id: "S-03",
         issues: &[],
         title: "a FailJob verdict that cannot be stored yet is dropped",

@@ -111,9 +111,9 @@ pub const COMPLETE_MEANS_ENOUGH_SUCCESSES: Property = Property {
     premise: |it| decided(it.life, Reason::CompletionsReached),
 };
 
-/// How many pods succeeded; of an Indexed Job, how many indexes.
+/// How many pods succeeded and were not recorded as failed before (FT-13); of an Indexed Job, how many indexes.
 fn successes(life: &Life) -> usize {
-    let ended_well = |past: &&PodPast| past.end == Some(End::Success);
+    let ended_well = |past: &&PodPast| past.end == Some(End::Success) && past.listed != Some(End::Failure);
     let indexed = life.job.as_ref().is_some_and(|job| job.spec.is_indexed());
     if indexed {
         let done: IndexSet = life.past.pods.iter().filter(ended_well).filter_map(|past| past.index).collect();
