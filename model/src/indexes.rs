@@ -62,6 +62,13 @@ impl IndexSet {
         self.insert_interval(index, index);
     }
 
+    /// Whether `text` is the canonical text of this set (PC-19).
+    #[must_use]
+    pub fn is_written_as(&self, text: &str) -> bool {
+        let mut rest = Rest(text);
+        fmt::write(&mut rest, format_args!("{self}")).is_ok() && rest.0.is_empty()
+    }
+
     /// The indexes in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Index> + '_ {
         self.intervals.iter().flat_map(|(first, last)| *first..=*last)
@@ -97,6 +104,16 @@ impl IndexSet {
             Some(touching) => (first.min(touching[0].0), last.max(touching[touching.len() - 1].1)),
         };
         self.intervals.splice(from..to, [merged]);
+    }
+}
+
+/// A text of which a prefix has been written already.
+struct Rest<'a>(&'a str);
+
+impl fmt::Write for Rest<'_> {
+    fn write_str(&mut self, written: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(written).ok_or(fmt::Error)?;
+        Ok(())
     }
 }
 
@@ -222,6 +239,9 @@ mod tests {
             prop_assert_eq!(set.iter().collect::<Vec<_>>(), members.clone());
             prop_assert_eq!(set.len() as usize, members.len());
             prop_assert_eq!(IndexSet::read(&set.to_string(), None), set.clone());
+            let text = set.to_string();
+            prop_assert!(set.is_written_as(&text) && !set.is_written_as(&(text + "-")));
+            prop_assert_eq!(set.is_written_as(&against.to_string()), set == against);
             prop_assert_eq!(set.first_common(&against), members.iter().copied().find(|i| other.contains(i)));
             for index in 0..40 {
                 prop_assert_eq!(set.contains(index), members.contains(&index));

@@ -78,6 +78,8 @@ pub struct Decision {
     pub message: Text,
     /// The clock when it was stored.
     pub when: Time,
+    /// The fewest `completions` since then.
+    pub completions: Option<i32>,
 }
 
 /// What held when a Job finished.
@@ -333,7 +335,7 @@ impl Past {
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
         if self.decision.is_none() {
-            self.decision = Decision::of(new, now);
+            self.decision = Decision::of(spec, new, now);
         }
     }
 
@@ -355,6 +357,9 @@ impl Past {
         self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
         self.rescaled |= self.most != spec.completions;
         self.most = self.most.max(spec.completions);
+        if let Some(decision) = &mut self.decision {
+            decision.completions = decision.completions.min(spec.completions);
+        }
     }
 }
 
@@ -373,6 +378,10 @@ impl Ledger for Past {
 
     fn policy_changed(&self) -> bool {
         false
+    }
+
+    fn decided_completions(&self) -> Option<i32> {
+        self.decision.as_ref()?.completions
     }
 }
 
@@ -393,11 +402,11 @@ impl PodPast {
 }
 
 impl Decision {
-    fn of(status: &JobStatus, when: Time) -> Option<Decision> {
+    fn of(spec: &JobSpec, status: &JobStatus, when: Time) -> Option<Decision> {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        Some(Decision { good, reason, message, when })
+        Some(Decision { good, reason, message, when, completions: spec.completions })
     }
 }
 

@@ -247,6 +247,23 @@ pub enum Said {
     Text(String),
 }
 
+/// A side of a comparison that is put together only if the comparison is false.
+#[derive(Clone, Copy, Debug)]
+pub struct Later<F>(F);
+
+impl Said {
+    /// Puts a side together only if the comparison is false: a guard that holds allocates nothing.
+    pub fn later<T: Into<Said>, F: FnOnce() -> T>(said: F) -> Later<F> {
+        Later(said)
+    }
+}
+
+impl<T: Into<Said>, F: FnOnce() -> T> From<Later<F>> for Said {
+    fn from(later: Later<F>) -> Said {
+        (later.0)().into()
+    }
+}
+
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

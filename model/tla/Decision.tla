@@ -109,7 +109,9 @@ Wanted(v) ==
   THEN IF Succeeded(v) > 0 THEN Count(v.cache, Active) ELSE v.spec.parallelism
   ELSE Min(Max(v.spec.completions - Succeeded(v), 0), v.spec.parallelism)
 
-Surplus(v) == Count(v.post, Active) - Wanted(v)
+\* PC-06: of each valid index one pod is kept; those that go in any case are no part of the surplus.
+HeldIndexes(v) == {v.post[u].index : u \in {w \in DOMAIN v.post : Active(v.post[w]) /\ ValidIndex(v, v.post[w])}}
+Surplus(v) == (IF Indexed THEN Cardinality(HeldIndexes(v)) ELSE Count(v.post, Active)) - Wanted(v)
 
 (***************************************************************************)
 (* BI-08: the last failed pod of an index keeps its finalizer, and is not  *)

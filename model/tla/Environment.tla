@@ -58,7 +58,7 @@ Edited(spec, act) ==
 
 InTime(j, act) ==
   CASE act.what = "SetTtl" -> TRUE
-    [] act.what = "Scale"  -> ~Decided(job[j].status)
+    [] act.what = "Scale"  -> ~Finished(job[j].status)
     [] OTHER               -> ~Finished(job[j].status)
 
 UserDeletesPod(j, act) ==

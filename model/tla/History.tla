@@ -40,7 +40,9 @@ Respecified(h, spec) ==
   [h EXCEPT !.widest = IF spec.parallelism > @ THEN spec.parallelism ELSE @,
             !.most = IF spec.completions # Nil /\ (@ = Nil \/ spec.completions > @)
                      THEN spec.completions ELSE @,
-            !.rescaled = @ \/ h.most # spec.completions]
+            !.rescaled = @ \/ h.most # spec.completions,
+            !.decision = IF @ # Nil /\ spec.completions # Nil /\ spec.completions < @.fewest
+                         THEN [@ EXCEPT !.fewest = spec.completions] ELSE @]
 
 NoteLists(h, old, new) ==
   LET was == Uncounted(old)
@@ -58,10 +60,11 @@ FirstTrue(st, types) ==
   IN IF found = {} THEN Nil ELSE st.conditions[CHOOSE k \in found : \A l \in found : k <= l]
 
 \* A status write was stored.
-Written(h, old, new, ps) ==
+Written(h, spec, old, new, ps) ==
   LET interim  == FirstTrue(new, {"SuccessCriteriaMet", "FailureTarget"})
       terminal == FirstTrue(new, {"Complete", "Failed"})
-      decision == [type |-> interim.type, reason |-> interim.reason, about |-> interim.about, when |-> now]
+      decision == [type |-> interim.type, reason |-> interim.reason, about |-> interim.about, when |-> now,
+                    fewest |-> spec.completions]   \* the fewest completions since then (S-01)
       ending   == [ type |-> terminal.type, reason |-> terminal.reason, about |-> terminal.about,
                     announced |-> h.decision # Nil,
                     terminating |-> Count(ps, Terminating), active |-> Count(ps, Active),

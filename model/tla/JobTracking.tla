@@ -126,12 +126,12 @@ EndRepeatsTheDecision ==
        /\ e.reason = d.reason /\ e.about = d.about
        /\ (e.type = "Failed") <=> (d.type = "FailureTarget")
 
-\* S-01
+\* S-01: as many as it wanted when it was decided, or since.
 CompleteMeansEnoughSuccesses ==
   \A j \in Jobs : past[j].ending # Nil /\ past[j].ending.reason = "CompletionsReached" /\ job[j] # Nil =>
     LET ended == {u \in DOMAIN past[j].pods : past[j].pods[u].end = "Succeeded"}
         won   == IF Indexed THEN {past[j].pods[u].index : u \in ended} ELSE ended
-    IN Cardinality(won) >= (IF job[j].spec.completions = Nil THEN 1 ELSE job[j].spec.completions)
+    IN Cardinality(won) >= (IF past[j].decision.fewest = Nil THEN 1 ELSE past[j].decision.fewest)
 
 \* PC-08, and RP-11 where only failed pods are replaced
 WithinParallelism ==

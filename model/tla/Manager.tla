@@ -70,13 +70,6 @@ Manages(v) == ~IsFinishing(v) /\ ~v.deleting /\ v.allSeen
 
 Suspending(v) == Manages(v) /\ v.spec.suspend                      \* SU-01
 HasSurplus(v) == Manages(v) /\ ~v.spec.suspend /\ Surplus(v) > 0   \* PC-04, PC-05
-BadIndex(v, p) ==                                                  \* PC-06
-  /\ Manages(v) /\ ~v.spec.suspend /\ Indexed
-  /\ \/ ~ValidIndex(v, p)
-     \/ Cardinality({u \in OfIndex(v.post, p.index) : Active(v.post[u])}) > 1
-
-\* FT-16: the reasons to delete a pod that is then counted nowhere.
-Unneeded(v, p) == Suspending(v) \/ HasSurplus(v) \/ BadIndex(v, p)
 
 \* PC-09: whether p is deleted before q.
 PhaseOrder(p) == IF p.phase = "Pending" THEN 0 ELSE 1
@@ -86,18 +79,31 @@ Precedes(p, q) ==
   \/ PhaseOrder(p) = PhaseOrder(q) /\ \/ ~p.ready /\ q.ready
                                       \/ p.ready = q.ready /\ \/ Since(p) > Since(q)
                                                               \/ Since(p) = Since(q) /\ p.created > q.created
+
+\* PC-06: of the pods of one index the last in that order is kept, and of two that tie one not chosen yet.
+Keeps(q, p) == Precedes(p, q) \/ (~Precedes(q, p) /\ q.finalizer)
+BadIndex(v, u) ==
+  /\ Manages(v) /\ ~v.spec.suspend /\ Indexed
+  /\ \/ ~ValidIndex(v, v.post[u])
+     \/ \E w \in OfIndex(v.post, v.post[u].index) \ {u} : Active(v.post[w]) /\ Keeps(v.post[w], v.post[u])
+
+\* FT-16: the reasons to delete a pod that is then counted nowhere.
+Unneeded(v, u) == Suspending(v) \/ HasSurplus(v) \/ BadIndex(v, u)
+
+\* Active pods that do not go in any case.
+GoodPods(v) == {w \in DOMAIN v.post : Active(v.post[w]) /\ ~BadIndex(v, w)}
+
 IsPreferred(v, u) ==
-  LET before == {w \in DOMAIN v.post : Active(v.post[w]) /\ Precedes(v.post[w], v.post[u])}
-  IN Cardinality(before) < Surplus(v)
+  Cardinality({w \in GoodPods(v) : Precedes(v.post[w], v.post[u])}) < Surplus(v)
 
 MayDelete(v, u) ==
   /\ u \in DOMAIN v.post
   /\ LET p == v.post[u] IN
        /\ ~Ended(p)                                                 \* FT-32
        /\ \/ MayBeFinishing(v)                                      \* TC-07, FT-17
-          \/ /\ Unneeded(v, p)
+          \/ /\ Unneeded(v, u)
              /\ ~p.finalizer                                        \* FT-16: removed before
-             /\ HasSurplus(v) /\ ~BadIndex(v, p) => IsPreferred(v, u)
+             /\ HasSurplus(v) /\ ~BadIndex(v, u) => IsPreferred(v, u)
 
 Deletable(j) ==
   IF CachedJob(j) = Nil THEN {}
@@ -140,9 +146,9 @@ MayGiveUp(v, u) ==
      /\ ~WillFail(v.status)                                         \* FT-15: a failure counts every pod
      /\ \/ WillPass(v.status)                                       \* FT-15: a success counts no living one
         \/ LET p == v.post[u]
-               chosen == {w \in DOMAIN v.post : Active(v.post[w]) /\ ~v.post[w].finalizer}
-           IN /\ Active(p) /\ Unneeded(v, p)                        \* FT-16
-              /\ ~v.spec.suspend /\ ~BadIndex(v, p) => Cardinality(chosen) < Surplus(v)
+               chosen == {w \in GoodPods(v) : ~v.post[w].finalizer}
+           IN /\ Active(p) /\ Unneeded(v, u)                        \* FT-16
+              /\ ~v.spec.suspend /\ ~BadIndex(v, u) => Cardinality(chosen) < Surplus(v)
 
 \* PF-09, S-03: a FailJob verdict is stored before the pod that it rests on is released.
 VerdictIsStored(j, p) ==

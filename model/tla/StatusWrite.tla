@@ -154,23 +154,24 @@ Status(v, end, r) ==
                             failed    |-> (was.failed \ Leaving(v)) \cup (r \ RecordableSuccesses(v)) ],
        conditions     |-> pause.conditions ]
 
-\* S-01: a Job that completes by completions has the successes in its counter.
-EnoughSuccesses(v, end, st) ==
+\* S-01: a Job that completes by completions has the successes in its counter; as many as it wanted when it was
+\* decided, or since: it may have been scaled (PC-23).
+EnoughSuccesses(v, end, st, fewest) ==
   end.declares /\ WillPass(v.status) /\ TheCondition(v.status, "SuccessCriteriaMet").reason = "CompletionsReached"
-    => st.succeeded >= (IF v.spec.completions = Nil THEN 1 ELSE v.spec.completions)
+    => st.succeeded >= (IF fewest = Nil THEN 1 ELSE fewest)
 
-StatusWrites(v, truth) ==
+StatusWrites(v, truth, fewest) ==
   IF Finished(v.status) THEN {}                                                        \* TC-11
   ELSE {st \in UNION {{Status(v, end, r) : r \in Records(v, end)} :
-                        end \in {e \in Ends(v, truth) : EnoughSuccesses(v, e, Status(v, e, {}))}} :
+                        end \in {e \in Ends(v, truth) : EnoughSuccesses(v, e, Status(v, e, {}), fewest)}} :
           st # v.status}                                                               \* SY-05
 
 WriteStatus(j) ==
   /\ MayWriteStatus(j)
   /\ LET v == View(j, job[j]) IN
-     \E st \in StatusWrites(v, pods[j]) :
+     \E st \in StatusWrites(v, pods[j], IF past[j].decision = Nil THEN Nil ELSE past[j].decision.fewest) :
        /\ job' = [job EXCEPT ![j].status = st]
-       /\ past' = [past EXCEPT ![j] = Written(@, v.status, st, pods[j])]
+       /\ past' = [past EXCEPT ![j] = Written(@, v.spec, v.status, st, pods[j])]
        /\ backoff' = [backoff EXCEPT ![j] = BackoffIn(v)]
   /\ unseen' = [unseen EXCEPT ![j] = EndSync(@)]
   /\ UNCHANGED << now, pods, shown, used >>

@@ -26,7 +26,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/max-failed-indexes", 14389, 28),
     ("stale-caches/suspend", 22393, 37),
     ("stale-caches/deadline", 6438, 36),
-    ("stale-caches/elastic", 60974, 41),
+    ("stale-caches/elastic", 72092, 41),
     ("stale-caches/ttl", 10992, 30),
     ("stale-caches/two-jobs", 3481, 30),
     ("failed-request/non-indexed", 13498, 32),

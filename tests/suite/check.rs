@@ -37,7 +37,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("max-failed-indexes", 4282, 12),
     ("suspend", 2234, 15),
     ("deadline", 12791, 16),
-    ("elastic", 37826, 17),
+    ("elastic", 16884, 17),
     ("ttl", 700, 13),
     ("job-deletion", 51268, 19),
     ("stale-pods", 26262, 17),

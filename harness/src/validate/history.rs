@@ -130,6 +130,13 @@ impl History {
         self.sync_start
     }
 
+    /// The pods that the process released in the current sync.
+    #[must_use]
+    pub fn released_in_sync(&self) -> Vec<Uid> {
+        let entries = self.range(self.sync_start, self.end());
+        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release))).map(|entry| entry.uid).collect()
+    }
+
     /// Takes another position as the beginning of the current sync.
     pub fn set_sync_start(&mut self, position: Position) {
         let position = position.clamp(self.start, self.end());
@@ -286,11 +293,16 @@ impl History {
         let mut left = base;
         if let Some(positions) = self.own.get(&uid) {
             for position in positions.iter().filter(|position| **position >= from) {
-                let Some(write) = self.entries[(*position - self.start) as usize].own.clone() else {
+                let entry = &self.entries[(*position - self.start) as usize];
+                let Some(write) = entry.own.clone() else { continue };
+                if *position < self.sync_start {
+                    // An earlier sync's write is known by its answer, a state that etcd held.
+                    cached = entry.after.clone();
+                    left = cached.clone();
                     continue;
-                };
+                }
                 // A sync looks at the finalizers that it removed itself no more: what they held is recorded.
-                if *position < self.sync_start || matches!(write, OwnWrite::Release) {
+                if matches!(write, OwnWrite::Release) {
                     cached = write.fold(cached);
                 }
                 left = write.fold(left);

@@ -66,6 +66,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.stale = false;
         return;
     }
+    track.counted.note_completions(&before);
     let status_changed = before.status != after.status;
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
@@ -193,7 +194,7 @@ fn rank(findings: &mut Findings) {
 
 fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
-    judge_status_shape(&after.spec, old, new, findings);
+    judge_status_shape(&after.spec, old, new, &track.counted, findings);
     if !after.spec.is_suspended() {
         judge_resumption_time(old, new, times::written(track), findings);
     }

@@ -5,9 +5,9 @@ use std::fmt::{Display, Formatter};
 use jobcheck_model::guards::adoption::{judge_adoption, judge_giving_up};
 use jobcheck_model::guards::creation::judge_creation;
 use jobcheck_model::guards::deletion::judge_deletion;
-use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_model::guards::release::{self, judge_release, may_release_by_truth};
 use jobcheck_model::job::{Job, Text};
-use jobcheck_model::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_model::pod::Pod;
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
@@ -146,27 +146,18 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         return;
     }
     let pod = before.clone();
+    let chosen = track.history.released_in_sync();
     track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-        judge_release(view, &pod, findings);
+        judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
     });
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
 fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &dyn Display) {
     let Some(job) = stored else { return };
-    if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
-        return;
-    }
+    let occasion = || known::drops_fail_job(track, event, &job.status, pod);
     let mut findings = Findings::new();
-    findings.premise(Req::PF09);
-    if !job.status.is_decided() {
-        let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
-        if known::drops_fail_job(track, event, &job.status, pod) {
-            findings.deviation(Req::S03, "conditions", expected, "no interim condition");
-        } else {
-            findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
-        }
-    }
+    release::judge_fail_job(job, pod, occasion, &mut findings);
     track.take(event, write, findings);
 }
 

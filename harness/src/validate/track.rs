@@ -131,6 +131,18 @@ pub struct CountedPods {
     pub strange: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
     pub policy_changed: bool,
+    /// The fewest `completions` since the Job was decided.
+    decided_completions: Option<i32>,
+}
+
+impl CountedPods {
+    /// Notes the `completions` of a version that was stored, if the Job was decided by then.
+    pub fn note_completions(&mut self, stored: &Job) {
+        if stored.status.is_decided() {
+            let known = self.decided_completions.into_iter();
+            self.decided_completions = known.chain(stored.spec.completions).min();
+        }
+    }
 }
 
 impl Ledger for CountedPods {
@@ -148,6 +160,10 @@ impl Ledger for CountedPods {
 
     fn policy_changed(&self) -> bool {
         self.policy_changed
+    }
+
+    fn decided_completions(&self) -> Option<i32> {
+        self.decided_completions
     }
 }
 

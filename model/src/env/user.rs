@@ -1,9 +1,4 @@
 //! The user, who edits Jobs and deletes objects; each action of a scope once.
-//!
-//! # Caveats
-//!
-//! A decided Job is not scaled: S-01 asks for the completions of today, so that a Job that was scaled up after
-//! `SuccessCriteriaMet` could neither complete nor get another pod.
 
 use std::sync::Arc;
 
@@ -79,11 +74,11 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 fn is_possible(job: &Job, action: UserAction) -> bool {
     let too_late = match action {
         UserAction::SetTtl(_) => false,
-        UserAction::Scale(_) => job.status.is_decided(),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::Suspend
         | UserAction::Resume
+        | UserAction::Scale(_)
         | UserAction::DeleteInForeground
         | UserAction::DeleteInBackground => job.status.is_finished(),
     };

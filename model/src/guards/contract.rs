@@ -8,9 +8,10 @@ use crate::requirement::{Findings, Said};
 /// Judges one status write of a manager by the two states of the object.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     judge_order_of_conditions(old, new, findings);
+    judge_decision_stays(old, new, findings);
     judge_after_finish(old, new, executor, findings);
     judge_condition_types(old, new, findings);
-    judge_completion_time(new, findings);
+    judge_completion_time(old, new, findings);
 }
 
 /// SS-34, S-32: the interim condition stands in an earlier write than the terminal one.
@@ -23,17 +24,33 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Fi
             continue;
         }
         if !has_true(new, &interim) {
-            let expected = Said::Text(format!("{} before {}", interim.as_str(), terminal.as_str()));
+            let expected = format!("{} before {}", interim.as_str(), terminal.as_str());
             findings.require(Req::TC03, false, "conditions", expected, "no interim condition");
         } else {
             findings.require(
                 Req::SS34,
                 has_true(old, &interim),
                 "conditions",
-                Said::Text(format!("{} in an earlier write than {}", interim.as_str(), terminal.as_str())),
+                Said::later(|| {
+                    format!("{} in an earlier write than {}", interim.as_str(), terminal.as_str())
+                }),
                 "both in one write",
             );
         }
+    }
+}
+
+/// TC-06: the two interim conditions exclude each other and stay.
+fn judge_decision_stays(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let (good, bad) = (ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget);
+    for (kind, expected) in [(&good, "SuccessCriteriaMet stays True"), (&bad, "FailureTarget stays True")] {
+        if has_true(old, kind) {
+            findings.require(Req::TC06, has_true(new, kind), "interim condition", expected, "taken back");
+        }
+    }
+    if has_true(new, &good) || has_true(new, &bad) {
+        let both = has_true(new, &good) && has_true(new, &bad);
+        findings.require(Req::TC06, !both, "interim conditions", "one of the two", "both");
     }
 }
 
@@ -100,8 +117,25 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
         && added.status == ConditionStatus::True
 }
 
-/// TC-05: completionTime does not lie behind the transition to Complete.
-fn judge_completion_time(new: &JobStatus, findings: &mut Findings) {
+/// TC-05: completionTime is set with Complete, never otherwise, and never changed; it does not lie behind the
+/// transition to Complete.
+fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let (what, found) = ("completionTime", || new.completion_time.map_or(Said::Words("none"), Said::Time));
+    let complete = has_true(new, &ConditionKind::Complete);
+    if complete || new.completion_time.is_some() {
+        let expected = if complete { "set with Complete" } else { "none without Complete" };
+        findings.require(
+            Req::TC05,
+            new.completion_time.is_some() == complete,
+            what,
+            expected,
+            Said::later(found),
+        );
+    }
+    if let Some(time) = old.completion_time {
+        let stays = new.completion_time == Some(time);
+        findings.require(Req::TC05, stays, what, time, Said::later(found));
+    }
     let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
     if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
         findings.require(Req::TC05, completion <= transition, "completionTime", transition, completion);

@@ -15,6 +15,13 @@ use crate::view::View;
 
 /// Judges how a status write accounts for pods, against the view that it was decided from.
 pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
+    judge_recorded(view, new, tally, findings);
+    judge_kept(view, new, findings);
+    judge_indexes(view, new, tally, findings);
+}
+
+/// The part that reads nothing but conditions, and the UIDs that enter the lists.
+pub fn judge_recorded(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     let end = End::of(&view.job.status, new);
     for uid in added(view.job.status.uncounted_succeeded(), new.uncounted_succeeded()) {
         judge_listed_success(view, uid, findings);
@@ -22,14 +29,15 @@ pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings:
     for uid in added(view.job.status.uncounted_failed(), new.uncounted_failed()) {
         judge_listed_failure(view, uid, tally, end, findings);
     }
-    judge_kept(view, new, findings);
-    judge_indexes(view, new, tally, findings);
 }
 
 /// FT-02, FT-04: a listed UID whose pod has lost the finalizer, or is gone, is counted in this write; one whose
 /// removal failed stays.
 fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let old = &view.job.status;
+    if old.uncounted_succeeded().is_empty() && old.uncounted_failed().is_empty() {
+        return;
+    }
     let still: BTreeSet<Uid> =
         new.uncounted_succeeded().iter().chain(new.uncounted_failed()).copied().collect();
     let before = old.uncounted_succeeded().iter().chain(old.uncounted_failed());
@@ -85,7 +93,13 @@ fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
         return;
     }
     let Some(pod) = known(view, uid, what, findings) else { return };
-    findings.require(Req::FT06, pod.phase == Phase::Succeeded, what, "a pod in phase Succeeded", said(pod));
+    findings.require(
+        Req::FT06,
+        pod.phase == Phase::Succeeded,
+        what,
+        "a pod in phase Succeeded",
+        Said::later(|| said(pod)),
+    );
 }
 
 /// FT-06, FT-08, FT-09, FT-15, FT-18, RP-03, RP-04, PF-06, BI-08: what makes a UID a listed failure.
@@ -97,28 +111,46 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
         view.is_eligible(pod),
         what,
         "a pod whose index is below completions",
-        said(pod),
+        Said::later(|| said(pod)),
     );
     let failed = view.has_failed(pod);
     match end {
         // FT-15: a Job that fails counts every pod that still holds the finalizer; a success stays one.
         End::Badly => {
             let counts = failed || pod.phase != Phase::Succeeded;
-            findings.require(Req::FT15, counts, what, "no succeeded pod", said(pod));
+            findings.require(Req::FT15, counts, what, "no succeeded pod", Said::later(|| said(pod)));
         }
         // FT-15: a Job that ends well counts its living pods nowhere.
         End::Well if !failed && !pod.is_terminated() => {
-            findings.require(Req::FT15, false, what, "no living pod of a Job that succeeds", said(pod));
+            findings.require(
+                Req::FT15,
+                false,
+                what,
+                "no living pod of a Job that succeeds",
+                Said::later(|| said(pod)),
+            );
         }
         End::Well => judge_failure_by_policy(view, pod, failed, findings),
         End::Open => {
             judge_failure_by_policy(view, pod, failed, findings);
             let expected = "no UID of the last failed pod of an index that waits for its replacement";
-            findings.require(Req::BI08, !delays_release(view, pod, tally), what, expected, said(pod));
+            findings.require(
+                Req::BI08,
+                !delays_release(view, pod, tally),
+                what,
+                expected,
+                Said::later(|| said(pod)),
+            );
         }
     }
     if failed {
-        findings.require(Req::PF06, !pod.is_ignored(), what, "no pod whose failure is ignored", said(pod));
+        findings.require(
+            Req::PF06,
+            !pod.is_ignored(),
+            what,
+            "no pod whose failure is ignored",
+            Said::later(|| said(pod)),
+        );
     }
 }
 
@@ -127,7 +159,7 @@ fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &
     let what = "uncountedTerminatedPods.failed";
     if view.spec().replaces_only_failed() {
         let req = if pod.is_terminating() { Req::RP03 } else { Req::FT18 };
-        findings.require(req, failed, what, "a pod in phase Failed", said(pod));
+        findings.require(req, failed, what, "a pod in phase Failed", Said::later(|| said(pod)));
     } else {
         let req = if pod.deleting { Req::RP04 } else { Req::FT18 };
         findings.require(
@@ -135,7 +167,7 @@ fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &
             failed,
             what,
             "a pod in phase Failed, or being deleted and not Succeeded",
-            said(pod),
+            Said::later(|| said(pod)),
         );
     }
 }
@@ -194,7 +226,7 @@ fn finish_time(pod: &Pod) -> crate::time::Time {
 }
 
 /// PC-19, PC-21, PC-23, FT-12, BI-04, BI-05: the index texts and the counter that follows from them.
-fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
+pub fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     if !view.spec().is_indexed() {
         return;
     }
@@ -211,7 +243,7 @@ fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut
         (Some(expected), Some(text)) => {
             let failed = IndexSet::read(text, None);
             let req = of_failed_indexes(view, expected, &failed);
-            findings.equal(req, "failedIndexes", expected.clone(), failed.clone());
+            equal_sets(req, "failedIndexes", expected, &failed, findings);
             canonical("failedIndexes", text, &failed, findings);
         }
     }
@@ -226,12 +258,23 @@ fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, finding
         () if out_of_range => Req::PC20,
         () => Req::FT12,
     };
-    findings.equal(req, "completedIndexes", tally.completed.clone(), completed.clone());
+    equal_sets(req, "completedIndexes", &tally.completed, completed, findings);
+}
+
+fn equal_sets(req: Req, what: &'static str, expected: &IndexSet, found: &IndexSet, findings: &mut Findings) {
+    findings.require(
+        req,
+        expected == found,
+        what,
+        Said::later(|| expected.clone()),
+        Said::later(|| found.clone()),
+    );
 }
 
 /// PC-19.
 fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Findings) {
-    findings.require(Req::PC19, set.to_string() == text, what, set.clone(), text.to_owned());
+    let (expected, found) = (Said::later(|| set.clone()), Said::later(|| text.to_owned()));
+    findings.require(Req::PC19, set.is_written_as(text), what, expected, found);
 }
 
 /// What accounting did before: UIDs that a counter holds.
@@ -244,6 +287,8 @@ pub trait Ledger {
     fn is_strange(&self, uid: Uid) -> bool;
     /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
     fn policy_changed(&self) -> bool;
+    /// The fewest `completions` since the Job was decided; `None` if it was not decided yet, or has none.
+    fn decided_completions(&self) -> Option<i32>;
 }
 
 /// Judges a status write against what etcd held when it was made: nothing here is excused by a stale cache.
@@ -289,19 +334,20 @@ fn judge_moves(
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
-    let left_succeeded: Vec<Uid> = added(new.uncounted_succeeded(), old.uncounted_succeeded()).collect();
-    let left_failed: Vec<Uid> = added(new.uncounted_failed(), old.uncounted_failed()).collect();
-    for uid in left_succeeded.iter().chain(&left_failed) {
-        if let Some(gone) = finalizer_gone(*uid) {
+    let left_succeeded = || added(new.uncounted_succeeded(), old.uncounted_succeeded());
+    let left_failed = || added(new.uncounted_failed(), old.uncounted_failed());
+    for uid in left_succeeded().chain(left_failed()) {
+        if let Some(gone) = finalizer_gone(uid) {
             let what = "a UID that left uncountedTerminatedPods";
-            findings.require(Req::FT02, gone, what, "a pod without the tracking finalizer", *uid);
+            findings.require(Req::FT02, gone, what, "a pod without the tracking finalizer", uid);
         }
     }
+    let (by_success, by_failure) = (left_succeeded().count(), left_failed().count());
     let moved = |from: i32, by: usize| i64::from(from) + i64::try_from(by).unwrap_or(0);
     let counters = Counters {
-        expected: [moved(old.succeeded, left_succeeded.len()), moved(old.failed, left_failed.len())],
+        expected: [moved(old.succeeded, by_success), moved(old.failed, by_failure)],
         found: [i64::from(new.succeeded), i64::from(new.failed)],
-        none_left: left_succeeded.is_empty() && left_failed.is_empty(),
+        none_left: by_success + by_failure == 0,
     };
     if indexed {
         let req = if counters.none_left { Req::FT08 } else { Req::FT02 };

@@ -79,7 +79,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
         req,
         active < want,
         "active pods before the creation",
-        Said::Text(format!("fewer than {want}")),
+        Said::later(|| format!("fewer than {want}")),
         active,
     );
     if !view.spec().replaces_only_failed() {
@@ -91,7 +91,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
             if held < want { Req::RP03 } else { crowding(view, held, want) },
             held < want,
             "active and terminating pods before the creation",
-            Said::Text(format!("fewer than {want}")),
+            Said::later(|| format!("fewer than {want}")),
             held,
         );
     }
@@ -167,8 +167,8 @@ fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, 
         if elapsed_ms >= delay_ms { req } else { impatience(req, view, last) },
         elapsed_ms >= delay_ms,
         "creation after the last failure",
-        Said::Text(format!("{} s or more", delay_ms / 1000)),
-        Said::Text(format!("at most {} s", elapsed_ms / 1000)),
+        Said::later(|| format!("{} s or more", delay_ms / 1000)),
+        Said::later(|| format!("at most {} s", elapsed_ms / 1000)),
     );
 }
 
@@ -203,8 +203,8 @@ fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Fin
         Req::BI02,
         expected.contains(&count(pod)),
         "failure count and ignored failure count of the created pod",
-        Said::Text(format!("{} and {}", expected[0].0, expected[0].1)),
-        Said::Text(format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
+        Said::later(|| format!("{} and {}", expected[0].0, expected[0].1)),
+        Said::later(|| format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
     );
     if let Some(last) = predecessors.first() {
         let failures = last.failure_count.saturating_add(last.ignored_failure_count).saturating_add(1);

@@ -262,8 +262,8 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
         Req::TC02,
         as_expected,
         "the interim condition for this reason",
-        reason.interim().as_str().to_owned(),
-        condition.kind.as_str().to_owned(),
+        Said::later(|| reason.interim().as_str().to_owned()),
+        Said::later(|| condition.kind.as_str().to_owned()),
     );
     let held = holds(reason, view, tally);
     findings.require(
@@ -273,8 +273,8 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
         },
         held != Holds::No,
         "the interim condition",
-        nearest(reason, view, tally),
-        Said::Text(format!("{} ({})", condition.kind.as_str(), condition.reason)),
+        Said::later(|| nearest(reason, view, tally)),
+        Said::later(|| format!("{} ({})", condition.kind.as_str(), condition.reason)),
     );
     if held == Holds::No {
         return;
@@ -301,10 +301,12 @@ fn judge_message(
     let what = "the message of the interim condition";
     match reason {
         Reason::PodFailurePolicy => {
-            let messages: Vec<Text> =
-                view.cache.matching_fail_job().filter_map(|pod| fail_job_message(&pod.policy)).collect();
-            let expected = messages.first().map_or(String::new(), ToString::to_string);
-            findings.require(Req::PF07, messages.contains(found), what, expected, found.to_string());
+            let mut messages =
+                view.cache.matching_fail_job().filter_map(|pod| fail_job_message(&pod.policy)).peekable();
+            let first = messages.peek().cloned();
+            let expected = || first.map_or(String::new(), |text| text.to_string());
+            let fits = messages.any(|message| message == *found);
+            findings.require(Req::PF07, fits, what, Said::later(expected), Said::later(|| found.to_string()));
         }
         Reason::SuccessPolicy => {
             let rule = matching_success_rule(view, tally).unwrap_or_default();
@@ -319,7 +321,13 @@ fn judge_message(
         | Reason::FailedIndexes
         | Reason::CompletionsReached => {
             let expected = reason.message().unwrap_or_default();
-            findings.require(Req::TC02, &**found == expected, what, expected, found.to_string());
+            findings.require(
+                Req::TC02,
+                &**found == expected,
+                what,
+                expected,
+                Said::later(|| found.to_string()),
+            );
         }
     }
 }

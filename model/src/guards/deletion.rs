@@ -1,5 +1,7 @@
 //! Deleting pods (FT-16, FT-17, FT-19, FT-32, PC-04, PC-05, PC-06, PC-09, SU-01, TC-07).
 
+use std::cmp::Ordering;
+
 use crate::catalogue::Req;
 use crate::guards::creation::want_active;
 use crate::guards::decision::{Holds, Reason, Tally, decide, holds};
@@ -37,7 +39,7 @@ impl Causes {
         Causes {
             finishing,
             suspended,
-            surplus: running && i64::from(view.post.sums().active) > want_active(view, &tally),
+            surplus: running && surplus(view, &tally) > 0,
             bad_index: running && view.spec().is_indexed() && has_bad_index(view, pod),
         }
     }
@@ -47,6 +49,21 @@ impl Causes {
     pub fn uncounted(self) -> bool {
         self.suspended || self.surplus || self.bad_index
     }
+}
+
+/// How many of the active pods with a good index are to go: more are active than wanted, even without those
+/// that have to go in any case (PC-04, PC-06).
+#[must_use]
+pub fn surplus(view: &View<'_>, tally: &Tally) -> i64 {
+    let active = if view.spec().is_indexed() { held_indexes(view) } else { view.post.sums().active };
+    i64::from(active) - want_active(view, tally)
+}
+
+/// The valid indexes that have an active pod: of each one pod is kept (PC-06).
+fn held_indexes(view: &View<'_>) -> u32 {
+    let completions = view.spec().completion_count().unwrap_or(0);
+    let held = view.post.indexes_in_use().filter(|(index, used)| *index < completions && used.active > 0);
+    u32::try_from(held.count()).unwrap_or(u32::MAX)
 }
 
 /// Judges a DELETE of a pod by an executor. `pod` is the pod as etcd held it.
@@ -84,27 +101,39 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     }
 }
 
-fn has_bad_index(view: &View<'_>, pod: &Pod) -> bool {
-    match pod.valid_index(view.spec().completion_count()) {
-        None => true,
-        Some(index) => view.post.index_use(index).active > 1,
-    }
+/// PC-06: an invalid index, or one that another pod keeps: the last in the order of PC-09, and of two that tie one
+/// that was not chosen yet.
+#[must_use]
+pub fn has_bad_index(view: &View<'_>, pod: &Pod) -> bool {
+    let Some(index) = pod.valid_index(view.spec().completion_count()) else { return true };
+    let keeps = |other: &Pod| match rank(other).cmp(&rank(pod)) {
+        Ordering::Less => false,
+        Ordering::Equal => other.finalizer,
+        Ordering::Greater => true,
+    };
+    let same = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.index == Some(index);
+    view.post.index_use(index).active > 1 && view.post.iter().filter(same).any(keeps)
 }
 
-/// PC-09: fewer kept pods come before this one than there are pods to delete.
+/// PC-09: fewer pods with a good index come before this one than there are to delete.
+///
+/// That an index is completed already, by another pod that has ended, is no part of this order: such a pod may
+/// be kept, and one be given up that is needed, which is then created again.
 fn judge_preference(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
-    let surplus = i64::from(view.post.sums().active) - want_active(view, &Tally::of(view));
+    let surplus = surplus(view, &Tally::of(view));
+    let indexed = view.spec().is_indexed();
     let before = view
         .post
         .iter()
         .filter(|other| other.uid != pod.uid && other.is_active() && rank(other) < rank(pod))
+        .filter(|other| !indexed || !has_bad_index(view, other))
         .count();
     findings.require(
         Req::PC09,
         i64::try_from(before).is_ok_and(|before| before < surplus.max(1)),
         "the pod chosen for deletion",
-        Said::Text(format!("one of the first {surplus} in the order of PC-09")),
-        Said::Text(format!("{before} active pods come before it")),
+        Said::later(|| format!("one of the first {surplus} in the order of PC-09")),
+        Said::later(|| format!("{before} active pods come before it")),
     );
 }
 

@@ -1,10 +1,12 @@
-//! Removing the tracking finalizer (FT-03, FT-09, FT-11, FT-14, FT-15, FT-16, FT-19 … FT-21, BI-15, MB-04).
+//! Removing the tracking finalizer (FT-03, FT-09, FT-11, FT-14, FT-15, FT-16, FT-19 … FT-21, BI-15, MB-04, PF-09,
+//! S-03).
 
 use crate::catalogue::Req;
 use crate::guards::decision::Holds;
-use crate::guards::deletion::Causes;
+use crate::guards::decision::Tally;
+use crate::guards::deletion::{Causes, has_bad_index, surplus};
 use crate::job::{ConditionKind, Job};
-use crate::pod::{Phase, Pod};
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::requirement::{Findings, Said};
 use crate::uid::Uid;
 use crate::view::View;
@@ -41,7 +43,9 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
 
 /// Judges the removal of a finalizer by an executor where [`may_release_by_truth`] finds no reason: it must
 /// then be a removal that precedes a deletion, by some view (FT-16), or the Job is being deleted (FT-19).
-pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+///
+/// `chosen` tells whether the executor removed this finalizer for a deletion that is still to come.
+pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
     if view.job.deleting {
         findings.premise(Req::FT19);
         return;
@@ -65,7 +69,7 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
             false,
             what,
             "a pod that is recorded as failed: the Job fails",
-            said(read),
+            Said::later(|| said(read)),
         );
         return;
     }
@@ -84,13 +88,56 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;
     let req = if early { Req::FT17 } else { Req::FT14 };
+    let expected = "a pod that has ended, or that is deleted next";
+    if findings.require(req, causes.uncounted(), what, expected, Said::later(|| said(seen)))
+        && causes.surplus
+        && !causes.suspended
+        && !causes.bad_index
+    {
+        judge_surplus(view, chosen, findings);
+    }
+}
+
+/// FT-16, PC-04: of the pods that are wanted none loses its finalizer, so that fewer are chosen already than
+/// are to go. Where a DELETE failed, the next sync chooses anew.
+fn judge_surplus(view: &View<'_>, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
+    if view.deletes_failed {
+        return;
+    }
+    let surplus = surplus(view, &Tally::of(view));
+    let indexed = view.spec().is_indexed();
+    let waiting = view
+        .post
+        .iter()
+        .filter(|other| other.is_active() && !other.finalizer && chosen(other.uid))
+        .filter(|other| !indexed || !has_bad_index(view, other))
+        .count();
     findings.require(
-        req,
-        causes.uncounted(),
-        what,
-        "a pod that has ended, or that is deleted next",
-        said(seen),
+        Req::FT16,
+        i64::try_from(waiting).is_ok_and(|waiting| waiting < surplus),
+        "active pods without finalizer",
+        Said::later(|| format!("fewer than the surplus of {surplus}")),
+        waiting,
     );
+}
+
+/// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
+///
+/// `documented` tells whether S-03 has its occasion, the case in which 1.36 is known to forget the verdict.
+pub fn judge_fail_job(job: &Job, pod: &Pod, documented: impl FnOnce() -> bool, findings: &mut Findings) {
+    if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
+        return;
+    }
+    let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
+    findings.premise(Req::PF09);
+    if job.status.is_decided() {
+        return;
+    }
+    if documented() {
+        findings.deviation(Req::S03, "conditions", expected, "no interim condition");
+    } else {
+        findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
+    }
 }
 
 fn said(pod: &Pod) -> Said {

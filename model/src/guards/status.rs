@@ -2,7 +2,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::backlog::judge_backlog;
-use crate::guards::counting::{has_true, judge_counting};
+use crate::guards::counting::{Ledger, has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus};
@@ -13,12 +13,16 @@ use crate::view::View;
 
 /// Judges a status write of an executor against one view: everything that is a decision.
 pub fn judge_status_write(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
-    let tally = Tally::of(view);
+    judge_counted_status_write(view, new, &Tally::of(view), findings);
+}
+
+/// [`judge_status_write`] where the view was counted already.
+pub fn judge_counted_status_write(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     judge_reported_counts(view, new, findings);
-    judge_counting(view, new, &tally, findings);
-    judge_interim(view, new, &tally, findings);
+    judge_counting(view, new, tally, findings);
+    judge_interim(view, new, tally, findings);
     judge_suspend(view, new, findings);
-    judge_backlog(view, new, &tally, findings);
+    judge_backlog(view, new, tally, findings);
 }
 
 /// PC-01, PC-02, PC-03, RP-06: the numbers after the sync's own creations and deletions.
@@ -43,8 +47,15 @@ fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findin
     }
 }
 
-/// Judges a status write of an executor by what needs no view: the two states of the object alone.
-pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+/// Judges a status write of an executor by what needs no view: the two states of the object, and S-01 by the
+/// ledger.
+pub fn judge_status_shape(
+    spec: &JobSpec,
+    old: &JobStatus,
+    new: &JobStatus,
+    ledger: &dyn Ledger,
+    findings: &mut Findings,
+) {
     findings.require(
         Req::FT30,
         new.uncounted.is_some(),
@@ -53,6 +64,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
         "none",
     );
     judge_start_of_end(spec, old, new, findings);
+    judge_nothing_left(old, new, findings);
     judge_standing_reason(old, new, findings);
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
@@ -62,7 +74,7 @@ pub fn judge_status_shape(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
             judge_terminal(&interim, &terminal, new, findings);
         }
     }
-    judge_enough_successes(spec, old, new, findings);
+    judge_enough_successes(spec, old, new, ledger, findings);
 }
 
 /// SC-05: the two lists together stay short, whoever manages the Job.
@@ -107,18 +119,23 @@ fn true_entry<'a>(status: &'a JobStatus, kind: &ConditionKind) -> Option<&'a Con
     status.conditions.iter().find(holds)
 }
 
+/// TC-04: by the write's own numbers nothing is left to count, and nothing runs or terminates.
+fn judge_nothing_left(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    if old.is_finished() || !new.is_finished() {
+        return;
+    }
+    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
+    findings.equal(Req::TC04, "uncounted pods of a finished Job", 0, listed);
+    findings.equal(Req::TC04, "active of a finished Job", 0, new.active);
+    findings.equal(Req::TC04, "terminating of a finished Job", 0, new.terminating.unwrap_or(0));
+}
+
 /// TC-02: what was decided, and why, is said once; later writes repeat it.
 fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
     for kind in [ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget, ConditionKind::Suspended] {
         let (Some(before), Some(after)) = (old.condition(&kind), new.condition(&kind)) else { continue };
         if before.status == after.status {
-            findings.equal(
-                Req::TC02,
-                "reason and message of a standing condition",
-                text(before),
-                text(after),
-            );
+            judge_text(Req::TC02, "reason and message of a standing condition", before, after, findings);
         }
     }
 }
@@ -144,17 +161,33 @@ fn judge_terminal(
         "the interim condition first",
         "the terminal one first",
     );
-    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
-    findings.equal(
-        Req::TC03,
-        "reason and message of the terminal condition",
-        text(&new.conditions[first]),
-        text(&new.conditions[second]),
-    );
+    let what = "reason and message of the terminal condition";
+    judge_text(Req::TC03, what, &new.conditions[first], &new.conditions[second], findings);
 }
 
-/// S-01: Complete without a success policy means that enough successes are in the counter.
-fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+/// Two conditions have one reason and one message.
+fn judge_text(
+    req: Req,
+    what: &'static str,
+    expected: &Condition,
+    found: &Condition,
+    findings: &mut Findings,
+) {
+    let same = (&expected.reason, &expected.message) == (&found.reason, &found.message);
+    let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
+    findings.require(req, same, what, Said::later(|| text(expected)), Said::later(|| text(found)));
+}
+
+/// S-01: Complete without a success policy means that enough successes are in the counter, by the completions
+/// of the time when that was decided: no later change takes the decision back (TC-06), and no pod is created any
+/// more (TC-07). What a later scale-down drops (PC-23) was there.
+fn judge_enough_successes(
+    spec: &JobSpec,
+    old: &JobStatus,
+    new: &JobStatus,
+    ledger: &dyn Ledger,
+    findings: &mut Findings,
+) {
     let complete = ConditionKind::Complete;
     if !new.is_true(&complete) || old.is_true(&complete) {
         return;
@@ -165,7 +198,7 @@ fn judge_enough_successes(spec: &JobSpec, old: &JobStatus, new: &JobStatus, find
     if !by_completions {
         return;
     }
-    let wanted = spec.completions.unwrap_or(1);
+    let wanted = ledger.decided_completions().or(spec.completions).unwrap_or(1);
     findings.premise(Req::S01);
     if new.succeeded < wanted {
         findings.deviation(Req::S01, "succeeded of a Complete Job", wanted, new.succeeded);

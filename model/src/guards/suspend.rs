@@ -57,9 +57,11 @@ fn judge_suspended(
         let cleared = new.start_time.is_none();
         let req = if was.is_none() && view.job.status.start_time.is_none() { Req::SU03 } else { Req::SU02 };
         findings.require(req, cleared, "startTime", "none: the Job is suspended", time_text(new));
-    } else if new.start_time != view.job.status.start_time && !new.is_decided() {
+    } else if new.start_time != view.job.status.start_time {
         // The interim write of a suspended Job may set it (S-04); nothing else moves it.
-        findings.require(Req::SU02, false, "startTime", time_text(&view.job.status), time_text(new));
+        let sets = new.is_decided() && view.job.status.start_time.is_none();
+        let req = if new.is_decided() { Req::SU04 } else { Req::SU02 };
+        findings.require(req, sets, "startTime", time_text(&view.job.status), time_text(new));
     }
 }
 
@@ -146,8 +148,13 @@ fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Find
         Some(ConditionStatus::True) => ("JobSuspended", "Job suspended"),
         Some(ConditionStatus::False | ConditionStatus::Unknown) | None => ("JobResumed", "Job resumed"),
     };
-    let found = format!("{}: {}", condition.reason, condition.message);
-    findings.equal(Req::TC02, "condition Suspended", format!("{reason}: {message}"), found);
+    findings.require(
+        Req::TC02,
+        (&*condition.reason, &*condition.message) == (reason, message),
+        "condition Suspended",
+        Said::later(|| format!("{reason}: {message}")),
+        Said::later(|| format!("{}: {}", condition.reason, condition.message)),
+    );
 }
 
 fn status_text(status: Option<ConditionStatus>) -> &'static str {

@@ -7,31 +7,35 @@
 //! whole product.
 
 mod alphabet;
-mod attempt;
 
 use super::Moment;
 use crate::apiserver::{RuleSet, status_updated, validate_status_update, would_refuse_status};
 use crate::catalogue::Req;
+use crate::guards::backlog::judge_backlog;
 use crate::guards::contract::judge_contract;
-use crate::guards::counting::{judge_counting, judge_counting_truth};
+use crate::guards::counting::{
+    has_true, judge_counting, judge_counting_truth, judge_indexes, judge_recorded,
+};
 use crate::guards::decision::{Holds, Reason, Tally, holds, judge_interim};
-use crate::guards::status::{judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth};
+use crate::guards::status::{
+    judge_counted_status_write, judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
+};
 use crate::guards::suspend::judge_suspend;
-use crate::job::{Job, JobStatus};
+use crate::job::{ConditionKind, Job, JobStatus};
 use crate::requirement::{Broken, Findings};
 use crate::scope::Scope;
 use crate::time::Time;
 use crate::uid::Uid;
 use crate::view::View;
 use crate::world::Life;
-use attempt::{judge_attempt, judge_decision};
 
 /// The status writes that may be made now.
 pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
     let Some(job) = moment.writable_job() else { return Vec::new() };
     let mut writes: Vec<JobStatus> = Vec::new();
-    for new in Pruned::of(moment, job).product() {
-        if new != job.status && !writes.contains(&new) && moment.scope.admits(&judge(moment, &new)) {
+    let pruned = Pruned::of(moment, job);
+    for new in pruned.product() {
+        if new != job.status && !writes.contains(&new) && pruned.admits_whole(&new) {
             writes.push(new);
         }
     }
@@ -53,8 +57,7 @@ pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
 fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
     let old = &job.status;
     judge_contract(old, new, true, findings);
-    judge_attempt(&job.spec, old, new, findings);
-    judge_status_shape(&job.spec, old, new, findings);
+    judge_status_shape(&job.spec, old, new, &moment.life.past, findings);
     judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
     judge_accounts(moment, job, new, findings);
     judge_terminal_truth(old, new, &moment.life.pods, &|uid| is_known(moment.life, uid), findings);
@@ -135,35 +138,64 @@ impl<'a> Pruned<'a> {
         self.moment.scope.admits(&findings)
     }
 
+    /// [`judge`], with what is known of the view already.
+    fn admits_whole(&self, new: &JobStatus) -> bool {
+        self.admits(|findings| judge_truth(self.moment, self.job, new, findings))
+            && self.admits(|findings| judge_counted_status_write(&self.view, new, &self.tally, findings))
+    }
+
     fn product(&self) -> Vec<JobStatus> {
         let heads = self.heads();
+        let accounts = if heads.is_empty() { Vec::new() } else { self.accounts() };
         let mut writes = Vec::new();
-        for accounts in self.accounts() {
-            for head in &heads {
-                let whole = JobStatus {
-                    conditions: head.conditions.clone(),
-                    start_time: head.start_time,
-                    completion_time: head.completion_time,
-                    ..accounts.clone()
-                };
-                writes.extend(self.records(&whole).iter().map(|record| record.on(whole.clone())));
+        for kinds in Announced::ALL {
+            let heads: Vec<&JobStatus> = heads.iter().filter(|head| Announced::of(head) == kinds).collect();
+            let Some(first) = heads.first() else { continue };
+            let single = self.single_records(first);
+            for account in &accounts {
+                for record in self.records(&single, account, first) {
+                    let counted = record.on(account.clone());
+                    writes.extend(heads.iter().map(|head| with_head(counted.clone(), head)));
+                }
             }
         }
         writes
     }
 
-    /// UIDs that leave the lists, with the index texts.
+    /// UIDs that leave the lists, with the index texts. The conditions come with the heads.
     fn accounts(&self) -> Vec<JobStatus> {
-        let bases = self.bases();
-        let moves = alphabet::moves(&self.job.status);
-        let moved = moves.iter().flat_map(|moved| bases.iter().map(|base| moved.on(base.clone())));
-        let mut accounts: Vec<JobStatus> =
-            moved.flat_map(|moved| alphabet::index_texts(&self.view, &moved)).collect();
+        let texts = self.index_texts();
+        let mut accounts = Vec::new();
+        for base in self.bases() {
+            let bare = JobStatus { conditions: Vec::new(), ..base };
+            for moved in alphabet::moves(&self.job.status) {
+                let moved = moved.on(bare.clone());
+                if self.view.spec().is_indexed() {
+                    accounts.extend(texts.iter().flat_map(|text| text.on(&moved)));
+                } else {
+                    accounts.push(moved);
+                }
+            }
+        }
         accounts.retain(|new| {
             self.admits(|findings| judge_accounts(self.moment, self.job, new, findings))
                 && self.admits(|findings| judge_counting(&self.view, new, &self.tally, findings))
         });
         accounts
+    }
+
+    /// The index texts that may be right, whatever UIDs move.
+    fn index_texts(&self) -> Vec<alphabet::IndexTexts> {
+        if !self.view.spec().is_indexed() {
+            return Vec::new();
+        }
+        let mut scratch = self.base.clone();
+        let mut texts = alphabet::index_texts(&self.view);
+        texts.retain(|text| {
+            text.put_into(&mut scratch);
+            self.admits(|findings| judge_indexes(&self.view, &scratch, &self.tally, findings))
+        });
+        texts
     }
 
     /// Other counts than those that the view shows break PC-02, whatever else is written.
@@ -202,23 +234,69 @@ impl<'a> Pruned<'a> {
     /// The guards that read nothing but conditions, and the completion time; the cheapest first.
     fn admits_conditions(&self, new: &JobStatus) -> bool {
         let old = &self.job.status;
-        self.admits(|findings| judge_decision(old, new, findings))
+        self.admits(|findings| judge_contract(old, new, true, findings))
             && self.admits(|findings| judge_interim(&self.view, new, &self.tally, findings))
-            && self.admits(|findings| judge_contract(old, new, true, findings))
             && self.admits(|findings| {
                 judge_terminal_truth(old, new, &self.moment.life.pods, &|_| true, findings);
             })
     }
 
-    /// The sets of UIDs that may enter the lists of `whole`: those made of UIDs that may enter alone.
-    fn records(&self, whole: &JobStatus) -> Vec<alphabet::Record> {
+    /// The UIDs that may enter the lists in a write with the conditions of `head`.
+    fn single_records(&self, head: &JobStatus) -> Vec<alphabet::Record> {
         let known = self.moment.life.past.pods.len();
         let mut single = alphabet::single_records(&self.job.status, known);
         single.retain(|record| {
-            let new = record.on(whole.clone());
-            self.admits(|findings| judge_counting(&self.view, &new, &self.tally, findings))
+            let new = record.on(with_head(self.base.clone(), head));
+            self.admits(|findings| judge_recorded(&self.view, &new, &self.tally, findings))
         });
-        alphabet::Record::sets(&single)
+        single
+    }
+
+    /// The sets of these UIDs that may enter the lists of `account`: they hold all that has to.
+    fn records(
+        &self,
+        single: &[alphabet::Record],
+        account: &JobStatus,
+        head: &JobStatus,
+    ) -> Vec<alphabet::Record> {
+        let mut sets = alphabet::Record::sets(single);
+        sets.retain(|record| {
+            let new = record.on(with_head(account.clone(), head));
+            self.admits(|findings| judge_backlog(&self.view, &new, &self.tally, findings))
+        });
+        sets
+    }
+}
+
+fn with_head(account: JobStatus, head: &JobStatus) -> JobStatus {
+    JobStatus {
+        conditions: head.conditions.clone(),
+        start_time: head.start_time,
+        completion_time: head.completion_time,
+        ..account
+    }
+}
+
+/// Which interim conditions are true: all that accounting asks of the conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Announced {
+    good: bool,
+    bad: bool,
+}
+
+impl Announced {
+    const ALL: [Announced; 4] = [
+        Announced { good: false, bad: false },
+        Announced { good: true, bad: false },
+        Announced { good: false, bad: true },
+        Announced { good: true, bad: true },
+    ];
+
+    fn of(head: &JobStatus) -> Announced {
+        Announced {
+            good: has_true(head, &ConditionKind::SuccessCriteriaMet),
+            bad: has_true(head, &ConditionKind::FailureTarget),
+        }
     }
 }
 

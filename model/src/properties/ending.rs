@@ -98,8 +98,8 @@ pub const COMPLETE_MEANS_ENOUGH_SUCCESSES: Property = Property {
     req: Req::S01,
     name: "a Job that completes by completions has had enough successes",
     broken: |life| {
-        let job = life.job.as_ref()?;
-        let wanted = usize::try_from(job.spec.completions.unwrap_or(1)).unwrap_or(0);
+        let decision = life.past.decision.as_ref()?;
+        let wanted = usize::try_from(decision.completions.unwrap_or(1)).unwrap_or(0);
         if life.past.ending.as_ref().is_none_or(|ending| !ending.good)
             || !decided(life, Reason::CompletionsReached)
         {

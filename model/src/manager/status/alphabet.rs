@@ -1,5 +1,6 @@
 //! What a status write may be made of, wrong parts included.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::guards::decision::Reason;
@@ -28,40 +29,66 @@ pub fn miscounted(base: &JobStatus) -> Vec<JobStatus> {
     if silent == *base { Vec::new() } else { vec![silent] }
 }
 
-/// Every pair of index texts with the counter that follows, and the counter as it was.
-pub fn index_texts(view: &View<'_>, base: &JobStatus) -> Vec<JobStatus> {
-    if !view.spec().is_indexed() {
-        return vec![base.clone()];
-    }
-    let completions = view.spec().completion_count().unwrap_or(0);
-    let failed: Vec<Option<Text>> = match view.spec().backoff_limit_per_index {
-        None => vec![None],
-        Some(_) => texts(completions).into_iter().map(Some).collect(),
-    };
-    let mut statuses = Vec::new();
-    let stored = view.job.status.completed_indexes.clone();
-    for completed in texts(completions).into_iter().filter(|text| *text != stored).chain([stored.clone()]) {
-        let count = i32::try_from(IndexSet::read(&completed, None).len()).unwrap_or(i32::MAX);
-        for failed in &failed {
-            for succeeded in counters(count, base.succeeded) {
-                statuses.push(JobStatus {
-                    completed_indexes: completed.clone(),
-                    failed_indexes: failed.clone(),
-                    succeeded,
-                    ..base.clone()
-                });
-            }
-        }
-    }
-    statuses
+/// A pair of index texts, with the counter that follows from the first.
+#[derive(Clone, Debug)]
+pub struct IndexTexts {
+    completed: Text,
+    failed: Option<Text>,
+    count: i32,
 }
 
-fn counters(right: i32, stored: i32) -> Vec<i32> {
-    if right == stored { vec![right] } else { vec![right, stored] }
+impl IndexTexts {
+    /// Gives a status these texts.
+    pub fn put_into(&self, status: &mut JobStatus) {
+        status.completed_indexes = self.completed.clone();
+        status.failed_indexes = self.failed.clone();
+    }
+
+    /// A status with these texts, with the counter that follows, and with the counter as it was.
+    pub fn on(&self, base: &JobStatus) -> Vec<JobStatus> {
+        let mut right = base.clone();
+        self.put_into(&mut right);
+        right.succeeded = self.count;
+        if self.count == base.succeeded {
+            return vec![right];
+        }
+        let stored = JobStatus { succeeded: base.succeeded, ..right.clone() };
+        vec![right, stored]
+    }
+}
+
+/// Every pair of index texts of an Indexed Job.
+pub fn index_texts(view: &View<'_>) -> Vec<IndexTexts> {
+    let all = texts(view.spec().completion_count().unwrap_or(0));
+    let failed: Vec<Option<Text>> = match view.spec().backoff_limit_per_index {
+        None => vec![None],
+        Some(_) => all.iter().cloned().map(Some).collect(),
+    };
+    let stored = &view.job.status.completed_indexes;
+    let mut pairs = Vec::new();
+    for completed in all.iter().filter(|text| *text != stored).chain([stored]) {
+        let count = i32::try_from(IndexSet::read(completed, None).len()).unwrap_or(i32::MAX);
+        let pair = |failed: &Option<Text>| IndexTexts {
+            completed: completed.clone(),
+            failed: failed.clone(),
+            count,
+        };
+        pairs.extend(failed.iter().map(pair));
+    }
+    pairs
 }
 
 /// The canonical texts of all sets of indexes below `completions`.
-fn texts(completions: u32) -> Vec<Text> {
+fn texts(completions: u32) -> Cow<'static, [Text]> {
+    const FEW: u32 = 4;
+    static OF_FEW: LazyLock<Vec<Vec<Text>>> = LazyLock::new(|| (0..=FEW).map(written).collect());
+    match OF_FEW.get(completions as usize) {
+        Some(texts) => Cow::Borrowed(texts),
+        None => Cow::Owned(written(completions)),
+    }
+}
+
+fn written(completions: u32) -> Vec<Text> {
     (0u32..1 << completions)
         .map(|set| {
             let indexes: IndexSet = (0..completions).filter(|index| set >> index & 1 == 1).collect();

@@ -12,7 +12,7 @@ fn admitted_of_all(moment: &Moment<'_>) -> Vec<JobStatus> {
     let bases = [alphabet::miscounted(&base), vec![base]].concat();
     let moves = alphabet::moves(&job.status);
     for moved in moves.iter().flat_map(|moved| bases.iter().map(|base| moved.on(base.clone()))) {
-        for text in alphabet::index_texts(&view, &moved) {
+        for text in with_texts(&view, &moved) {
             for part in alphabet::conditions(&view, &Reason::ALL, moment.now) {
                 let mut head = text.clone();
                 part.put_into(&mut head);
@@ -25,6 +25,13 @@ fn admitted_of_all(moment: &Moment<'_>) -> Vec<JobStatus> {
     }
     found.retain(|new| *new != job.status);
     found
+}
+
+fn with_texts(view: &View<'_>, moved: &JobStatus) -> Vec<JobStatus> {
+    if !view.spec().is_indexed() {
+        return vec![moved.clone()];
+    }
+    alphabet::index_texts(view).iter().flat_map(|text| text.on(moved)).collect()
 }
 
 /// Worlds with few pods, at regular distances along a walk through the scope.
