@@ -140,7 +140,8 @@ MayGiveUp(v, u) ==
      /\ v.cache[u].index = Nil \/ v.cache[u].index >= v.spec.completions
      /\ WillFail(v.status) \/ Ended(v.cache[u])
   \/ /\ u \in DOMAIN v.cache /\ PerIndexLimit                       \* FT-11, BI-08: its successor knows its count
-     /\ v.cache[u].phase = "Failed" /\ Ignored(v.cache[u]) /\ ~MustWait(v, u)
+     /\ v.cache[u].phase = "Failed" /\ Ignored(v.cache[u])
+     /\ Decided(v.status) \/ ~MustWait(v, u)
   \/ /\ u \in DOMAIN v.cache
      /\ ~Ended(v.cache[u]) /\ ~HasFailed(v.cache[u])                \* FT-03: those are recorded first
      /\ ~WillFail(v.status)                                         \* FT-15: a failure counts every pod

@@ -92,6 +92,12 @@ Table ==
   @@ "backoff-delay-lag"      :> [Pods(3) EXCEPT !.backoffLimit = 2, !.ticks = 2, !.firstDelay = 1, !.lag = 1]
   @@ "success-policy-lag"     :> [TwoIndexes(2) EXCEPT !.backoffLimit = 1, !.successRules = << {0} >>, !.lag = 1,
                                                        !.user = DeletesPod]
+  @@ "suspend-patient"        :> [Pods(3) EXCEPT !.backoffLimit = 1, !.patient = TRUE,
+                                                 !.user = Suspends \o DeletesPod]
+  @@ "elastic-patient"        :> [TwoIndexes(2) EXCEPT !.patient = TRUE,
+                                                       !.user = << Scale(1), Scale(2), Act("DeletePod") >>]
+  @@ "per-index-ignore"       :> [PerIndex(3) EXCEPT !.exitCodes = {1, 3},
+                                     !.failureRules = << [codes |-> {3}, action |-> "Ignore"] >>]
   @@ "ttl-lag"                :> [Pods(2) EXCEPT !.ttl = 1, !.ticks = 3, !.user = << SetTtl(2) >>, !.lag = 1,
                                                  !.jobLags = TRUE]
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use jobcheck_model::check::{Bounds, Outcome, explore};
 use jobcheck_model::env::user::UserAction;
+use jobcheck_model::job::PodReplacementPolicy;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes::{all, named};
 use jobcheck_tests::corpus::root;
@@ -38,6 +39,22 @@ fn scopes() -> Vec<Scope> {
         change("success-policy", "success-policy-lag", |scope| {
             scope.user = vec![UserAction::DeletePod];
             (scope.lag, scope.pods) = (1, 2);
+        }),
+        change("suspend", "suspend-patient", |scope| {
+            scope.user.push(UserAction::DeletePod);
+            scope.ticks = 0;
+            scope.jobs[0].pod_replacement_policy = Some(PodReplacementPolicy::Failed);
+            scope.jobs[0].backoff_limit = Some(1);
+        }),
+        change("elastic", "elastic-patient", |scope| {
+            scope.user.push(UserAction::DeletePod);
+            scope.pods = 2;
+            scope.jobs[0].pod_replacement_policy = Some(PodReplacementPolicy::Failed);
+        }),
+        change("per-index", "per-index-ignore", |scope| {
+            let ignoring = named("ignored-failures").unwrap();
+            scope.jobs[0].pod_failure_policy = ignoring.jobs[0].pod_failure_policy.clone();
+            (scope.exit_codes, scope.pods) = (ignoring.exit_codes, 3);
         }),
         change("ttl", "ttl-lag", |scope| (scope.lag, scope.job_lag) = (1, true)),
     ];
