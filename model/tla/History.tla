@@ -1,7 +1,8 @@
 ------------------------------ MODULE History -------------------------------
 (***************************************************************************)
 (* What really happened, whatever a cache showed. Invariants are stated    *)
-(* over it; no guard reads it.                                             *)
+(* over it. Guards read of it only what a judge of the Job's whole history *)
+(* knows: which pods were counted, and the completions since the decision. *)
 (***************************************************************************)
 EXTENDS Cluster
 

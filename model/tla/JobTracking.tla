@@ -70,7 +70,7 @@ TypeOK ==
 
 (***************************************************************************)
 (* The three that everybody names. They are stated over what really        *)
-(* happened, never over what a guard reads.                                *)
+(* happened, not over what a guard decides by.                             *)
 (***************************************************************************)
 \* FT-02
 NoPodIsCountedTwice ==

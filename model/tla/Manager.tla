@@ -131,7 +131,7 @@ IsRecorded(j, u) ==
      \/ Indexed /\ p.phase = "Succeeded" /\ p.index \in st.completed
      \/ PerIndexLimit /\ p.phase = "Succeeded" /\ st.failedIndexes # Nil /\ p.index \in st.failedIndexes  \* S-02
      \/ outside /\ Ended(p)                                         \* FT-09
-     \/ p.phase = "Failed" /\ Ignored(p)                            \* FT-11
+     \/ p.phase = "Failed" /\ Ignored(p) /\ ~PerIndexLimit          \* FT-11
 
 \* FT-15, FT-16, FT-19: pods that are given up uncounted.
 MayGiveUp(v, u) ==
@@ -139,6 +139,9 @@ MayGiveUp(v, u) ==
   \/ /\ u \in DOMAIN v.cache /\ Indexed                             \* FT-09, by the completions that were read
      /\ v.cache[u].index = Nil \/ v.cache[u].index >= v.spec.completions
      /\ WillFail(v.status) \/ Ended(v.cache[u])
+  \/ /\ u \in DOMAIN v.cache /\ PerIndexLimit                       \* FT-11, BI-08: its successor knows its count
+     /\ v.cache[u].phase = "Failed" /\ Ignored(v.cache[u])
+     /\ Decided(v.status) \/ ~MustWait(v, u)
   \/ /\ u \in DOMAIN v.cache
      /\ ~Ended(v.cache[u]) /\ ~HasFailed(v.cache[u])                \* FT-03: those are recorded first
      /\ ~WillFail(v.status)                                         \* FT-15: a failure counts every pod

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* The bounds of one check. A scope says which Jobs a user creates and how *)
 (* much may happen to them. The scopes are those of `jobcheck check        *)
-(* --list`, under the same names.                                          *)
+(* --list`, under the same names, and combinations of them.                *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
@@ -86,6 +86,20 @@ Table ==
   @@ "stale-pods"             :> [Two(3) EXCEPT !.lag = 2, !.user = DeletesPod]
   @@ "stale-job"              :> [Pods(3) EXCEPT !.lag = 1, !.jobLags = TRUE, !.user = Suspends]
   @@ "two-jobs"               :> [Pods(1) EXCEPT !.jobs = 2]
+  \* Combinations of the above, which tests/suite/twin.rs makes for the comparison alone.
+  @@ "full-lists-indexed"     :> [TwoIndexes(3) EXCEPT !.backoffLimit = 1, !.maxUncounted = 1]
+  @@ "ready-scale"            :> [Two(2) EXCEPT !.phases = TRUE, !.user = << Scale(1) >>]
+  @@ "backoff-delay-lag"      :> [Pods(3) EXCEPT !.backoffLimit = 2, !.ticks = 2, !.firstDelay = 1, !.lag = 1]
+  @@ "success-policy-lag"     :> [TwoIndexes(2) EXCEPT !.backoffLimit = 1, !.successRules = << {0} >>, !.lag = 1,
+                                                       !.user = DeletesPod]
+  @@ "suspend-patient"        :> [Pods(3) EXCEPT !.backoffLimit = 1, !.patient = TRUE,
+                                                 !.user = Suspends \o DeletesPod]
+  @@ "elastic-patient"        :> [TwoIndexes(2) EXCEPT !.patient = TRUE,
+                                                       !.user = << Scale(1), Scale(2), Act("DeletePod") >>]
+  @@ "per-index-ignore"       :> [PerIndex(3) EXCEPT !.exitCodes = {1, 3},
+                                     !.failureRules = << [codes |-> {3}, action |-> "Ignore"] >>]
+  @@ "ttl-lag"                :> [Pods(2) EXCEPT !.ttl = 1, !.ticks = 3, !.user = << SetTtl(2) >>, !.lag = 1,
+                                                 !.jobLags = TRUE]
 
 Scope == Table[ScopeName]
 Jobs  == 1 .. Scope.jobs

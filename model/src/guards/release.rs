@@ -2,8 +2,8 @@
 //! S-03).
 
 use crate::catalogue::Req;
-use crate::guards::decision::Holds;
-use crate::guards::decision::Tally;
+use crate::guards::counting::delays_release;
+use crate::guards::decision::{Holds, Tally};
 use crate::guards::deletion::{Causes, has_bad_index, surplus};
 use crate::job::{ConditionKind, Job};
 use crate::pod::{Phase, Pod, PolicyMatch};
@@ -35,7 +35,10 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
             pod.valid_index(completions).is_none_or(known)
         }
         // FT-09: an invalid index is neither counted nor waited for.
-        (Phase::Failed, true) => pod.valid_index(completions).is_none() || pod.is_ignored(),
+        (Phase::Failed, true) => {
+            let waits = job.spec.backoff_limit_per_index.is_some();
+            pod.valid_index(completions).is_none() || (pod.is_ignored() && !waits)
+        }
         (Phase::Failed, false) => pod.is_ignored(),
         (Phase::Succeeded, false) | (Phase::Pending | Phase::Running | Phase::Unknown, _) => false,
     }
@@ -73,6 +76,13 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
         );
         return;
     }
+    if read.phase == Phase::Failed && read.is_ignored() && view.spec().backoff_limit_per_index.is_some() {
+        // BI-08: its replacement carries its counts on, ignored failures too (BI-02).
+        let waits = !view.job.status.is_decided() && delays_release(view, read, &Tally::of(view));
+        let expected = "a pod of an index that does not wait for its replacement";
+        findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
+        return;
+    }
     if read.is_terminated() || view.has_failed(read) {
         let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
         let req = if per_index { Req::BI15 } else { Req::FT03 };
@@ -89,7 +99,9 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
     let early = causes.finishing == Holds::Yes && !seen.deleting;
     let req = if early { Req::FT17 } else { Req::FT14 };
     let expected = "a pod that has ended, or that is deleted next";
-    if findings.require(req, causes.uncounted(), what, expected, Said::later(|| said(seen)))
+    // Active pods are chosen; one that terminates already is counted once it has ended.
+    let given_up = seen.is_active() && causes.uncounted();
+    if findings.require(req, given_up, what, expected, Said::later(|| said(seen)))
         && causes.surplus
         && !causes.suspended
         && !causes.bad_index

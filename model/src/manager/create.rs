@@ -38,7 +38,9 @@ fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
         if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };
     let per_index = job.spec.backoff_limit_per_index.and_then(|limit| u32::try_from(limit).ok());
     let failures = per_index.map_or(0, |limit| limit + 1);
-    let ignored = u32::from(per_index.is_some() && may_ignore(moment));
+    let so_far = u32::try_from(moment.life.past.pods.len()).unwrap_or(u32::MAX);
+    // A rule may ignore the failure of every pod so far (BI-02).
+    let ignored = if per_index.is_some() && may_ignore(moment) { so_far + 1 } else { 0 };
     let mut pods = Vec::new();
     for index in indexes {
         for failure_count in 0..=failures {
