@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
-use anyhow::Context;
 use clap::Args;
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::explore::story;
@@ -13,7 +12,7 @@ use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::output;
+use crate::check;
 
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -92,15 +91,9 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let exit = if runs.iter().all(Run::is_caught) { Exit::Conforms } else { Exit::Violates };
     let rendered = match args.output {
         Format::Text => Ok(text(&runs, !args.defects.is_empty(), global)),
-        Format::Json => json(&runs, exit),
+        Format::Json => check::to_json(&whole(&runs, exit)),
     };
-    match rendered {
-        Ok(text) => output::print(&text, exit),
-        Err(error) => {
-            eprintln!("internal error, please report it: {error:#}");
-            Exit::Internal
-        }
-    }
+    check::print(rendered, exit)
 }
 
 fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {
@@ -155,12 +148,7 @@ fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.hunt.found() else { return };
     let broken = run.hunt.requirement.map_or("", jobcheck_model::Req::id);
     let _ = writeln!(out, "\n{BAD}{}: {broken}{BAD:#} {}: {}", run.mutant.id, found.property, found.why);
-    for (number, line) in (1..).zip(story::tell(&run.mutant.scope(), &found.path)) {
-        let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
-        if let Some(status) = line.status.filter(|status| !line.what.contains(status.as_str())) {
-            let _ = writeln!(out, "      status: {status}");
-        }
-    }
+    check::tell(&run.mutant.scope(), &found.path, out);
     let _ = writeln!(out);
 }
 
@@ -188,14 +176,13 @@ struct MutantReport {
     story: Vec<String>,
 }
 
-fn json(runs: &[Run], exit: Exit) -> anyhow::Result<String> {
-    let report = MutantsReport {
+fn whole(runs: &[Run], exit: Exit) -> MutantsReport {
+    MutantsReport {
         api_version: API_VERSION,
         kind: "MutantsReport",
         exit_code: exit.code(),
         mutants: runs.iter().map(report).collect(),
-    };
-    Ok(serde_json::to_string_pretty(&report).context("the report as JSON")? + "\n")
+    }
 }
 
 fn report(run: &Run) -> MutantReport {

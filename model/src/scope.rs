@@ -56,8 +56,6 @@ pub struct Algorithm {
     pub processes: usize,
     /// Its departures from what is right.
     pub switches: Switches,
-    /// Whether a sync waits until the caches show the process's own writes (SY-03).
-    pub waits_for_own_writes: bool,
     /// By how many versions a Job cache may lag.
     pub job_lag: usize,
 }

@@ -172,14 +172,7 @@ impl Life {
         let too_many = self.manager.behind.len().saturating_sub(lag);
         if too_many > 0 {
             self.manager.behind.drain(..too_many);
-            self.end_sync();
-        }
-    }
-
-    /// A status write was made, or a cache advanced: what the manager did so far belongs to an earlier sync.
-    pub fn end_sync(&mut self) {
-        for own in self.manager.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
-            own.earlier_sync = true;
+            self.manager.end_sync();
         }
     }
 
@@ -190,6 +183,25 @@ impl Life {
     }
 }
 
+/// The pods as they were before these changes.
+#[must_use]
+pub fn before(stored: &Pods, changes: &[Unseen]) -> Pods {
+    let mut pods = stored.clone();
+    for unseen in changes.iter().rev() {
+        pods.set(unseen.uid, unseen.before.clone());
+    }
+    pods
+}
+
+impl Manager {
+    /// A status write was made, or a cache advanced: what the manager did so far belongs to an earlier sync.
+    pub fn end_sync(&mut self) {
+        for own in self.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
+            own.earlier_sync = true;
+        }
+    }
+}
+
 impl Seen {
     /// What a manager knows whose cache lacks these changes.
     #[must_use]
@@ -197,10 +209,7 @@ impl Seen {
         if behind.is_empty() {
             return Seen { cache: stored.clone(), post: stored.clone(), expectations_met: true };
         }
-        let mut cache = Pods::clone(stored);
-        for unseen in behind.iter().rev() {
-            cache.set(unseen.uid, unseen.before.clone());
-        }
+        let mut cache = before(stored, behind);
         let mut post = cache.clone();
         let mut expectations_met = true;
         for unseen in behind {

@@ -26,7 +26,9 @@ use jobcheck_model::{Req, algorithm};
 
 pub use self::args::CheckArgs;
 use self::args::{Format, Subject, Symmetry};
+pub use self::json::to_json;
 use self::progress::Progress;
+pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
 
@@ -150,7 +152,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
 }
 
 /// Prints a report, if there is one.
-fn print(rendered: anyhow::Result<String>, exit: Exit) -> Exit {
+pub fn print(rendered: anyhow::Result<String>, exit: Exit) -> Exit {
     match rendered {
         Ok(text) => output::print(&text, exit),
         Err(error) => {

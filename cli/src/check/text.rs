@@ -8,7 +8,7 @@ use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
-use jobcheck_model::step::StepKind;
+use jobcheck_model::step::{Step, StepKind};
 
 use super::{Report, Run};
 use crate::args::Global;
@@ -130,7 +130,12 @@ pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
     let req = found.number.map_or(String::new(), |number| format!("{} ", PROPERTIES[number].req));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
-    for (number, line) in (1..).zip(story::tell(scope, &found.path)) {
+    tell(scope, &found.path, out);
+}
+
+/// The steps of a counterexample.
+pub fn tell(scope: &Scope, path: &[Step], out: &mut String) {
+    for (number, line) in (1..).zip(story::tell(scope, path)) {
         let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
         if let Some(stale) = line.stale {
             let _ = writeln!(out, "      {DIM}although {stale}{DIM:#}");

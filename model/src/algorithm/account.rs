@@ -147,8 +147,8 @@ impl Accounting<'_> {
             return;
         }
         let doomed = self.fate.as_ref().is_some_and(|fate| !fate.good);
-        let flipped = self.status.uncounted_succeeded().contains(&pod.uid)
-            && !self.settings.switches.on(Switch::RecordsFlippedSuccess);
+        let flipped =
+            self.status.uncounted_succeeded().contains(&pod.uid) && !self.on(Switch::RecordsFlippedSuccess);
         let counts = (self.census.is_failure(pod) || doomed) && self.census.has_place(pod);
         let ignored = self.has_policy() && pod.is_ignored();
         if counts && !was_failed && !flipped && !ignored {
@@ -195,13 +195,11 @@ impl Accounting<'_> {
             return;
         }
         let now = self.read.now;
-        if self.status.start_time.is_none()
-            && !self.settings.switches.on(Switch::FinishesSuspendedWithoutStartTime)
-        {
+        if self.status.start_time.is_none() && !self.on(Switch::FinishesSuspendedWithoutStartTime) {
             // S-04: the server takes no finished Job without it.
             self.status.start_time = Some(now);
         }
-        let appended = self.settings.switches.on(Switch::AppendsBesideFalseInterim);
+        let appended = self.on(Switch::AppendsBesideFalseInterim);
         put(&mut self.status, condition(&fate.interim(), &fate, now), appended);
     }
 
@@ -275,7 +273,7 @@ fn condition(kind: &ConditionKind, fate: &Fate, now: Time) -> Condition {
 }
 
 /// S-12: one entry of each type.
-fn put(status: &mut JobStatus, condition: Condition, appended: bool) {
+pub fn put(status: &mut JobStatus, condition: Condition, appended: bool) {
     let old = status.conditions.iter_mut().find(|it| it.kind == condition.kind).filter(|_| !appended);
     match old {
         Some(old) => *old = condition,

@@ -74,6 +74,19 @@ fn overwrites(scope: &Scope) -> bool {
     scope.algorithm.switches.on(Switch::OverwritesOnConflict)
 }
 
+/// A call as the specification sees it: the server gives a pod its UID.
+#[must_use]
+pub fn as_write(life: &Life, call: &Call) -> Write {
+    match call {
+        Call::CreatePod(pod) => {
+            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
+        }
+        Call::DeletePod(uid) => Write::DeletePod(*uid),
+        Call::ReleasePod(uid) => Write::ReleasePod(*uid),
+        Call::WriteStatus(status) => Write::Status(status.clone()),
+    }
+}
+
 /// Notes the first write of a process that the specification does not admit.
 fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
     if life.past.objection.is_some() {
@@ -84,14 +97,7 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
         life.past.objection = overwrites(scope).then_some(Req::SY04);
         return;
     }
-    let write = match call {
-        Call::CreatePod(pod) => {
-            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
-        }
-        Call::DeletePod(uid) => Write::DeletePod(*uid),
-        Call::ReleasePod(uid) => Write::ReleasePod(*uid),
-        Call::WriteStatus(status) => Write::Status(status.clone()),
-    };
+    let write = as_write(life, call);
     let exists = match &write {
         Write::DeletePod(uid) => life.pods.get(*uid).is_some_and(|pod| !pod.deleting),
         Write::ReleasePod(uid) => life.pods.get(*uid).is_some_and(|pod| pod.finalizer),

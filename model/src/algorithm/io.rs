@@ -67,8 +67,6 @@ pub enum Effect {
     Forget,
     /// The key is to be synced at this time.
     Wake(Time),
-    /// The key is to be synced again.
-    Requeue,
 }
 
 /// The answers of the calls made so far, and the effects since the last of them.

@@ -8,7 +8,7 @@ use crate::pod::Pod;
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::world::{Manager, Own, Seen, Unseen};
+use crate::world::{Manager, Own, Seen, Unseen, before};
 
 use super::io::{Answer, Call, Effect, Io, Stop};
 use super::read::{Failures, Read};
@@ -107,11 +107,7 @@ impl Process {
         if self.knowledge.behind.is_empty() {
             return stored.clone();
         }
-        let mut pods = Pods::clone(stored);
-        for unseen in self.knowledge.behind.iter().rev() {
-            pods.set(unseen.uid, unseen.before.clone());
-        }
-        Arc::new(pods)
+        Arc::new(before(stored, &self.knowledge.behind))
     }
 
     /// SY-03: whether a sync has to wait until a cache shows a write of this process.
@@ -199,9 +195,7 @@ impl Process {
 
     fn end_sync(&mut self) {
         self.sync = None;
-        for own in self.knowledge.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
-            own.earlier_sync = true;
-        }
+        self.knowledge.end_sync();
     }
 
     fn take_effect(&mut self, effect: Effect) {
@@ -223,7 +217,6 @@ impl Process {
             Effect::Remember(failures) => memory.failures = failures,
             Effect::Forget => *memory = Memory::default(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
-            Effect::Requeue => self.queued = true,
         }
     }
 

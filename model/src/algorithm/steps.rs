@@ -73,14 +73,13 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 }
 
 fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
-    let algorithm = &scope.algorithm;
     let fortunes = || fortunes(life, scope);
     match &process.sync {
         Some(sync) if !is_held_back(life, &sync.call, scope) => {
             fortunes().for_each(|fortune| add(ProcessStep::Call(fortune)));
         }
         Some(_) => {}
-        None if process.queued && !(algorithm.waits_for_own_writes && process.waits(&algorithm.switches)) => {
+        None if process.queued && !process.waits(&scope.algorithm.switches) => {
             add(ProcessStep::Sync);
         }
         None => {}
@@ -151,20 +150,22 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
 fn call(life: &mut Life, by: usize, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
     let Some(sync) = &life.processes[by].sync else { return };
     let request = sync.call.clone();
-    let answer = send(life, by, &request, fortune, now, scope);
+    let answer = send(life, by, &request, fortune, true, now, scope);
     life.processes[by].answered(answer, &scope.settings());
 }
 
+/// Sends a request, of the sync or of another worker: the sync under way does not know what that one did.
 fn send(
     life: &mut Life,
     by: usize,
     request: &Call,
     fortune: Fortune,
+    of_sync: bool,
     now: crate::time::Time,
     scope: &Scope,
 ) -> Answer {
     match fortune {
-        Fortune::Handled => commit(life, by, request, true, now, scope),
+        Fortune::Handled => commit(life, by, request, of_sync, now, scope),
         Fortune::Fails => {
             life.faults.failures += 1;
             Answer::Error
@@ -180,13 +181,7 @@ fn send(
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
     if super::process::is_over(life.processes[by].cached_job(life.job.as_ref())) {
-        // Its own worker: the sync under way does not know of it.
-        let answer = match fortune {
-            Fortune::Handled => commit(life, by, &Call::ReleasePod(uid), false, now, scope),
-            Fortune::Fails | Fortune::AnswerLost => {
-                send(life, by, &Call::ReleasePod(uid), fortune, now, scope)
-            }
-        };
+        let answer = send(life, by, &Call::ReleasePod(uid), fortune, false, now, scope);
         if answer == Answer::Error {
             return;
         }

@@ -1,10 +1,9 @@
 //! The steps of a process in words.
 
 use crate::explore::story::{name, written};
-use crate::manager::Write;
-use crate::pod::Pod;
 use crate::world::Life;
 
+use super::commit::as_write;
 use super::io::Call;
 use super::process::Process;
 use super::steps::{Fortune, ProcessStep};
@@ -66,12 +65,5 @@ pub(crate) fn landed(life: &Life) -> String {
 }
 
 fn told(life: &Life, call: &Call) -> String {
-    written(&match call {
-        Call::CreatePod(pod) => {
-            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
-        }
-        Call::DeletePod(uid) => Write::DeletePod(*uid),
-        Call::ReleasePod(uid) => Write::ReleasePod(*uid),
-        Call::WriteStatus(status) => Write::Status(status.clone()),
-    })
+    written(&as_write(life, call))
 }

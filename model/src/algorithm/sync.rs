@@ -4,7 +4,7 @@ use crate::constants::Constants;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use crate::time::Time;
 
-use super::account::Accounting;
+use super::account::{Accounting, put};
 use super::decide::{Fate, decide};
 use super::io::{Effect, Io, Stop};
 use super::manage::{Counts, Manager, Went};
@@ -128,10 +128,7 @@ impl Sync<'_> {
             message: Text::from(message),
             last_transition_time: Some(now),
         };
-        match status.conditions.iter_mut().find(|it| it.kind == ConditionKind::Suspended) {
-            Some(old) => *old = condition,
-            None => status.conditions.push(condition),
-        }
+        put(status, condition, false);
     }
 
     /// SU-10.

@@ -20,12 +20,12 @@ pub fn enabled(job: JobId, life: &Life, steps: &mut Vec<Step>) {
 pub fn show_pod(life: &mut Life) {
     if !life.manager.behind.is_empty() {
         life.manager.behind.remove(0);
-        life.end_sync();
+        life.manager.end_sync();
     }
 }
 
 /// The stored Job becomes visible.
 pub fn show_job(life: &mut Life) {
     life.manager.old_job = None;
-    life.end_sync();
+    life.manager.end_sync();
 }

@@ -88,7 +88,7 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     life.manager.backoff = backoff;
     life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
     life.job = Some(status_updated(&job, &sent).into());
-    life.end_sync();
+    life.manager.end_sync();
 }
 
 /// Why the server refuses a write. The rules that the scope switches off are no rules.
