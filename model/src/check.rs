@@ -15,7 +15,7 @@ use crate::explore::engine::{
 };
 pub use crate::explore::found::Found;
 use crate::properties::PROPERTIES;
-use crate::scope::Scope;
+use crate::scope::{Algorithm, Scope};
 use crate::step::Step;
 use crate::world::World;
 
@@ -36,6 +36,8 @@ pub struct Bounds {
     pub progress: Arc<dyn Fn(&Progress) + Send + Sync>,
     /// Whether worlds that are the same but for names are one; see [`symmetry_is_sound`].
     pub symmetry: bool,
+    /// Whether events are held back until somebody looks ([`crate::algorithm::deliveries`]); always sound.
+    pub partial_order: bool,
 }
 
 impl Bounds {
@@ -50,6 +52,7 @@ impl Bounds {
             stop: Arc::new(|| false),
             progress: Arc::new(|_| {}),
             symmetry: false,
+            partial_order: false,
         }
     }
 }
@@ -101,13 +104,18 @@ pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {
 /// Explores a scope for some of [`PROPERTIES`], by number; `None` is a standstill.
 #[must_use]
 pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>) -> bool) -> Exploration {
-    by_width(scope, Explore { bounds, wanted, tell: None })
+    by_width(&reduced(scope, bounds), Explore { bounds, wanted, tell: None })
 }
 
 /// Explores a scope, and then tells all steps between the worlds that were reached: the numbers of both, and the
 /// world that the step is taken in.
 pub fn graph(scope: &Scope, bounds: &Bounds, tell: &mut dyn FnMut(u32, &World, &Step, u32)) -> Exploration {
-    by_width(scope, Explore { bounds, wanted: &|_| true, tell: Some(tell) })
+    by_width(&reduced(scope, bounds), Explore { bounds, wanted: &|_| true, tell: Some(tell) })
+}
+
+fn reduced(scope: &Scope, bounds: &Bounds) -> Scope {
+    let algorithm = Algorithm { lazy_caches: bounds.partial_order, ..scope.algorithm.clone() };
+    Scope { algorithm, ..scope.clone() }
 }
 
 /// Something that is done with the specification, however many Jobs there are.
@@ -147,7 +155,7 @@ impl Task for Explore<'_> {
     type Outcome = Exploration;
 
     fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Exploration {
-        let Bounds { threads, max_states, max_memory, memory, stop, progress, symmetry } = self.bounds;
+        let Bounds { threads, max_states, max_memory, memory, stop, progress, symmetry, .. } = self.bounds;
         let limits = Limits {
             threads: *threads,
             max_states: *max_states,

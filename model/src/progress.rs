@@ -67,7 +67,7 @@ impl Action {
     fn of(step: &Step) -> Action {
         match step {
             Step::Process(job, process, what) => match what {
-                ProcessStep::Sync => Action::Sync(*job, *process),
+                ProcessStep::Sync(_) => Action::Sync(*job, *process),
                 ProcessStep::Call(Fortune::Handled) => Action::Call(*job, *process),
                 ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
                 ProcessStep::ShowPod => Action::ShowPod(*job, *process),

@@ -58,6 +58,8 @@ pub struct Algorithm {
     pub switches: Switches,
     /// By how many versions a Job cache may lag.
     pub job_lag: usize,
+    /// Whether events are held back until a sync reads the caches ([`crate::algorithm::deliveries`]).
+    pub lazy_caches: bool,
 }
 
 impl Scope {

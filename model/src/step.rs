@@ -146,7 +146,7 @@ impl Step {
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
             Step::Process(_, _, what) => match what {
-                ProcessStep::Sync => StepKind::Sync,
+                ProcessStep::Sync(_) => StepKind::Sync,
                 ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
                     StepKind::Call
                 }

@@ -35,6 +35,9 @@ pub struct CheckArgs {
     /// change no verdict.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
+    /// Hold watch events of the algorithm back until a sync reads the caches, which changes no verdict either.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
+    pub partial_order: PartialOrder,
     /// Do not explore: walk at random so many times, which proves nothing.
     #[arg(long, value_name = "N")]
     pub walks: Option<u64>,
@@ -67,6 +70,15 @@ pub enum Subject {
     Algorithm,
     /// One after the other.
     All,
+}
+
+/// Whether events are held back until somebody looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartialOrder {
+    /// They are.
+    On,
+    /// They come at any time.
+    Off,
 }
 
 /// When worlds that differ by names alone are one.

@@ -25,7 +25,7 @@ use jobcheck_model::step::StepKind;
 use jobcheck_model::{Req, algorithm};
 
 pub use self::args::CheckArgs;
-use self::args::{Format, Subject, Symmetry};
+use self::args::{Format, PartialOrder, Subject, Symmetry};
 pub use self::json::to_json;
 use self::progress::Progress;
 pub use self::text::tell;
@@ -241,6 +241,7 @@ fn bounds(args: &CheckArgs, scope: &Scope, end: Option<Instant>, progress: Optio
             }
         }),
         symmetry: args.symmetry != Symmetry::Off && symmetry_is_sound(scope),
+        partial_order: args.partial_order == PartialOrder::On,
         ..Bounds::none(args.threads)
     }
 }

@@ -10,6 +10,7 @@
 pub mod account;
 pub mod commit;
 pub mod decide;
+pub mod deliveries;
 pub mod informer;
 pub mod io;
 pub mod manage;

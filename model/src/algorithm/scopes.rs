@@ -90,6 +90,7 @@ fn family(
 /// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm = Algorithm { processes: 1, switches: Switches::default(), job_lag: lag };
+    let algorithm =
+        Algorithm { processes: 1, switches: Switches::default(), job_lag: lag, lazy_caches: false };
     Scope { algorithm, lag, job_lag: false, ..scope }
 }

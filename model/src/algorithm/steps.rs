@@ -6,6 +6,7 @@ use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
 use super::commit::{commit, commit_late};
+use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call};
 use super::process::Process;
@@ -13,8 +14,9 @@ use super::process::Process;
 /// What a process does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProcessStep {
-    /// It takes the key from its queue, reads its caches, and goes on to its first call.
-    Sync,
+    /// It takes the key from its queue, reads its caches, and goes on to its first call. So many events reach its
+    /// caches just before.
+    Sync(Delivery),
     /// Its call is answered.
     Call(Fortune),
     /// It releases a pod that no sync looks at.
@@ -27,6 +29,15 @@ pub enum ProcessStep {
     Crash,
     /// It dies while its request is on the way, and is started again.
     CrashInFlight,
+}
+
+/// Events that reach the caches of a process: first those of pods, then those of the Job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Delivery {
+    /// Events that reach the Pod cache.
+    pub pods: usize,
+    /// Events that reach the Job cache.
+    pub jobs: usize,
 }
 
 /// What becomes of a request.
@@ -79,20 +90,12 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
             fortunes().for_each(|fortune| add(ProcessStep::Call(fortune)));
         }
         Some(_) => {}
-        None if process.queued && !process.waits(&scope.algorithm.switches) => {
-            add(ProcessStep::Sync);
-        }
-        None => {}
+        None => deliveries::before_a_sync(life, process, scope, add),
     }
     for uid in &process.orphans {
         fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
-    if !process.knowledge.behind.is_empty() {
-        add(ProcessStep::ShowPod);
-    }
-    if !process.job_behind.is_empty() {
-        add(ProcessStep::ShowJob);
-    }
+    deliveries::alone(life, process, scope, add);
     if life.faults.crashes < scope.faults.crashes && (process.sync.is_some() || process.memory_matters()) {
         add(ProcessStep::Crash);
         if process.sync.is_some() && scope.late_requests && life.late.is_none() {
@@ -122,8 +125,9 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
     let by = usize::from(number);
     let settings = scope.settings();
     match what {
-        ProcessStep::Sync => {
+        ProcessStep::Sync(delivery) => {
             let Life { job, pods, processes, .. } = life;
+            deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods);
             processes[by].start_sync(job.as_ref(), pods, now, &settings);
         }
         ProcessStep::Call(fortune) => call(life, by, fortune, now, scope),

@@ -5,7 +5,6 @@ use crate::world::Life;
 
 use super::commit::as_write;
 use super::io::Call;
-use super::process::Process;
 use super::steps::{Fortune, ProcessStep};
 
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
@@ -15,7 +14,12 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
     let who = NAMES[usize::from(number).min(NAMES.len() - 1)];
     let process = &life.processes[usize::from(number)];
     let text = match what {
-        ProcessStep::Sync => format!("starts a sync{}", staleness(process)),
+        ProcessStep::Sync(delivery) => {
+            let (pods, jobs) = (process.knowledge.behind.iter(), process.job_behind.len() - delivery.jobs);
+            let pods: Vec<String> = pods.map(|unseen| name(unseen.uid)).collect();
+            let (shown, lacking) = pods.split_at(delivery.pods);
+            format!("{}starts a sync{}", news(shown, delivery.jobs), staleness(lacking, jobs))
+        }
         ProcessStep::Call(fortune) => {
             let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
             format!("{call}{}", fate(fortune))
@@ -45,15 +49,26 @@ fn fate(fortune: Fortune) -> &'static str {
     }
 }
 
-/// How far the caches lag.
-fn staleness(process: &Process) -> String {
+/// What reaches the caches.
+fn news(pods: &[String], jobs: usize) -> String {
     let mut parts = Vec::new();
-    let pods: Vec<String> = process.knowledge.behind.iter().map(|unseen| name(unseen.uid)).collect();
+    if !pods.is_empty() {
+        parts.push(format!("its Pod cache shows the next changes of {}, ", pods.join(", ")));
+    }
+    if jobs > 0 {
+        parts.push(format!("its Job cache advances by {jobs}, "));
+    }
+    parts.concat()
+}
+
+/// How far the caches lag.
+fn staleness(pods: &[String], jobs: usize) -> String {
+    let mut parts = Vec::new();
     if !pods.is_empty() {
         parts.push(format!("its Pod cache lacks the last changes of {}", pods.join(", ")));
     }
-    if !process.job_behind.is_empty() {
-        parts.push(format!("its Job cache lags by {}", process.job_behind.len()));
+    if jobs > 0 {
+        parts.push(format!("its Job cache lags by {jobs}"));
     }
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }

@@ -2,5 +2,6 @@
 
 mod engine;
 mod memory;
+mod partial_order;
 mod second_opinion;
 mod symmetry;

@@ -1,0 +1,82 @@
+//! When events reach the caches of a process.
+//!
+//! Any event may come at any time. But nobody looks at a cache before the next sync starts, as long as the Job is
+//! neither finished nor gone: an event queues a sync, and settles expectations, of which the sync under way has read
+//! what it needs. So it is enough that events come just before a sync, in every number. That is a partial-order
+//! reduction ([`Algorithm::lazy_caches`]).
+//!
+//! # Soundness
+//!
+//! While the stored Job is not over, no cache shows that it is, and so:
+//!
+//! - every event queues the Job's key, so that a sync may always follow;
+//! - events of pods and of the Job commute: those of pods ask only whether the cached Job exists and is over;
+//! - events commute with everything that others do, which adds to the end of what the caches lack, and with the calls
+//!   of the sync under way: expectations are set before calls, and lowered by events and by failed calls alike;
+//! - the orphan queue, which is worked off without a sync, stays empty;
+//! - a restart forgets what events did to the memory, and lists what they would have shown.
+//!
+//! Where the bound on lag is reached, the oldest event comes at once, with the reduction and without. Once the Job is
+//! over, nothing is reduced. Safety properties read what etcd holds and the past, never a cache; progress is checked
+//! without the reduction. A test compares what etcd can come to hold.
+//!
+//! [`Algorithm::lazy_caches`]: crate::scope::Algorithm::lazy_caches
+
+use std::sync::Arc;
+
+use crate::job::Job;
+use crate::pods::Pods;
+use crate::scope::Scope;
+use crate::world::Life;
+
+use super::informer::{show_job, show_pod};
+use super::process::{Process, is_over};
+use super::steps::{Delivery, ProcessStep};
+
+/// The syncs that may start.
+pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
+    let ready = |process: &Process| process.queued && !process.waits(&scope.algorithm.switches);
+    if !are_lazy(life, scope) {
+        if ready(process) {
+            add(ProcessStep::Sync(Delivery::default()));
+        }
+        return;
+    }
+    for pods in 0..=process.knowledge.behind.len() {
+        for jobs in 0..=process.job_behind.len() {
+            let delivery = Delivery { pods, jobs };
+            let mut after = process.clone();
+            deliver(&mut after, delivery, life.job.as_ref(), &life.pods);
+            if ready(&after) {
+                add(ProcessStep::Sync(delivery));
+            }
+        }
+    }
+}
+
+/// The events that may come by themselves.
+pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
+    if are_lazy(life, scope) {
+        return;
+    }
+    if !process.knowledge.behind.is_empty() {
+        add(ProcessStep::ShowPod);
+    }
+    if !process.job_behind.is_empty() {
+        add(ProcessStep::ShowJob);
+    }
+}
+
+fn are_lazy(life: &Life, scope: &Scope) -> bool {
+    scope.algorithm.lazy_caches && !is_over(life.job.as_ref())
+}
+
+/// The events come.
+pub fn deliver(process: &mut Process, delivery: Delivery, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+    for _ in 0..delivery.pods {
+        show_pod(process, job, pods);
+    }
+    for _ in 0..delivery.jobs {
+        show_job(process, job, pods);
+    }
+}

@@ -1,0 +1,57 @@
+//! Events held back until a sync reads the caches: what etcd can come to hold, and what really happened, is the same.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jobcheck_model::algorithm::scopes::all;
+use jobcheck_model::algorithm::steps::{Faults, Late};
+use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, graph};
+use jobcheck_model::job::Job;
+use jobcheck_model::past::Past;
+use jobcheck_model::pods::Pods;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::time::Time;
+use jobcheck_model::world::World;
+
+/// What anybody but a process can see of a world, and what the properties look at.
+#[derive(PartialEq, Eq, Hash)]
+struct Outside(Time, Vec<(Option<Arc<Job>>, Arc<Pods>, Past, Option<Late>, Faults, u16)>);
+
+impl Outside {
+    fn of(world: &World) -> Outside {
+        let lives = world.lives.iter().map(|life| {
+            let late = life.late.clone();
+            (life.job.clone(), life.pods.clone(), life.past.clone(), late, life.faults, life.used)
+        });
+        Outside(world.now, lives.collect())
+    }
+}
+
+fn outsides(scope: &Scope, partial_order: bool) -> (HashSet<Outside>, Exploration) {
+    let bounds = Bounds { partial_order, ..Bounds::none(1) };
+    let mut seen = HashSet::new();
+    let found = graph(scope, &bounds, &mut |_, world, step, _| {
+        seen.insert(Outside::of(world));
+        seen.insert(Outside::of(&world.apply(step, scope)));
+    });
+    (seen, found)
+}
+
+#[test]
+fn nothing_that_anybody_can_see_is_lost() {
+    let (mut full, mut reduced) = (0, 0);
+    for scope in all() {
+        let size = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) }).states;
+        if size > 8_000 {
+            continue;
+        }
+        let (all, unreduced) = outsides(&scope, false);
+        let (some, found) = outsides(&scope, true);
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        assert_eq!(found.reached, unreduced.reached, "{}", scope.name);
+        assert!(all == some, "{}: {} outsides, but {} with the reduction", scope.name, all.len(), some.len());
+        full += unreduced.states;
+        reduced += found.states;
+    }
+    assert!(reduced * 3 < full * 2, "{full} worlds without, {reduced} with the reduction");
+}
