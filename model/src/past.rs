@@ -48,7 +48,7 @@ pub struct PodPast {
     pub released: bool,
     /// Whether a policy rule ignores its failure.
     pub ignored: bool,
-    /// Whether no living process knew that it would be created: the answer was lost, or the process was dead.
+    /// Whether no leader knew that it would be created: the answer was lost, the process was dead, or two led.
     pub unasked: bool,
     /// In which list it was recorded first.
     pub listed: Option<End>,
@@ -268,7 +268,8 @@ impl Past {
     }
 
     /// Whether the status tells of a pod that has ended, or need not.
-    fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
+    #[must_use]
+    pub fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
         let Some(past) = self.pod(pod.uid) else { return true };
         let in_range = pod.valid_index(job.spec.completion_count());
         let by_index = match (job.spec.is_indexed(), past.end) {

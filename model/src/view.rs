@@ -21,6 +21,9 @@ pub struct View<'a> {
     pub post: &'a Pods,
     /// Whether the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
     pub expectations_met: bool,
+    /// Whether the Pod cache may lack a deletion that the process asked for in an earlier sync: until it is seen, no
+    /// pods need be managed, and no end be decided (PC-26).
+    pub deletion_unseen: bool,
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
     /// The latest instant at which the write can have been made.

@@ -75,6 +75,8 @@ pub struct Unseen {
     pub before: Option<Pod>,
     /// What the manager knows of the change without its cache, if the change was its own.
     pub own: Option<Own>,
+    /// Whether the process was told that there is no such pod any more.
+    pub missed: bool,
 }
 
 /// A write of the manager to a pod, which it knows of without its cache.
@@ -150,7 +152,7 @@ impl Life {
     /// A pod changes in etcd by somebody else's hand, or goes. The Pod cache lags by `lag` changes at most.
     pub fn set_pod(&mut self, uid: Uid, after: Option<Pod>, lag: usize) {
         let before = Arc::make_mut(&mut self.pods).set(uid, after);
-        let unseen = Unseen { uid, before, own: None };
+        let unseen = Unseen { uid, before, own: None, missed: false };
         for process in &mut self.processes {
             process.note_pod(unseen.clone());
         }
@@ -164,7 +166,7 @@ impl Life {
         let uid = after.uid;
         let before = Arc::make_mut(&mut self.pods).set(uid, Some(after.clone()));
         let own = Own { after, created: before.is_none(), earlier_sync: false };
-        self.fall_behind(Unseen { uid, before, own: Some(own) }, lag);
+        self.fall_behind(Unseen { uid, before, own: Some(own), missed: false }, lag);
     }
 
     fn fall_behind(&mut self, unseen: Unseen, lag: usize) {
@@ -207,20 +209,30 @@ impl Seen {
     #[must_use]
     pub fn of(stored: &Arc<Pods>, behind: &[Unseen]) -> Seen {
         if behind.is_empty() {
-            return Seen { cache: stored.clone(), post: stored.clone(), expectations_met: true };
+            return Seen { cache: stored.clone(), post: stored.clone(), expectations_met: true, deletion_unseen: false };
         }
         let mut cache = before(stored, behind);
         let mut post = cache.clone();
-        let mut expectations_met = true;
+        let (mut expectations_met, mut deletion_unseen) = (true, false);
         for unseen in behind {
+            if unseen.missed {
+                // Nothing holds the pod any more, that much is known; what else it was, it still seems to be.
+                for seen in [&mut cache, &mut post] {
+                    let known = seen.get(unseen.uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+                    seen.set(unseen.uid, known);
+                }
+                deletion_unseen = true;
+            }
             let Some(own) = &unseen.own else { continue };
             if own.earlier_sync {
                 cache.set(unseen.uid, Some(own.after.clone()));
                 expectations_met &= !own.created;
+                // Where the finalizer stays, nothing is expected (TC-07, FT-17).
+                deletion_unseen |= own.after.deleting && !own.after.finalizer;
             }
             post.set(unseen.uid, Some(own.after.clone()));
         }
-        Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met }
+        Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met, deletion_unseen }
     }
 }
 
@@ -233,6 +245,8 @@ pub struct Seen {
     pub post: Arc<Pods>,
     /// [`View::expectations_met`].
     pub expectations_met: bool,
+    /// [`View::deletion_unseen`].
+    pub deletion_unseen: bool,
 }
 
 impl Seen {
@@ -250,6 +264,7 @@ impl Seen {
             cache: &self.cache,
             post: &self.post,
             expectations_met: self.expectations_met,
+            deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
             latest: Some(now),
             backoff: Backoff::default(),

@@ -115,6 +115,10 @@ WithOwn(ps, q, all) ==
 AllSeen(q) ==
   \A k \in DOMAIN q : q[k].own # Nil => ~(q[k].own.earlier /\ q[k].own.created)
 
+\* PC-26: the cache lacks a deletion, finalizer first, that an earlier sync asked for.
+DeletionUnseen(q) ==
+  \E k \in DOMAIN q : q[k].own # Nil /\ q[k].own.earlier /\ q[k].own.after.deleting /\ ~q[k].own.after.finalizer
+
 View(j, theJob) ==
   LET base == Without(pods[j], unseen[j]) IN
   [ spec     |-> theJob.spec,
@@ -123,6 +127,7 @@ View(j, theJob) ==
     cache    |-> WithOwn(base, unseen[j], FALSE),
     post     |-> WithOwn(base, unseen[j], TRUE),
     allSeen  |-> AllSeen(unseen[j]),
+    deletionUnseen |-> DeletionUnseen(unseen[j]),
     backoff  |-> backoff[j] ]
 
 CachedJob(j) == IF shown[j] # Nil THEN shown[j] ELSE job[j]

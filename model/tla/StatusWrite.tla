@@ -31,11 +31,11 @@ Announcements(v) ==
                : a \in About(v, r)} : r \in MayEndBy(v)}
 
 \* TC-14: the announcement stands in the first write in which the decision holds. TC-08: unless a pod
-\* that was created has not been seen yet; but a completion does not wait for that (PC-24).
+\* that was created or deleted has not been seen yet; but a completion does not wait for that (PC-24).
 MayKeepSilent(v) ==
   \/ Decided(v.status)
   \/ ~FateIsCertain(v)
-  \/ ~v.allSeen /\ Fate(v) # "CompletionsReached"
+  \/ (~v.allSeen \/ v.deletionUnseen) /\ Fate(v) # "CompletionsReached"
 
 \* TC-03: reason and message of the interim condition are repeated. TC-05: completionTime.
 Declaration(v) ==
@@ -68,11 +68,14 @@ Replace(conditions, c) ==
   THEN [k \in DOMAIN conditions |-> IF conditions[k].type = c.type THEN c ELSE conditions[k]]
   ELSE Append(conditions, c)
 
+\* Whether the sync managed pods. PC-26: until a deletion is seen it need not.
+MayHaveManaged(v) == {v.allSeen} \cup (IF v.deletionUnseen THEN {FALSE} ELSE {})
+
 \* SU-05: the condition changes only in syncs that managed pods, and never for a Job that ends (SU-06).
-Pause(v, end) ==
+Pause(v, end, managed) ==
   LET was     == Suspension(v.status)
       ends    == end.decides \/ Decided(v.status)
-      reaches == v.allSeen /\ ~v.deleting /\ ~ends
+      reaches == managed /\ ~v.deleting /\ ~ends
       start   == v.status.startTime
       started == IF start = Nil THEN now ELSE start
   IN IF reaches /\ v.spec.suspend /\ was # "True"
@@ -137,9 +140,9 @@ Records(v, end) ==
 (***************************************************************************)
 (* The whole.                                                              *)
 (***************************************************************************)
-Status(v, end, r) ==
+Status(v, end, r, managed) ==
   LET was == Uncounted(v.status)
-      pause == Pause(v, end)
+      pause == Pause(v, end, managed)
   IN [ active         |-> Count(v.post, Active),                                       \* PC-01
        terminating    |-> Count(v.post, Terminating),                                  \* PC-02, RP-06
        ready          |-> Count(v.post, Ready),                                        \* PC-03
@@ -162,8 +165,8 @@ EnoughSuccesses(v, end, st, fewest) ==
 
 StatusWrites(v, truth, fewest) ==
   IF Finished(v.status) THEN {}                                                        \* TC-11
-  ELSE {st \in UNION {{Status(v, end, r) : r \in Records(v, end)} :
-                        end \in {e \in Ends(v, truth) : EnoughSuccesses(v, e, Status(v, e, {}), fewest)}} :
+  ELSE {st \in UNION {{Status(v, end, r, m) : r \in Records(v, end), m \in MayHaveManaged(v)} :
+                        end \in {e \in Ends(v, truth) : EnoughSuccesses(v, e, Status(v, e, {}, FALSE), fewest)}} :
           st # v.status}                                                               \* SY-05
 
 WriteStatus(j) ==

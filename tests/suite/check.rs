@@ -40,8 +40,8 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("elastic", 16884, 17),
     ("ttl", 700, 13),
     ("job-deletion", 51268, 19),
-    ("stale-pods", 26262, 17),
-    ("stale-job", 2829, 19),
+    ("stale-pods", 30858, 17),
+    ("stale-job", 3083, 19),
     ("two-jobs", 361, 10),
 ];
 

@@ -207,6 +207,7 @@ impl Search<'_> {
             cache: history.cache(),
             post: history.post(),
             expectations_met: history.shows_earlier_gains(history.position()),
+            deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {
                 DeletesFailed::Yes => true,
                 DeletesFailed::No => false,

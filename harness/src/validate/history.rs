@@ -155,6 +155,15 @@ impl History {
         !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
     }
 
+    /// Whether the cache at `position` may lack a deletion that the process asked for in an earlier sync, finalizer
+    /// first (PC-26).
+    #[must_use]
+    pub fn lacks_earlier_deletions(&self, position: Position) -> bool {
+        let uncounted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| !pod.finalizer);
+        self.range(position, self.sync_start)
+            .any(|entry| matches!(entry.own, Some(OwnWrite::Delete)) && uncounted(&entry.before))
+    }
+
     /// Whether a cache at `position` lacks this pod.
     #[must_use]
     pub fn gains_after(&self, position: Position, uid: Uid) -> bool {

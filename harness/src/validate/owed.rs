@@ -126,6 +126,7 @@ fn unfinished(
         cache: pods,
         post: pods,
         expectations_met: true,
+        deletion_unseen: false,
         deletes_failed: false,
         latest: None,
         backoff: Backoff::default(),

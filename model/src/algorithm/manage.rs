@@ -313,6 +313,8 @@ fn preference(pod: &Pod) -> impl Ord + use<> {
         Reverse(pod.ready_changed),
         Reverse(pod.max_restarts),
         Reverse(pod.created),
+        // Of equals, what a deletion that failed has left without finalizer.
+        pod.finalizer,
         Reverse(pod.uid),
     )
 }

@@ -139,6 +139,7 @@ impl Process {
             job: self.cached_job(job).cloned(),
             pods: self.cached_pods(pods),
             satisfied: self.memory.is_satisfied(settings.switches),
+            creations_seen: self.memory.creations_seen(settings.switches),
             finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
             releasing: self.memory.releasing.clone(),
             failures: self.memory.failures.clone(),
@@ -232,6 +233,9 @@ impl Process {
         self.knowledge.behind.drain(..last.map_or(0, |last| last + 1));
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
+        for unseen in &mut self.knowledge.behind {
+            unseen.missed = false;
+        }
         let behind = std::mem::take(&mut self.job_behind);
         let knowledge = Manager { behind: std::mem::take(&mut self.knowledge.behind), ..Manager::default() };
         *self = Process { knowledge, job_behind: behind, ..Process::started() };
@@ -267,8 +271,13 @@ impl Memory {
     pub fn is_satisfied(&self, switches: &Switches) -> bool {
         let deleted =
             if switches.on(Switch::CountsDeletions) { self.deletions <= 0 } else { self.deleting.is_empty() };
-        let created = self.creations <= 0 || switches.on(Switch::ForgetsCreations);
-        created && deleted
+        deleted && self.creations_seen(switches)
+    }
+
+    /// Whether all pods that were created have been seen.
+    #[must_use]
+    pub fn creations_seen(&self, switches: &Switches) -> bool {
+        self.creations <= 0 || switches.on(Switch::ForgetsCreations)
     }
 
     /// A pod was seen for the first time.
@@ -314,6 +323,9 @@ impl Process {
 
     /// Its write to a pod found none.
     pub fn miss(&mut self, uid: Uid) {
+        if let Some(unseen) = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == uid) {
+            unseen.missed = true;
+        }
         if let Some(sync) = &mut self.sync {
             let post = Arc::make_mut(&mut sync.seen.post);
             let known = post.get(uid).cloned();

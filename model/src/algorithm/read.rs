@@ -24,6 +24,8 @@ pub struct Read {
     pub pods: Arc<Pods>,
     /// Whether all creations and deletions were seen (PC-26).
     pub satisfied: bool,
+    /// Whether all creations were seen (S-08).
+    pub creations_seen: bool,
     /// Whether this process finished the Job, and its cache does not show it (TC-13).
     pub finished_unseen: bool,
     /// Pods whose release is to be seen (FT-28).

@@ -354,12 +354,13 @@ fn fail_job_message(policy: &PolicyMatch) -> Option<Text> {
 /// could not be deleted or a created one was not seen yet (TC-08; not for CompletionsReached, PC-24).
 fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings) {
     let Some(reason) = decide(view, tally) else { return };
-    if let Some(req) = of_missing(reason, view).filter(|_| view.expectations_met && !view.deletes_failed) {
+    let all_seen = view.expectations_met && !view.deletion_unseen && !view.deletes_failed;
+    if let Some(req) = of_missing(reason, view).filter(|_| all_seen) {
         let expected = format!("{} ({})", reason.interim().as_str(), reason.as_str());
         findings.require(req, false, "the interim condition", expected, "no interim condition");
         return;
     }
-    let excused = reason != Reason::CompletionsReached && (!view.expectations_met || view.deletes_failed);
+    let excused = reason != Reason::CompletionsReached && !all_seen;
     if !excused {
         // BO-16: as if successes had reduced the failures that the limit is compared with.
         let forgets = reason == Reason::BackoffLimitExceeded && tally.succeeded > 0;

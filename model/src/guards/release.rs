@@ -60,7 +60,7 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
     };
     let misplaced = view.spec().is_indexed() && read.valid_index(view.spec().completion_count()).is_none();
     let doomed = view.job.status.is_true(&ConditionKind::FailureTarget);
-    if misplaced && (doomed || read.is_terminated()) {
+    if misplaced && (doomed || read.is_terminated() || view.has_failed(read)) {
         // FT-09, by the completions that the sync read: the Job may have been scaled since.
         findings.premise(Req::FT09);
         return;

@@ -38,7 +38,8 @@ fn suspended(status: &JobStatus) -> Option<ConditionStatus> {
 /// Whether the sync got as far as the Suspended condition: it does so only after managing pods (SU-05), and
 /// never once the Job ends (SU-06).
 fn reaches_condition(view: &View<'_>, new: &JobStatus) -> bool {
-    view.expectations_met && !view.job.deleting && !view.job.status.is_decided() && !new.is_decided()
+    let manages = view.expectations_met && !view.deletion_unseen && !view.job.deleting;
+    manages && !view.job.status.is_decided() && !new.is_decided()
 }
 
 fn judge_suspended(
@@ -52,6 +53,9 @@ fn judge_suspended(
     if reaches_condition(view, new) && !view.deletes_failed {
         let req = if view.job.status.start_time.is_none() && was.is_none() { Req::SU03 } else { Req::SU01 };
         findings.require(req, set, "condition Suspended", "True", status_text(is));
+    } else {
+        let expected = "True, or as it was";
+        findings.require(Req::SU01, set || is == was, "condition Suspended", expected, status_text(is));
     }
     if set && was != Some(ConditionStatus::True) {
         let cleared = new.start_time.is_none();
@@ -82,6 +86,9 @@ fn judge_running(
         );
     } else if was != Some(ConditionStatus::True) {
         findings.require(Req::SU04, is == was, "condition Suspended", status_text(was), status_text(is));
+    } else {
+        let kept = is == was || is == Some(ConditionStatus::False);
+        findings.require(Req::SU04, kept, "condition Suspended", "False, or as it was", status_text(is));
     }
     let resumed = was == Some(ConditionStatus::True) && is == Some(ConditionStatus::False);
     judge_start_time(view, new, resumed, findings);

@@ -44,6 +44,8 @@ struct Moment<'a> {
     is_current: bool,
     record: &'a BackoffRecord,
     deletes_failed: bool,
+    /// Whether its Pod cache is what one sync has read.
+    in_sync: bool,
     now: Time,
     scope: &'a Scope,
 }
@@ -61,6 +63,7 @@ impl<'a> Moment<'a> {
             is_current: life.manager.old_job.is_none(),
             record: &life.manager.backoff,
             deletes_failed: false,
+            in_sync: false,
             now,
             scope,
         }
@@ -83,6 +86,7 @@ impl<'a> Moment<'a> {
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
+            in_sync: process.sync.is_some(),
             now,
             scope,
         })

@@ -29,8 +29,10 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
         return findings;
     }
     if let Some(view) = moment.cached_view() {
-        // Nobody but the manager removes finalizers here.
-        judge_release(&view, pod, &|_| true, &mut findings);
+        // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
+        // get done.
+        let chosen = |uid| !moment.in_sync || view.cache.get(uid).is_some_and(|pod| pod.finalizer);
+        judge_release(&view, pod, &chosen, &mut findings);
     }
     findings
 }
