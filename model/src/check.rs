@@ -95,6 +95,12 @@ pub enum Outcome {
     NotFinished(Cut),
 }
 
+/// All scopes that have a name: those of the specification, and then those of the algorithm.
+#[must_use]
+pub fn scopes() -> Vec<Scope> {
+    [crate::scopes::all(), crate::algorithm::scopes::all()].concat()
+}
+
 /// Explores a scope.
 #[must_use]
 pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {

@@ -75,7 +75,9 @@ impl Action {
                 ProcessStep::Call(_)
                 | ProcessStep::Orphan(..)
                 | ProcessStep::Crash
-                | ProcessStep::CrashInFlight => Action::Unfair,
+                | ProcessStep::CrashInFlight
+                | ProcessStep::Usurp
+                | ProcessStep::Resign => Action::Unfair,
             },
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
             Step::Collect(job, uid) => Action::Collect(*job, *uid),

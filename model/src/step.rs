@@ -69,6 +69,8 @@ pub enum StepKind {
     Fault,
     /// [`ProcessStep::Crash`] and [`ProcessStep::CrashInFlight`].
     Crash,
+    /// [`ProcessStep::Usurp`] and [`ProcessStep::Resign`].
+    Lead,
     /// [`Step::Land`].
     Land,
     /// [`Step::Tick`].
@@ -77,7 +79,7 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 15] = [
+    pub const ALL: [StepKind; 16] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
@@ -91,6 +93,7 @@ impl StepKind {
         StepKind::Call,
         StepKind::Fault,
         StepKind::Crash,
+        StepKind::Lead,
         StepKind::Land,
         StepKind::Tick,
     ];
@@ -98,7 +101,7 @@ impl StepKind {
     /// Whether only an algorithm takes such steps.
     #[must_use]
     pub fn is_of_an_algorithm(self) -> bool {
-        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Crash | StepKind::Land)
+        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Crash | StepKind::Lead | StepKind::Land)
     }
 
     /// Whether only the specification takes such steps.
@@ -125,6 +128,7 @@ impl StepKind {
             StepKind::Call => "request handled",
             StepKind::Fault => "request or answer lost",
             StepKind::Crash => "process restarted",
+            StepKind::Lead => "leader too many or gone",
             StepKind::Land => "late request handled",
             StepKind::Tick => "second passed",
         }
@@ -153,6 +157,7 @@ impl Step {
                 ProcessStep::Call(_) | ProcessStep::Orphan(..) => StepKind::Fault,
                 ProcessStep::ShowPod | ProcessStep::ShowJob => StepKind::Show,
                 ProcessStep::Crash | ProcessStep::CrashInFlight => StepKind::Crash,
+                ProcessStep::Usurp | ProcessStep::Resign => StepKind::Lead,
             },
             Step::Land(_) => StepKind::Land,
             Step::Tick => StepKind::Tick,

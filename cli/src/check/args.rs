@@ -10,9 +10,12 @@ use jobcheck_model::Req;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct CheckArgs {
-    /// Scopes to explore; all if none is given.
+    /// Scopes to explore, or families of them, such as `crash`; without any, those of --scope.
     #[arg(value_name = "SCOPE")]
     pub scopes: Vec<String>,
+    /// Which scopes, where none is named.
+    #[arg(long = "scope", value_enum, value_name = "SIZE", default_value_t = Size::Default, conflicts_with = "scopes")]
+    pub size: Size,
     /// Show the scopes, and what each is bounded by.
     #[arg(long)]
     pub list: bool,
@@ -59,6 +62,18 @@ pub struct CheckArgs {
     /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
     #[arg(long, value_name = "ID", value_parser = requirement)]
     pub without: Vec<Req>,
+}
+
+/// How much is explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Size {
+    /// One kind of fault at a time, in seconds.
+    Quick,
+    /// Those, and each feature with a crash, a late request, a failed one, and both caches two events behind, in
+    /// minutes.
+    Default,
+    /// What may not be finished in an hour, alone.
+    Large,
 }
 
 /// What manages the Jobs of a scope.

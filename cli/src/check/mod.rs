@@ -25,7 +25,7 @@ use jobcheck_model::step::StepKind;
 use jobcheck_model::{Req, algorithm};
 
 pub use self::args::CheckArgs;
-use self::args::{Format, PartialOrder, Subject, Symmetry};
+use self::args::{Format, PartialOrder, Size, Subject, Symmetry};
 pub use self::json::to_json;
 use self::progress::Progress;
 pub use self::text::tell;
@@ -192,12 +192,16 @@ fn write(file: &Path, text: &str) -> bool {
 /// The scopes that are asked for; all where none is.
 fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     let mut scopes = if args.scopes.is_empty() {
-        of_subject(args.subject)
+        of_size(args.size, args.subject)
     } else {
-        let known = of_subject(Subject::All);
-        let find = |name: &String| known.iter().find(|scope| scope.name == *name).cloned();
-        let named = |name: &String| find(name).ok_or_else(|| unknown(name));
-        args.scopes.iter().map(named).collect::<Result<_, _>>()?
+        let known = jobcheck_model::check::scopes();
+        let named = |name: &String| {
+            let family = format!("{name}/");
+            let fits = |scope: &&Scope| scope.name == *name || scope.name.starts_with(&family);
+            let found: Vec<Scope> = known.iter().filter(fits).cloned().collect();
+            if found.is_empty() { Err(unknown(name)) } else { Ok(found) }
+        };
+        args.scopes.iter().map(named).collect::<Result<Vec<_>, _>>()?.concat()
     };
     if args.dot.is_some() && scopes.len() != 1 {
         return Err("--dot needs one scope".to_owned());
@@ -212,11 +216,19 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     Ok(scopes)
 }
 
-fn of_subject(subject: Subject) -> Vec<Scope> {
+/// The scopes of a size.
+fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
+    use algorithm::scopes::{all_faults, large, one_fault};
+    let specification = || if size == Size::Large { Vec::new() } else { scopes::all() };
+    let algorithm = || match size {
+        Size::Quick => one_fault(),
+        Size::Default => [one_fault(), all_faults()].concat(),
+        Size::Large => large(),
+    };
     match subject {
-        Subject::Specification => scopes::all(),
-        Subject::Algorithm => algorithm::scopes::all(),
-        Subject::All => scopes::all().into_iter().chain(algorithm::scopes::all()).collect(),
+        Subject::Specification => specification(),
+        Subject::Algorithm => algorithm(),
+        Subject::All => [specification(), algorithm()].concat(),
     }
 }
 
@@ -262,5 +274,5 @@ fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report 
         runs.push(Run { scope, exploration, elapsed: begun.elapsed() });
     }
     progress.finish();
-    Report { runs, not_run, complete: args.scopes.is_empty(), elapsed: start.elapsed() }
+    Report { runs, not_run, complete: args.scopes.is_empty() && args.size != Size::Large, elapsed: start.elapsed() }
 }

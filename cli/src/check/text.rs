@@ -43,6 +43,13 @@ pub fn bounds(scope: &Scope) -> String {
     add(scope.ticks > 0, format!("{} s", scope.ticks));
     let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
     add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
+    let faults = &scope.faults;
+    let times = |count: u8, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    add(faults.failures > 0, times(faults.failures, "failed request"));
+    add(faults.losses > 0, times(faults.losses, "lost answer"));
+    add(faults.crashes > 0, times(faults.crashes, "crash"));
+    add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
+    add(faults.usurpations > 0, "two leaders for a while".to_owned());
     parts.join(", ")
 }
 
@@ -112,6 +119,12 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(scope.lag > 0, format!("lag {}", scope.lag));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
     add(!scope.user.is_empty(), format!("user {}", scope.user.len()));
+    let faults = &scope.faults;
+    add(faults.failures > 0, format!("failed {}", faults.failures));
+    add(faults.losses > 0, format!("lost {}", faults.losses));
+    add(faults.crashes > 0, format!("crash {}", faults.crashes));
+    add(scope.late_requests, "late request".to_owned());
+    add(faults.usurpations > 0, format!("two leaders {}", faults.usurpations));
     text
 }
 

@@ -114,9 +114,11 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     let pod = Pod { uid: life.past.next_uid(), ..pod.clone() };
     let fresh = is_fresh(life, hand);
     // B44: the record of failures is lost with the process.
-    let remembers = life.faults.crashes == 0;
+    let remembers = life.faults.crashes == 0 && life.faults.usurpations == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
-    if hand == Hand::Nobody {
+    // SY-01: of two leaders neither knows what the other one does; nor does, at first, the one that is left.
+    let rivals = life.processes.len() > 1 || (life.faults.usurpations > 0 && !fresh);
+    if hand == Hand::Nobody || rivals {
         life.past.created_unasked(&pod);
     } else {
         life.past.created(&pod, life.job.as_deref(), fresh, first_delay, &life.pods);
@@ -149,7 +151,10 @@ fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
         // S-11: an active pod without finalizer holds a slot; which pod it keeps from running is nobody's slip.
         let stripped = life.pods.iter().any(|pod| pod.is_active() && !pod.finalizer);
         let fresh = is_fresh(life, hand) && !stripped;
-        let chosen = seen.as_ref().is_none_or(|seen| !seen.is_terminated());
+        // Of a request that nobody waits for one sees by the status whether it was to follow an end, or to precede a
+        // deletion.
+        let stored = life.job.as_ref().is_none_or(|job| life.past.is_stored(&pod, job));
+        let chosen = seen.as_ref().map_or(!stored, |seen| !seen.is_terminated());
         life.past.released(&pod, seen.as_ref(), job.as_ref(), fresh, &life.pods);
         if chosen {
             life.past.chosen(uid);
@@ -200,7 +205,7 @@ fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: fn(&mut Pod)) {
     for (number, process) in life.processes.iter_mut().enumerate() {
         let after = known.clone().filter(|_| hand.is(number));
         let own = after.map(|after| Own { after, created: before.is_none(), earlier_sync: false });
-        process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own });
+        process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own, missed: false });
     }
 }
 

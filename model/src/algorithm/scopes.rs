@@ -63,9 +63,67 @@ const CRASH: &[(&str, &str)] = &[
 /// The process dies, its request may still be handled, and both caches lag by one.
 const LATE_REQUEST: &[(&str, &str)] = &[("late-request/backoff-limit", "backoff-limit")];
 
-/// All scopes of the algorithm.
+/// For a while two processes lead, whose caches lag by one.
+const TWO_LEADERS: &[(&str, &str)] = &[
+    ("two-leaders/non-indexed", "non-indexed"),
+    ("two-leaders/indexed", "indexed"),
+    ("two-leaders/backoff-limit", "backoff-limit"),
+    ("two-leaders/fail-job", "fail-job"),
+    ("two-leaders/success-policy", "success-policy"),
+    ("two-leaders/per-index", "per-index"),
+    ("two-leaders/suspend", "suspend"),
+];
+
+/// All kinds of faults, and as many pods as there are elsewhere.
+const LARGE: &[(&str, &str)] = &[
+    ("large/non-indexed", "non-indexed"),
+    ("large/deleted-pods", "deleted-pods"),
+    ("large/ready-pods", "ready-pods"),
+    ("large/indexed", "indexed"),
+    ("large/indexed-deletion", "indexed-deletion"),
+    ("large/backoff-delay", "backoff-delay"),
+    ("large/replace-failed", "replace-failed"),
+    ("large/replace-failed-indexes", "replace-failed-indexes"),
+    ("large/replace-terminating", "replace-terminating"),
+    ("large/max-failed-indexes", "max-failed-indexes"),
+    ("large/per-index", "per-index"),
+    ("large/suspend", "suspend"),
+    ("large/elastic", "elastic"),
+    ("large/ttl", "ttl"),
+    ("large/two-jobs", "two-jobs"),
+];
+
+/// Scopes in which two processes lead, which no specification can allow (SY-01): what comes of it.
+#[must_use]
+pub fn two_leaders() -> Vec<Scope> {
+    let faults = Faults { usurpations: 1, ..Faults::default() };
+    family(TWO_LEADERS, 1, faults, false).map(|scope| Scope { pods: 3, ..scope }).collect()
+}
+
+/// The process dies once, its request may still be handled, another request fails, and both caches lag by two.
+const ALL_FAULTS: &[(&str, &str)] = &[
+    ("all-faults/non-indexed", "non-indexed"),
+    ("all-faults/full-lists", "full-lists"),
+    ("all-faults/work-queue", "work-queue"),
+    ("all-faults/indexed", "indexed"),
+    ("all-faults/backoff-limit", "backoff-limit"),
+    ("all-faults/fail-job", "fail-job"),
+    ("all-faults/ignored-failures", "ignored-failures"),
+    ("all-faults/success-policy", "success-policy"),
+    ("all-faults/per-index", "per-index"),
+    ("all-faults/fail-index", "fail-index"),
+    ("all-faults/deadline", "deadline"),
+];
+
+/// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
+    [one_fault(), all_faults(), large(), two_leaders()].concat()
+}
+
+/// Scopes in which one kind of thing goes wrong: small ones.
+#[must_use]
+pub fn one_fault() -> Vec<Scope> {
     let none = Faults::default();
     let stale = family(STALE_CACHES, 2, none, false);
     let failed = family(FAILED_REQUEST, 1, Faults { failures: 1, ..none }, false);
@@ -73,6 +131,21 @@ pub fn all() -> Vec<Scope> {
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
     let late = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
     stale.chain(failed).chain(lost).chain(crash).chain(late).collect()
+}
+
+/// Scopes in which everything goes wrong at once.
+#[must_use]
+pub fn all_faults() -> Vec<Scope> {
+    let faults = Faults { crashes: 1, failures: 1, ..Faults::default() };
+    let scopes = family(ALL_FAULTS, 2, faults, true);
+    scopes.map(|scope| Scope { pods: scope.pods.min(3), ..scope }).collect()
+}
+
+/// The same with an answer that is lost, and larger.
+#[must_use]
+pub fn large() -> Vec<Scope> {
+    let faults = Faults { crashes: 1, failures: 1, losses: 1, ..Faults::default() };
+    family(LARGE, 2, faults, true).collect()
 }
 
 fn family(

@@ -29,6 +29,10 @@ pub enum ProcessStep {
     Crash,
     /// It dies while its request is on the way, and is started again.
     CrashInFlight,
+    /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it).
+    Usurp,
+    /// It notices at last, and stops; requests of it that were not handled never will be.
+    Resign,
 }
 
 /// Events that reach the caches of a process: first those of pods, then those of the Job.
@@ -69,6 +73,8 @@ pub struct Faults {
     pub losses: u8,
     /// Processes that died.
     pub crashes: u8,
+    /// Leases that ran out without notice.
+    pub usurpations: u8,
 }
 
 /// What can happen in the processes of a Job.
@@ -96,6 +102,12 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
         fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
     deliveries::alone(life, process, scope, add);
+    let leads_alone = life.processes.len() == 1;
+    if !leads_alone {
+        add(ProcessStep::Resign);
+    } else if life.faults.usurpations < scope.faults.usurpations && process.sync.is_some() {
+        add(ProcessStep::Usurp);
+    }
     if life.faults.crashes < scope.faults.crashes && (process.sync.is_some() || process.memory_matters()) {
         add(ProcessStep::Crash);
         if process.sync.is_some() && scope.late_requests && life.late.is_none() {
@@ -141,6 +153,10 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             show_job(&mut processes[by], job.as_ref(), pods);
         }
         ProcessStep::Crash => crash(life, by),
+        ProcessStep::Usurp => usurp(life, by),
+        ProcessStep::Resign => {
+            life.processes.remove(by);
+        }
         ProcessStep::CrashInFlight => {
             life.late = life.processes[by]
                 .sync
@@ -197,6 +213,14 @@ fn crash(life: &mut Life, by: usize) {
     life.faults.crashes += 1;
     let Life { job, pods, processes, .. } = life;
     processes[by].restart(job.as_ref(), pods);
+}
+
+fn usurp(life: &mut Life, by: usize) {
+    life.faults.usurpations += 1;
+    let Life { job, pods, processes, .. } = life;
+    let mut second = processes[by].clone();
+    second.restart(job.as_ref(), pods);
+    processes.push(second);
 }
 
 /// The request of a dead process reaches the server.

@@ -5,6 +5,7 @@ use crate::world::Life;
 
 use super::commit::as_write;
 use super::io::Call;
+use super::process::Sync;
 use super::steps::{Fortune, ProcessStep};
 
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
@@ -22,7 +23,9 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
         }
         ProcessStep::Call(fortune) => {
             let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
-            format!("{call}{}", fate(fortune))
+            let conflicts = |sync: &Sync| sync.conflicts && matches!(sync.call, Call::WriteStatus(_));
+            let conflict = process.sync.as_ref().is_some_and(conflicts) && fortune == Fortune::Handled;
+            format!("{call}{}{}", fate(fortune), if conflict { ", which conflicts" } else { "" })
         }
         ProcessStep::Orphan(uid, fortune) => {
             format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))
@@ -33,6 +36,8 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
         }
         ProcessStep::ShowJob => "its Job cache shows the next version".to_owned(),
         ProcessStep::Crash => "dies and is started again".to_owned(),
+        ProcessStep::Usurp => "loses its lease without noticing: a second one starts".to_owned(),
+        ProcessStep::Resign => "stops: it is not the leader any more".to_owned(),
         ProcessStep::CrashInFlight => {
             let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
             format!("dies, its request under way ({call}), and is started again")

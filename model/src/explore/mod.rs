@@ -7,18 +7,13 @@ pub mod found;
 pub mod progress;
 pub mod story;
 
-use crate::algorithm;
-use crate::scope::Scope;
-use crate::scopes;
-
 /// The scopes whose names come closest to one that does not exist.
 #[must_use]
 pub fn similar(name: &str) -> Vec<&'static str> {
-    let known: Vec<&'static str> =
-        scopes::all().into_iter().chain(algorithm::scopes::all()).map(|scope: Scope| scope.name).collect();
+    let known = crate::check::scopes();
     let mut near: Vec<(usize, &'static str)> = known
         .into_iter()
-        .map(|known| (distance(name, known), known))
+        .map(|known| (distance(name, known.name), known.name))
         .filter(|(far, known)| is_near(*far, name, known))
         .collect();
     near.sort_unstable();
