@@ -13,5 +13,6 @@ mod known;
 mod logs;
 mod mutants;
 mod progress;
+mod rendered;
 mod tidy;
 mod twin;
