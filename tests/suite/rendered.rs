@@ -44,7 +44,7 @@ fn told(report: &ReplayReport) -> Vec<String> {
 fn what_the_algorithm_does_conforms() {
     let (mut wrong, mut traces) = (String::new(), 0);
     for scope in scopes::all() {
-        for seed in 0..20 {
+        for seed in 0..40 {
             let path = walked(&scope, seed);
             let report = replayed(&scope, &path);
             traces += 1;
