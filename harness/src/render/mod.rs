@@ -13,8 +13,6 @@ mod job;
 mod names;
 mod pod;
 mod scribe;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use std::io;
