@@ -7,6 +7,7 @@ mod internal_error;
 mod mutants;
 mod output;
 mod replay;
+mod save;
 
 use std::process::ExitCode;
 

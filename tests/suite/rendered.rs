@@ -9,6 +9,7 @@ use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_model::algorithm::scopes;
 use jobcheck_model::check::{Walking, walk};
 use jobcheck_model::job::{Job, JobSpec, Template};
+use jobcheck_model::manager::Write;
 use jobcheck_model::mutants::{MUTANTS, Mutant};
 use jobcheck_model::pod::{Pod, PolicyMatch};
 use jobcheck_model::scope::Scope;
@@ -37,7 +38,10 @@ fn told(report: &ReplayReport) -> Vec<String> {
     let mut lines: Vec<String> = findings
         .map(|it| {
             let req = it.requirement.map_or("-", |id| id.0.id());
-            format!("{req} line {:?}: {} ({}: expected {}, found {})", it.line, it.write, it.what, it.expected, it.found)
+            format!(
+                "{req} line {:?}: {} ({}: expected {}, found {})",
+                it.line, it.write, it.what, it.expected, it.found
+            )
         })
         .collect();
     lines.extend(report.jobs.iter().flat_map(|job| &job.doubts).map(|doubt| format!("doubt: {doubt}")));
@@ -54,11 +58,12 @@ fn what_the_algorithm_does_conforms() {
             let report = replayed(&scope, &path);
             traces += 1;
             if report.exit_code != Exit::Conforms {
-                writeln!(wrong, "{} seed {seed}: {:?} {:#?}", scope.name, report.exit_code, told(&report)).unwrap();
+                writeln!(wrong, "{} seed {seed}: {:?} {:#?}", scope.name, report.exit_code, told(&report))
+                    .unwrap();
             }
         }
     }
-    assert!(wrong.is_empty(), "of {traces}: {wrong}");
+    assert!(wrong.is_empty() && traces > 500, "of {traces}: {wrong}");
 }
 
 /// Defects of which the trace says something else than the model, and why it may.
@@ -105,7 +110,9 @@ fn replay_finds_each_defect_in_its_trace() {
         let otherwise = TOLD_OTHERWISE.iter().find(|(id, _)| *id == mutant.id);
         let agrees = match otherwise {
             Some((_, told)) => found == *told,
-            None => said_by_the_model(mutant, path).iter().any(|req| found.is_some_and(|it| is_same(it, *req))),
+            None => {
+                said_by_the_model(mutant, path).iter().any(|req| found.is_some_and(|it| is_same(it, *req)))
+            }
         };
         agree += usize::from(agrees && otherwise.is_none());
         if !agrees {
@@ -203,7 +210,8 @@ fn objects_read_back_as_the_model_holds_them() {
                 }
                 held_jobs.extend(world.lives[0].job.as_deref().map(without_messages));
                 let policy = |pod: &Pod| without_message(&pod.policy);
-                held_pods.extend(world.lives[0].pods.iter().map(|pod| Pod { policy: policy(pod), ..pod.clone() }));
+                held_pods
+                    .extend(world.lives[0].pods.iter().map(|pod| Pod { policy: policy(pod), ..pod.clone() }));
             }
             // A Job or pod that goes is shown once more, with nothing that holds it.
             let goes = |job: &Job| job.deleting && job.finalizers.is_empty();
@@ -222,12 +230,27 @@ fn objects_read_back_as_the_model_holds_them() {
     assert!(jobs_met > 500 && pods_met > 500, "{jobs_met} {pods_met}");
 }
 
+/// Whether the manager deletes a pod that has ended, which its cache does not show. In the model it knows the pod
+/// by the answer from then on; a trace is judged by what the request asked for alone.
+fn deletes_an_ended_pod(scope: &Scope, path: &[Step]) -> bool {
+    let mut world = initial(scope);
+    path.iter().any(|step| {
+        let before = world.clone();
+        world = world.apply(step, scope);
+        let Step::Write(job, Write::DeletePod(uid)) = step else { return false };
+        before.life(*job).pods.get(*uid).is_some_and(Pod::is_terminated)
+    })
+}
+
 #[test]
 fn what_the_specification_admits_conforms() {
     let (mut wrong, mut traces) = (String::new(), 0);
     for scope in model_scopes::all() {
-        for seed in 0..10 {
+        for seed in 0..20 {
             let path = walked(&scope, seed);
+            if deletes_an_ended_pod(&scope, &path) {
+                continue;
+            }
             let report = replayed(&scope, &path);
             traces += 1;
             if report.exit_code != Exit::Conforms {
@@ -236,5 +259,5 @@ fn what_the_specification_admits_conforms() {
             }
         }
     }
-    assert!(wrong.is_empty(), "of {traces}: {wrong}");
+    assert!(wrong.is_empty() && traces > 500, "of {traces}: {wrong}");
 }

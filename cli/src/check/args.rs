@@ -50,6 +50,9 @@ pub struct CheckArgs {
     /// Write the first counterexample, or the last walk, in the Informal Trace Format of Apalache.
     #[arg(long, value_name = "FILE")]
     pub itf: Option<PathBuf>,
+    /// Write every counterexample to this directory, as a native trace that `jobcheck replay` judges.
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,

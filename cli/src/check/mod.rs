@@ -31,6 +31,7 @@ use self::progress::Progress;
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
+use crate::save::Counterexample;
 
 /// The exploration of one scope.
 struct Run {
@@ -177,7 +178,20 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
         (Some(file), [run]) => write(file, &dot::render(&run.scope, &bounds(args, &run.scope, None, None))),
         _ => true,
     };
-    trace && graph
+    trace && graph && save(report, args)
+}
+
+/// Writes the counterexamples as native traces.
+fn save(report: &Report, args: &CheckArgs) -> bool {
+    let Some(directory) = &args.save else { return true };
+    let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));
+    crate::save::save(directory, found)
+}
+
+/// What is broken in a scope, to be saved.
+fn counterexample<'a>(scope: &'a Scope, found: &'a Found) -> Counterexample<'a> {
+    let requirement = found.number.map(|number| PROPERTIES[number].req);
+    Counterexample { name: scope.name, scope, path: &found.path, requirement, why: &found.why }
 }
 
 /// Writes a file. Says whether that succeeded.

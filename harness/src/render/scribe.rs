@@ -6,8 +6,8 @@ use std::io;
 use jobcheck_model::Time;
 use jobcheck_model::scope::Scope;
 use jobcheck_traces::{
-    Actor, Answer, Body, Expected, Fault, FaultKind, Header, Interval, Level, Mark, MarkKind, Object, Observed,
-    Request, Resource, Subresource, Verb, Writer,
+    Actor, Answer, Body, Expected, Fault, FaultKind, Header, Interval, Level, Mark, MarkKind, Object,
+    Observed, Request, Resource, Subresource, Verb, Writer,
 };
 use serde_json::{Value, json};
 
@@ -159,7 +159,12 @@ impl Scribe {
 
     pub(super) fn fault(&mut self, kind: FaultKind, detail: &str) -> io::Result<()> {
         let actor = Some(JOB_CONTROLLER.to_owned());
-        self.out.write(&Body::Fault(&Fault { at: Some(self.now), kind, actor, detail: Some(detail.to_owned()) }))
+        self.out.write(&Body::Fault(&Fault {
+            at: Some(self.now),
+            kind,
+            actor,
+            detail: Some(detail.to_owned()),
+        }))
     }
 
     /// How far a cache of the Job controller has come.

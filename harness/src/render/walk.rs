@@ -235,7 +235,8 @@ impl Walker<'_> {
     fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
         let answer = self.pod_stored(id, uid, after);
         let known = &self.known[usize::from(id.0)];
-        let options = json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background" });
+        let options =
+            json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background" });
         self.scribe.request(&about_pod(known, who, Verb::Delete, uid, Some(options), answer))
     }
 
@@ -458,13 +459,7 @@ impl Walker<'_> {
 }
 
 /// A request about the Job.
-fn about_job<'a>(
-    known: &'a Known,
-    who: Who,
-    verb: Verb,
-    body: Option<Value>,
-    answer: Told,
-) -> Asked<'a> {
+fn about_job<'a>(known: &'a Known, who: Who, verb: Verb, body: Option<Value>, answer: Told) -> Asked<'a> {
     Asked {
         who,
         verb,

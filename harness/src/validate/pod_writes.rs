@@ -76,7 +76,11 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
             delete(track, event, after, after, by, settings);
             return;
         }
-        track.pod_changed(after.uid, (!gone).then(|| after.clone()), event.heard(OwnWrite::Delete).filter(|_| deletes));
+        track.pod_changed(
+            after.uid,
+            (!gone).then(|| after.clone()),
+            event.heard(OwnWrite::Delete).filter(|_| deletes),
+        );
         return;
     };
     track.uncertain.remove(&after.uid);
