@@ -103,7 +103,12 @@ Exit codes:
   4  a file, or the output, cannot be written
   5  internal error: please report it";
 
-fn requirement(id: &str) -> Result<Req, String> {
+/// Reads a requirement's id.
+///
+/// # Errors
+///
+/// There is none.
+pub fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
 }
 

@@ -24,8 +24,8 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::{Req, algorithm};
 
-pub use self::args::CheckArgs;
-use self::args::{Format, Subject, Symmetry};
+pub use self::args::{CheckArgs, Subject, requirement};
+use self::args::{Format, Symmetry};
 pub use self::json::to_json;
 use self::progress::Progress;
 pub use self::text::tell;
@@ -234,7 +234,8 @@ fn of_subject(subject: Subject) -> Vec<Scope> {
     }
 }
 
-fn unknown(name: &str) -> String {
+/// What to say where there is no such scope.
+pub fn unknown(name: &str) -> String {
     let near = similar(name);
     let hint = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
     format!("there is no scope {name:?}{hint} (--list shows all)")

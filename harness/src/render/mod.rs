@@ -9,6 +9,7 @@
 //! The server's answers are those of the model. A request that fails is answered with 429, the one failure that
 //! is never committed; a request of a dead process is received before the restart and answered after it.
 
+mod asked;
 mod job;
 mod names;
 mod pod;

@@ -20,6 +20,9 @@ use jobcheck_model::{Time, Uid};
 use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
 use serde_json::{Value, json};
 
+use super::asked::{
+    about_job, about_pod, conflict, invalid, not_found, pod_not_found, release, too_many_requests,
+};
 use super::job::{self, Stored};
 use super::names::Names;
 use super::pod::{self, Facts, GRACE};
@@ -43,10 +46,10 @@ pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) ->
 }
 
 /// What the server knows of a Job's objects and the model does not.
-struct Known {
-    names: Names,
+pub(super) struct Known {
+    pub names: Names,
     /// The Job as it was last stored: its pods name it when it is gone.
-    job: Arc<Job>,
+    pub job: Arc<Job>,
     deleted: Option<Time>,
     /// The resourceVersions of the Job, oldest first.
     versions: Vec<u64>,
@@ -456,75 +459,4 @@ impl Walker<'_> {
         let asked = about_job(known, Who::JobController, Verb::Update, Some(body), answer);
         self.scribe.request(&Asked { is_status: true, received: attempt.received, ..asked })
     }
-}
-
-/// A request about the Job.
-fn about_job<'a>(known: &'a Known, who: Who, verb: Verb, body: Option<Value>, answer: Told) -> Asked<'a> {
-    Asked {
-        who,
-        verb,
-        resource: Resource::Jobs,
-        is_status: false,
-        namespace: &known.names.namespace,
-        name: known.names.job.clone(),
-        uid: Some(known.job.uid.to_string()),
-        propagation: None,
-        patch_type: None,
-        body,
-        received: None,
-        answer,
-    }
-}
-
-/// A request about a pod.
-fn about_pod<'a>(
-    known: &'a Known,
-    who: Who,
-    verb: Verb,
-    uid: Uid,
-    body: Option<Value>,
-    answer: Told,
-) -> Asked<'a> {
-    Asked {
-        resource: Resource::Pods,
-        name: known.names.pod(uid),
-        uid: Some(known.names.uid(uid).to_string()),
-        ..about_job(known, who, verb, body, answer)
-    }
-}
-
-/// The patch that removes the tracking finalizer, as the built-in sends it.
-fn release(known: &Known, uid: Uid) -> Value {
-    json!({ "metadata": {
-        "uid": known.names.uid(uid).to_string(),
-        "$deleteFromPrimitiveList/finalizers": [jobcheck_model::pod::TRACKING_FINALIZER],
-    } })
-}
-
-fn pod_not_found(known: &Known, uid: Uid) -> Told {
-    not_found("pods", &known.names.pod(uid))
-}
-
-fn not_found(what: &str, name: &str) -> Told {
-    Told::Refused(404, "NotFound", format!("{what} \"{name}\" not found"))
-}
-
-fn too_many_requests() -> Told {
-    let message = "the server has received too many requests and has asked us to try again later";
-    Told::Refused(429, "TooManyRequests", message.to_owned())
-}
-
-fn conflict(name: &str) -> Told {
-    let message = format!(
-        "Operation cannot be fulfilled on jobs.batch \"{name}\": the object has been modified; please apply your \
-         changes to the latest version and try again"
-    );
-    Told::Refused(409, "Conflict", message)
-}
-
-fn invalid(name: &str, broken: &jobcheck_model::Broken) -> Told {
-    // Values stay away: they are of the model's clock.
-    let sentence = broken.req.entry().sentence;
-    let message = format!("Job.batch \"{name}\" is invalid: {}: Invalid value: {sentence}", broken.what);
-    Told::Refused(422, "Invalid", message)
 }
