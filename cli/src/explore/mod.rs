@@ -47,8 +47,7 @@ const AFTER_HELP: &str = "\
 The page needs no network. Its address holds the way so far, so that it can be kept and sent. Ctrl-C ends.
 
 Exit codes:
-  0  the browser's work is done
-  1  --counterexample was asked for, and there is none: nothing is broken
+  0  the browser's work is done; or --counterexample was asked for, and nothing is broken
   2  there is no such scope or defect, or the usage is wrong
   3  --counterexample was asked for, and the search is too large
   4  the address cannot be listened on, or the output cannot be written";
@@ -124,7 +123,7 @@ fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Vec<Step>, (Strin
     let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
     match explore_for(scope, &bounds, &|_| true).outcome {
         Outcome::Broken(found) => Ok(found.path),
-        Outcome::Holds => Err(("note: every property holds in this scope".to_owned(), Exit::Violates)),
+        Outcome::Holds => Err(("note: every property holds in this scope".to_owned(), Exit::Conforms)),
         Outcome::NotFinished(_) => {
             let message = format!("note: nothing is broken in the first {MAX_STATES} states");
             Err((message, Exit::Inconclusive))
