@@ -10,6 +10,7 @@ mod edited;
 mod explore;
 mod gaps;
 mod known;
+mod lesser_forms;
 mod logs;
 mod mutants;
 mod progress;

@@ -20,7 +20,7 @@ use jobcheck_model::{Req, Time};
 use jobcheck_traces::{Answer, Body, Input, Reader, Resource};
 
 /// The way that is walked with a seed.
-fn walked(scope: &Scope, seed: u64) -> Vec<Step> {
+pub(crate) fn walked(scope: &Scope, seed: u64) -> Vec<Step> {
     let walking = Walking { walks: 1, depth: 150, seed, stop: Arc::new(|| false) };
     let walked = walk(scope, &walking);
     assert!(walked.found.is_none(), "{} with seed {seed}", scope.name);
@@ -33,7 +33,7 @@ fn replayed(scope: &Scope, path: &[Step]) -> ReplayReport {
 }
 
 /// The broken requirements, in order, with what was found.
-fn told(report: &ReplayReport) -> Vec<String> {
+pub(crate) fn told(report: &ReplayReport) -> Vec<String> {
     let findings = report.jobs.iter().flat_map(|job| &job.violations);
     let mut lines: Vec<String> = findings
         .map(|it| {
