@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckArgs;
 use crate::completions::CompletionsArgs;
+use crate::explore::ExploreArgs;
 use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
 
@@ -29,6 +30,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Explore the specification: every behaviour of small scopes keeps the invariants.
     Check(CheckArgs),
+    /// Step through a scope in the browser.
+    Explore(ExploreArgs),
     /// Look for known defects: each must be caught as a mutant of the reference algorithm.
     Mutants(MutantsArgs),
     /// Print the completions of a shell.

@@ -3,10 +3,12 @@
 mod args;
 mod check;
 mod completions;
+mod explore;
 mod internal_error;
 mod mutants;
 mod output;
 mod replay;
+mod save;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
     cli.global.color.apply();
     match cli.command {
         Command::Check(args) => check::run(&args, &cli.global),
+        Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),

@@ -1,6 +1,7 @@
 //! `jobcheck mutants`: known defects, as mutants of the reference algorithm, must be caught.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use crate::args::Global;
 use crate::check;
+use crate::save::Counterexample;
 
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -27,6 +29,9 @@ pub struct MutantsArgs {
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    /// Write the counterexample of each to this directory, as a native trace that `jobcheck replay` judges.
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
 }
 
 /// Forms of the report.
@@ -93,7 +98,24 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
         Format::Text => Ok(text(&runs, !args.defects.is_empty(), global)),
         Format::Json => check::to_json(&whole(&runs, exit)),
     };
-    check::print(rendered, exit)
+    let exit = check::print(rendered, exit);
+    match &args.save {
+        Some(directory) if !save(directory, &runs) => Exit::Environment,
+        Some(_) | None => exit,
+    }
+}
+
+fn save(directory: &Path, runs: &[Run]) -> bool {
+    let scopes: Vec<_> = runs.iter().map(|run| run.mutant.scope()).collect();
+    let found = runs.iter().zip(&scopes).filter_map(|(run, scope)| Some((run, scope, run.hunt.found()?)));
+    let counterexamples = found.map(|(run, scope, found)| Counterexample {
+        name: run.mutant.id,
+        scope,
+        path: &found.path,
+        requirement: Some(run.mutant.requirement()),
+        why: run.mutant.title,
+    });
+    crate::save::save(directory, counterexamples)
 }
 
 fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {

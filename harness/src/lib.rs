@@ -1,5 +1,6 @@
 //! Judges recorded traces against the specification.
 
 pub mod project;
+pub mod render;
 pub mod report;
 pub mod validate;

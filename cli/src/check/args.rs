@@ -56,6 +56,9 @@ pub struct CheckArgs {
     /// Write the first counterexample, or the last walk, in the Informal Trace Format of Apalache.
     #[arg(long, value_name = "FILE")]
     pub itf: Option<PathBuf>,
+    /// Write every counterexample to this directory, as a native trace that `jobcheck replay` judges.
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -127,7 +130,12 @@ Exit codes:
   4  a file, or the output, cannot be written
   5  internal error: please report it";
 
-fn requirement(id: &str) -> Result<Req, String> {
+/// Reads a requirement's id.
+///
+/// # Errors
+///
+/// There is none.
+pub fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
 }
 

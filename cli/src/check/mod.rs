@@ -24,13 +24,14 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::{Req, algorithm};
 
-pub use self::args::CheckArgs;
-use self::args::{Format, PartialOrder, Size, Subject, Symmetry};
+pub use self::args::{CheckArgs, Subject, requirement};
+use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::to_json;
 use self::progress::Progress;
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
+use crate::save::Counterexample;
 
 /// The exploration of one scope.
 struct Run {
@@ -177,7 +178,20 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
         (Some(file), [run]) => write(file, &dot::render(&run.scope, &bounds(args, &run.scope, None, None))),
         _ => true,
     };
-    trace && graph
+    trace && graph && save(report, args)
+}
+
+/// Writes the counterexamples as native traces.
+fn save(report: &Report, args: &CheckArgs) -> bool {
+    let Some(directory) = &args.save else { return true };
+    let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));
+    crate::save::save(directory, found)
+}
+
+/// What is broken in a scope, to be saved.
+fn counterexample<'a>(scope: &'a Scope, found: &'a Found) -> Counterexample<'a> {
+    let requirement = found.number.map(|number| PROPERTIES[number].req);
+    Counterexample { name: scope.name, scope, path: &found.path, requirement, why: &found.why }
 }
 
 /// Writes a file. Says whether that succeeded.
@@ -232,7 +246,8 @@ fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
     }
 }
 
-fn unknown(name: &str) -> String {
+/// What to say where there is no such scope.
+pub fn unknown(name: &str) -> String {
     let near = similar(name);
     let hint = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
     format!("there is no scope {name:?}{hint} (--list shows all)")

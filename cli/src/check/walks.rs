@@ -43,6 +43,11 @@ pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> E
         Format::Yaml => json::to_yaml(&report(&runs, &walking, exit)),
     };
     let exit = super::print(rendered, exit);
+    let found = runs.iter().filter_map(|run| Some((run.scope, run.walked.found.as_deref()?)));
+    let found = found.map(|(scope, found)| super::counterexample(scope, found));
+    if args.save.as_deref().is_some_and(|directory| !crate::save::save(directory, found)) {
+        return Exit::Environment;
+    }
     let first = runs.iter().find(|run| run.walked.found.is_some()).or(runs.first());
     match (&args.itf, first) {
         (Some(file), Some(run)) if !write(file, &trace(run, &walking)) => Exit::Environment,

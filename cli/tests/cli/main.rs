@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
 mod check;
+mod explore;
 mod inputs;
 mod mutants;
 mod options;

@@ -31,3 +31,26 @@ fn the_report_for_programs_has_the_story() {
         report["mutants"][0]["story"].as_array().unwrap().len()
     );
 }
+
+#[test]
+fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
+    let directory = std::env::temp_dir().join(format!("jobcheck-save-{}", std::process::id()));
+    let run = jobcheck(["mutants", "B39", "B03", "--save", directory.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.contains("replay says: violates TC-01"), "{}", run.err);
+    for (defect, requirement) in [("B39", "TC-01"), ("B03", "FT-02")] {
+        let file = directory.join(format!("{defect}.jsonl"));
+        let judged = jobcheck(["replay", "-o", "json", file.to_str().unwrap()]);
+        assert_eq!(judged.code, 1, "{judged:?}");
+        let report: Value = serde_json::from_str(&judged.out).unwrap();
+        assert_eq!(report["jobs"][0]["violations"][0]["requirement"], requirement, "{report:#}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_an_error_of_the_environment() {
+    let run = jobcheck(["mutants", "B39", "--save", "/dev/null/traces"]);
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("cannot write"), "{}", run.err);
+}

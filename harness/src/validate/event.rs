@@ -20,6 +20,10 @@ pub struct Event {
     pub order: u64,
     /// Whether it was read after later ones had been put in order.
     pub late: bool,
+    /// Whether its sender never heard the answer, so that only its caches tell it what came of the request.
+    pub unheard: bool,
+    /// Whether its sender was dead when it was handled: what it was decided from is as old as its receipt.
+    pub posthumous: bool,
     /// Where the trace says so.
     pub place: Place,
     /// The form of that file.
@@ -144,6 +148,12 @@ impl Event {
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.code)
+    }
+
+    /// What the sender knows of its write without its caches.
+    #[must_use]
+    pub fn heard<T>(&self, write: T) -> Option<T> {
+        (!self.unheard).then_some(write)
     }
 
     /// The latest instant at which it was made, in whole seconds.

@@ -23,7 +23,8 @@ impl Track {
         latest: Option<Time>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
-        if !self.complete {
+        // Who is dead decided by views that its successor left behind.
+        if !self.complete || event.posthumous {
             return true;
         }
         self.judged += 1;

@@ -100,7 +100,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
-    store(track, event, after, by == By::Manager && status_changed);
+    store(track, event, after, by == By::Manager && status_changed && !event.unheard);
 }
 
 /// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
@@ -234,7 +234,7 @@ fn executor_decision(
             judge_status_write(view, &new, findings);
         });
     known::check_watched_h2(track, event, after);
-    if explained && track.complete {
+    if explained && track.complete && !event.unheard {
         track.keep_backoff(settings);
     }
 }

@@ -16,6 +16,7 @@ pub mod history;
 mod job_writes;
 mod known;
 mod managers;
+mod mishaps;
 pub mod normalize;
 mod owed;
 mod owed_work;

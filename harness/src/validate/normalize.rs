@@ -23,6 +23,7 @@ use serde_json::value::RawValue;
 
 use super::actor::{ActorId, Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent, Specs};
+use super::mishaps::Mishaps;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
@@ -44,6 +45,8 @@ pub struct Normalizer {
     repetitions: Repetitions,
     /// Objects that live and that a watch has shown.
     watched: FxHashSet<Uid>,
+    /// What happened to controllers on the way.
+    mishaps: Mishaps,
     /// Requests whose answer the trace's level hides.
     pub hidden: u64,
 }
@@ -81,6 +84,7 @@ impl Normalizer {
             departed: VecDeque::new(),
             repetitions: Repetitions::default(),
             watched: FxHashSet::default(),
+            mishaps: Mishaps::default(),
             hidden: 0,
         }
     }
@@ -97,8 +101,15 @@ impl Normalizer {
             Said::Request(request) => self.request(record, request).map_err(unreadable),
             Said::Watched(watched) if self.is_echo(watched) => Ok(None),
             Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
-            Said::Mark(mark) => Ok(mark_body(mark).map(|body| bare(record, body))),
-            Said::Header(_) | Said::Fault(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
+            Said::Mark(mark) => {
+                self.mishaps.marked(mark);
+                Ok(mark_body(mark).map(|body| bare(record, body)))
+            }
+            Said::Fault(fault) => {
+                self.mishaps.faulted(fault);
+                Ok(None)
+            }
+            Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
         }
     }
 
@@ -147,6 +158,8 @@ impl Normalizer {
         event.code = request.code;
         event.namespace = request.namespace.into();
         event.name = request.name.into();
+        event.posthumous = self.mishaps.outlives_its_sender(request);
+        event.unheard = self.mishaps.loses_answer(request) || event.posthumous;
         let hidden = request.is_accepted() && request.level != Level::RequestResponse;
         self.hidden += u64::from(hidden);
         event.body = match (request.resource, request.verb) {
@@ -393,6 +406,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
     Event {
         order: 0,
         late: false,
+        unheard: false,
+        posthumous: false,
         place: record.place,
         form: record.form,
         when: None,

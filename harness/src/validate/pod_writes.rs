@@ -48,8 +48,12 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
                     judge_creation(view, &created, findings);
                 },
             );
-            track.counted.made.insert(pod.uid);
-            track.pod_changed(pod.uid, Some(pod.clone()), Some(OwnWrite::Gain(Box::new(pod.clone()))));
+            // S-08: who never heard of it waits for no pod.
+            if !event.unheard {
+                track.counted.made.insert(pod.uid);
+            }
+            let gain = event.heard(OwnWrite::Gain(Box::new(pod.clone())));
+            track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }
         By::Intruder => {
             let mut findings = Findings::new();
@@ -72,7 +76,11 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
             delete(track, event, after, after, by, settings);
             return;
         }
-        track.pod_changed(after.uid, (!gone).then(|| after.clone()), deletes.then_some(OwnWrite::Delete));
+        track.pod_changed(
+            after.uid,
+            (!gone).then(|| after.clone()),
+            event.heard(OwnWrite::Delete).filter(|_| deletes),
+        );
         return;
     };
     track.uncertain.remove(&after.uid);
@@ -87,7 +95,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let mut own_write = None;
         if own || by == By::Intruder {
             release(track, event, &before, by, settings);
-            own_write = own.then_some(OwnWrite::Release);
+            own_write = event.heard(OwnWrite::Release).filter(|_| own);
         }
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
@@ -181,7 +189,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
                     judge_deletion(view, &pod, findings);
                 },
             );
-            track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Delete));
+            track.pod_changed(after.uid, Some(after.clone()), event.heard(OwnWrite::Delete));
         }
         By::Intruder => {
             let mut findings = Findings::new();
@@ -215,7 +223,8 @@ pub fn adopted(
         track.take(event, &"adoption of a pod", findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
-        track.pod_changed(after.uid, Some(after.clone()), Some(OwnWrite::Gain(Box::new(after.clone()))));
+        let gain = event.heard(OwnWrite::Gain(Box::new(after.clone())));
+        track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod of a creation whose answer was lost.
         if track.setbacks.lost_creations > 0 && by == By::Other {
@@ -243,7 +252,7 @@ pub fn given_up(
             judge_giving_up(&job, after, labels, &mut findings);
         }
         track.take(event, &"release of a pod", findings);
-        track.pod_changed(uid, None, Some(OwnWrite::GiveUp));
+        track.pod_changed(uid, None, event.heard(OwnWrite::GiveUp));
     } else if event.actor.is_none() {
         track.pod_changed_perhaps(uid, None, OwnWrite::GiveUp);
     } else {

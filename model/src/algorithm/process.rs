@@ -266,6 +266,28 @@ impl Sync {
 }
 
 impl Memory {
+    /// What it holds, in words.
+    #[must_use]
+    pub fn told(&self) -> Vec<String> {
+        let pods = |uids: &BTreeSet<Uid>| {
+            uids.iter().map(|uid| format!("pod {}", uid.0)).collect::<Vec<_>>().join(", ")
+        };
+        let mut told = Vec::new();
+        if self.creations != 0 {
+            told.push(format!("creations to be seen: {}", self.creations));
+        }
+        for (what, uids) in [
+            ("deletions to be seen", &self.deleting),
+            ("releases to be seen", &self.releasing),
+            ("failures", &self.failures.pods),
+        ] {
+            if !uids.is_empty() {
+                told.push(format!("{what}: {}", pods(uids)));
+            }
+        }
+        told
+    }
+
     /// PC-26.
     #[must_use]
     pub fn is_satisfied(&self, switches: &Switches) -> bool {

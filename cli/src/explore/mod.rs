@@ -1,0 +1,132 @@
+//! `jobcheck explore`: stepping through a scope in the browser.
+//!
+//! Not stateright's Explorer: that shows states as their source code prints them, offers what is enabled without
+//! what the specification says of it, and cannot begin at a counterexample.
+
+mod server;
+mod show;
+
+use anstream::eprintln;
+use clap::Args;
+use jobcheck_harness::report::Exit;
+use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
+use jobcheck_model::check::{Bounds, Outcome, explore_for};
+use jobcheck_model::mutants::Mutant;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::step::Step;
+use jobcheck_model::{Req, algorithm, scopes};
+
+use self::show::Explorer;
+use crate::check::{Subject, unknown};
+
+/// Arguments of `jobcheck explore`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct ExploreArgs {
+    /// The scope; `jobcheck check --list` shows all.
+    #[arg(value_name = "SCOPE", required_unless_present = "mutant", conflicts_with = "mutant")]
+    pub scope: Option<String>,
+    /// Explore the world of a known defect, such as B18, from its counterexample.
+    #[arg(long, value_name = "DEFECT", value_parser = mutant)]
+    pub mutant: Option<&'static Mutant>,
+    /// What manages the Jobs, where that is not what the scope says.
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "mutant")]
+    pub subject: Option<Subject>,
+    /// Switch the guards of a requirement off; can be repeated. Steps that it forbids are marked.
+    #[arg(long, value_name = "ID", value_parser = crate::check::requirement)]
+    pub without: Vec<Req>,
+    /// Look for a counterexample first, and begin there.
+    #[arg(long, conflicts_with = "mutant")]
+    pub counterexample: bool,
+    /// Where to listen; port 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
+    pub address: std::net::SocketAddr,
+}
+
+const AFTER_HELP: &str = "\
+The page needs no network. Its address holds the way so far, so that it can be kept and sent. Ctrl-C ends.
+
+Exit codes:
+  0  the browser's work is done; or --counterexample was asked for, and nothing is broken
+  2  there is no such scope or defect, or the usage is wrong
+  3  --counterexample was asked for, and the search is too large
+  4  the address cannot be listened on, or the output cannot be written";
+
+/// States that the search for a counterexample looks at.
+const MAX_STATES: usize = 3_000_000;
+
+fn mutant(id: &str) -> Result<&'static Mutant, String> {
+    Mutant::named(id).ok_or_else(|| format!("there is no defect {id} (jobcheck mutants shows all)"))
+}
+
+/// The page can start nothing but looks; still it is nobody's from outside.
+fn loopback(text: &str) -> Result<std::net::SocketAddr, String> {
+    let address: std::net::SocketAddr =
+        text.parse().map_err(|_| format!("expected an address such as 127.0.0.1:8080, found {text:?}"))?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err(format!("expected an address of this machine, such as 127.0.0.1:8080, found {text}"))
+    }
+}
+
+/// Serves the page until it is interrupted.
+pub fn run(args: &ExploreArgs) -> Exit {
+    let scope = match chosen(args) {
+        Ok(scope) => scope,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Unreadable;
+        }
+    };
+    let path = match counterexample(args, &scope) {
+        Ok(path) => path,
+        Err((message, exit)) => {
+            eprintln!("{message}");
+            return exit;
+        }
+    };
+    let explorer = Explorer::new(scope, args.mutant, path);
+    server::serve(&explorer, args.address)
+}
+
+fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
+    if let Some(mutant) = args.mutant {
+        return Ok(Scope { without: args.without.clone(), ..mutant.scope() });
+    }
+    let name = args.scope.as_deref().unwrap_or_default();
+    let mut all = scopes::all().into_iter().chain(algorithm::scopes::all());
+    let scope = all.find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
+    let runs = scope.algorithm.processes > 0;
+    let scope = match args.subject {
+        Some(Subject::Specification) if runs => {
+            let base = name.rsplit('/').next().and_then(scopes::named);
+            base.ok_or_else(|| format!("{name} has no scope of the specification"))?
+        }
+        Some(Subject::Algorithm) if !runs => {
+            let lag = scope.lag;
+            run_by_the_algorithm(scope, lag)
+        }
+        Some(_) | None => scope,
+    };
+    Ok(Scope { without: args.without.clone(), ..scope })
+}
+
+/// The way to begin with, if there is one.
+fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Vec<Step>, (String, Exit)> {
+    if let Some(mutant) = args.mutant {
+        return Ok(mutant.hunt().found().map(|found| found.path.clone()).unwrap_or_default());
+    }
+    if !args.counterexample {
+        return Ok(Vec::new());
+    }
+    let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
+    match explore_for(scope, &bounds, &|_| true).outcome {
+        Outcome::Broken(found) => Ok(found.path),
+        Outcome::Holds => Err(("note: every property holds in this scope".to_owned(), Exit::Conforms)),
+        Outcome::NotFinished(_) => {
+            let message = format!("note: nothing is broken in the first {MAX_STATES} states");
+            Err((message, Exit::Inconclusive))
+        }
+    }
+}

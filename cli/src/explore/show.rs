@@ -1,0 +1,284 @@
+//! What the page shows: a way, the world at its end, and the steps that may follow.
+
+use jobcheck_harness::render::native;
+use jobcheck_model::Uid;
+use jobcheck_model::algorithm::process::Process;
+use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
+use jobcheck_model::explore::story::{self, Line, status_text};
+use jobcheck_model::job::JobSpec;
+use jobcheck_model::mutants::Mutant;
+use jobcheck_model::pod::Pod;
+use jobcheck_model::properties::{PROPERTIES, STANDSTILL, standstill};
+use jobcheck_model::requirement::Broken;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::initial;
+use jobcheck_model::step::{Step, admits};
+use jobcheck_model::world::{JobId, Life, World};
+use serde_json::{Value, json};
+
+/// A scope that is stepped through. A way is the numbers of the steps that were chosen, each among those that were
+/// enabled then; their order is always the same.
+pub struct Explorer {
+    scope: Scope,
+    /// The scope with all its guards, by which steps are judged.
+    strict: Scope,
+    mutant: Option<&'static Mutant>,
+    start: Vec<usize>,
+}
+
+/// Numbers, joined by dots: `0.3.1`.
+fn joined(path: &[usize]) -> String {
+    path.iter().map(usize::to_string).collect::<Vec<_>>().join(".")
+}
+
+/// The numbers of a way, as an address holds them.
+fn parsed(text: &str) -> Option<Vec<usize>> {
+    let parts = text.split('.').filter(|part| !part.is_empty());
+    parts.map(|part| part.parse().ok()).collect()
+}
+
+impl Explorer {
+    /// Begins with a way.
+    pub fn new(scope: Scope, mutant: Option<&'static Mutant>, path: Vec<Step>) -> Explorer {
+        let mut world = initial(&scope);
+        let mut start = Vec::new();
+        for step in &path {
+            let Some(number) = world.enabled(&scope).iter().position(|enabled| enabled == step) else {
+                break;
+            };
+            start.push(number);
+            world = world.apply(step, &scope);
+        }
+        let strict = Scope { without: Vec::new(), ..scope.clone() };
+        Explorer { scope, strict, mutant, start }
+    }
+
+    /// The way to begin with, as an address holds it.
+    pub fn start(&self) -> String {
+        joined(&self.start)
+    }
+
+    /// What does not change.
+    pub fn about(&self) -> Value {
+        let manager =
+            if self.scope.algorithm.processes > 0 { "the reference algorithm" } else { "the specification" };
+        json!({
+            "scope": self.scope.name,
+            "about": self.mutant.map_or(self.scope.about, |mutant| mutant.title),
+            "manager": manager,
+            "mutant": self.mutant.map(|mutant| mutant.id),
+            "breaks": self.mutant.map(|mutant| mutant.requirement().id()),
+            "without": self.scope.without.iter().map(|req| req.id()).collect::<Vec<_>>(),
+            "start": self.start(),
+        })
+    }
+
+    /// The steps of a way; `None` where there is no such way.
+    fn steps(&self, path: &[usize]) -> Option<(Vec<Step>, World)> {
+        let mut world = initial(&self.scope);
+        let mut steps = Vec::new();
+        for number in path {
+            let step = world.enabled(&self.scope).get(*number)?.clone();
+            world = world.apply(&step, &self.scope);
+            steps.push(step);
+        }
+        Some((steps, world))
+    }
+
+    /// The way, the world at its end, and what may follow; `None` where there is no such way.
+    pub fn state(&self, path: &str) -> Option<Value> {
+        let path = parsed(path)?;
+        let (steps, world) = self.steps(&path)?;
+        let lines = story::tell(&self.scope, &steps);
+        let story: Vec<Value> = lines
+            .iter()
+            .enumerate()
+            .map(|(number, line)| {
+                let mut told = told(line);
+                told["path"] = json!(joined(&path[..=number]));
+                told
+            })
+            .collect();
+        let enabled = world.enabled(&self.scope);
+        let next = enabled.iter().enumerate().map(|(number, step)| {
+            let mut told = self.offered(step, &world);
+            told["path"] = json!(joined(&[&path[..], &[number]].concat()));
+            told
+        });
+        Some(json!({
+            "path": joined(&path),
+            "story": story,
+            "now": world.now.0,
+            "jobs": world.numbered().map(|(id, life)| self.job(id, life, &world)).collect::<Vec<_>>(),
+            "broken": self.broken(&world, &enabled),
+            "next": next.collect::<Vec<_>>(),
+        }))
+    }
+
+    /// The way as a native trace.
+    pub fn trace(&self, path: &str) -> Option<Vec<u8>> {
+        let (steps, _) = self.steps(&parsed(path)?)?;
+        native(&self.scope, &steps, None).ok()
+    }
+
+    /// A step that may be taken, and what the specification says of it.
+    fn offered(&self, step: &Step, world: &World) -> Value {
+        let mut told = told(&story::line(step, world, &self.scope));
+        let after = world.apply(step, &self.scope);
+        let verdict = match (admits(world, step, &self.strict), step) {
+            (Err(broken), _) => refused(&broken),
+            (Ok(()), Step::Write(..) | Step::Expire(_)) => json!({ "kind": "admitted" }),
+            (Ok(()), Step::Process(_, _, ProcessStep::Call(_) | ProcessStep::Orphan(..))) => {
+                self.of_a_call(world, &after)
+            }
+            (Ok(()), _) => json!({ "kind": "environment" }),
+        };
+        told["verdict"] = verdict;
+        let (before, then) =
+            (self.broken(world, &[Step::Tick]), self.broken(&after, &after.enabled(&self.scope)));
+        told["breaks"] = json!(then.into_iter().filter(|it| !before.contains(it)).collect::<Vec<_>>());
+        told
+    }
+
+    /// What the guards say of a request of the algorithm: the model notes the first that they object to.
+    fn of_a_call(&self, world: &World, after: &World) -> Value {
+        for (before, after) in world.lives.iter().zip(&after.lives) {
+            let objection = after.past.objection.filter(|_| before.past.objection.is_none());
+            let refusal = after.past.refused.filter(|_| before.past.refused.is_none());
+            if let Some(req) = objection.or(refusal) {
+                return json!({ "kind": "breaks", "requirement": req.id(), "sentence": req.entry().sentence });
+            }
+            if before.past.objection.is_some() {
+                return json!({ "kind": "not judged", "sentence": "an earlier write is not admitted already" });
+            }
+        }
+        json!({ "kind": "admitted" })
+    }
+
+    fn broken(&self, world: &World, enabled: &[Step]) -> Vec<Value> {
+        let of_life = |life: &Life| {
+            let found = PROPERTIES.iter().filter_map(|property| Some((property, (property.broken)(life)?)));
+            found
+                .map(|(property, why)| json!({ "requirement": property.req.id(), "property": property.name, "why": why }))
+                .collect::<Vec<_>>()
+        };
+        let mut broken: Vec<Value> = world.lives.iter().flat_map(of_life).collect();
+        let stuck = standstill(world, enabled, &self.scope);
+        broken.extend(stuck.map(|why| json!({ "requirement": null, "property": STANDSTILL, "why": why })));
+        broken
+    }
+
+    fn job(&self, id: JobId, life: &Life, world: &World) -> Value {
+        let job = life.job.as_deref();
+        let spec = job.map(|job| spec(&job.spec));
+        let processes = life.processes.iter().enumerate();
+        let processes = processes.map(|(number, process)| self.process(id, number, process, world));
+        json!({
+            "name": job.map_or_else(|| format!("job-{}", id.0), |job| job.name.to_string()),
+            "gone": job.is_none(),
+            "deleting": job.is_some_and(|job| job.deleting),
+            "spec": spec,
+            "status": job.map(|job| status_text(&job.status)),
+            "pods": life.pods.iter().map(|it| pod(it, life)).collect::<Vec<_>>(),
+            "manager": manager(life),
+            "processes": processes.collect::<Vec<_>>(),
+            "late": life.late.as_ref().map(|_| story::line(&Step::Land(id), world, &self.scope).what),
+            "faults": {
+                "failures": life.faults.failures, "losses": life.faults.losses, "crashes": life.faults.crashes,
+            },
+        })
+    }
+
+    fn process(&self, id: JobId, number: usize, process: &Process, world: &World) -> Value {
+        let by = u8::try_from(number).unwrap_or(u8::MAX);
+        let next = process.sync.as_ref().map(|_| {
+            let call = Step::Process(id, by, ProcessStep::Call(Fortune::Handled));
+            story::line(&call, world, &self.scope).what
+        });
+        let old = process.job_behind.first().map(|unseen| status_text(&unseen.before.status));
+        json!({
+            "podCacheLacks": pods(process.knowledge.behind.iter().map(|unseen| unseen.uid)),
+            "jobCacheLags": process.job_behind.len(),
+            "jobCacheShows": old,
+            "syncing": process.sync.is_some(),
+            "next": next,
+            "conflicts": process.sync.as_ref().is_some_and(|sync| sync.conflicts),
+            "queued": process.queued,
+            "waits": process.waits(&self.scope.algorithm.switches),
+            "wake": process.wake.map(|time| time.0),
+            "orphans": pods(process.orphans.iter().copied()),
+            "memory": process.memory.told(),
+        })
+    }
+}
+
+fn told(line: &Line) -> Value {
+    json!({ "who": line.who, "what": line.what, "status": line.status, "stale": line.stale })
+}
+
+fn refused(broken: &Broken) -> Value {
+    json!({
+        "kind": "breaks",
+        "requirement": broken.req.id(),
+        "sentence": format!("{}: expected {}, found {}", broken.what, broken.expected, broken.found),
+    })
+}
+
+fn pods(uids: impl Iterator<Item = Uid>) -> Vec<String> {
+    uids.map(|uid| format!("pod {}", uid.0)).collect()
+}
+
+/// What the specification, as the manager, has not seen.
+fn manager(life: &Life) -> Option<Value> {
+    life.processes.is_empty().then(|| {
+        let manager = &life.manager;
+        json!({
+            "podCacheLacks": pods(manager.behind.iter().map(|unseen| unseen.uid)),
+            "jobCacheShows": manager.old_job.as_ref().map(|job| status_text(&job.status)),
+        })
+    })
+}
+
+fn pod(pod: &Pod, life: &Life) -> Value {
+    let status = life.job.as_ref().map(|job| &job.status);
+    let listed = |list: &[Uid]| list.contains(&pod.uid);
+    let recorded = match status {
+        Some(status) if listed(status.uncounted_succeeded()) => "as succeeded",
+        Some(status) if listed(status.uncounted_failed()) => "as failed",
+        Some(_) | None => "",
+    };
+    json!({
+        "name": format!("pod {}", pod.uid.0),
+        "index": pod.index,
+        "phase": format!("{:?}", pod.phase),
+        "ready": pod.ready,
+        "deleting": pod.deleting,
+        "finalizer": pod.finalizer,
+        "recorded": recorded,
+        "failures": pod.failure_count,
+    })
+}
+
+/// What is set in a specification, in the order of the API.
+fn spec(spec: &JobSpec) -> Vec<Value> {
+    let number = |value: Option<i32>| value.map(|value| value.to_string());
+    let pairs = [
+        ("parallelism", number(spec.parallelism)),
+        ("completions", number(spec.completions)),
+        ("completionMode", spec.completion_mode.map(|mode| format!("{mode:?}"))),
+        ("suspend", spec.suspend.filter(|suspend| *suspend).map(|_| "true".to_owned())),
+        ("backoffLimit", number(spec.backoff_limit.filter(|limit| *limit != i32::MAX))),
+        ("backoffLimitPerIndex", number(spec.backoff_limit_per_index)),
+        ("maxFailedIndexes", number(spec.max_failed_indexes)),
+        ("activeDeadlineSeconds", spec.active_deadline_seconds.map(|seconds| seconds.to_string())),
+        ("ttlSecondsAfterFinished", number(spec.ttl_seconds_after_finished)),
+        ("podReplacementPolicy", spec.pod_replacement_policy.map(|policy| format!("{policy:?}"))),
+        ("podFailurePolicy", spec.pod_failure_policy.as_ref().map(|policy| rules(policy.rules.len()))),
+        ("successPolicy", spec.success_policy.as_ref().map(|policy| rules(policy.rules.len()))),
+    ];
+    pairs.into_iter().filter_map(|(key, value)| Some(json!([key, value?]))).collect()
+}
+
+fn rules(count: usize) -> String {
+    if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") }
+}

@@ -1,0 +1,74 @@
+//! Counterexamples as native traces, in a directory.
+
+use std::path::Path;
+
+use anstream::eprintln;
+use anyhow::Context;
+use jobcheck_harness::render::native;
+use jobcheck_harness::report::{Exit, Judging, judge};
+use jobcheck_model::Req;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::step::Step;
+use jobcheck_traces::{Expected, ExpectedVerdict, Input};
+
+/// A way through a scope, and what is wrong with it.
+pub struct Counterexample<'a> {
+    /// The file's name, without its extension.
+    pub name: &'a str,
+    /// The scope.
+    pub scope: &'a Scope,
+    /// The way.
+    pub path: &'a [Step],
+    /// What it breaks, if a trace can show that.
+    pub requirement: Option<Req>,
+    /// The same in words.
+    pub why: &'a str,
+}
+
+/// Writes each to a file, and says what `jobcheck replay` makes of it. Says whether that succeeded.
+pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Counterexample<'a>>) -> bool {
+    let mut count = 0;
+    for one in all {
+        count += 1;
+        if let Err(error) = write(directory, &one) {
+            eprintln!("error: {error:#}");
+            return false;
+        }
+    }
+    if count == 0 {
+        eprintln!("note: nothing is broken, so that nothing is written to {}", directory.display());
+    }
+    true
+}
+
+fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
+    let requirement = one.requirement.filter(|req| req.entry().judged.by_trace());
+    let expected = requirement.map(|req| Expected {
+        verdict: ExpectedVerdict::Violates,
+        requirement: Some(req.id().to_owned()),
+        job: None,
+        note: Some(one.why.to_owned()),
+    });
+    let file = directory.join(format!("{}.jsonl", one.name.replace('/', "-")));
+    let trace = native(one.scope, one.path, expected.as_ref())?;
+    std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(&file, &trace))
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    eprintln!("note: {} is written; replay says: {}", file.display(), verdict(&file, trace));
+    Ok(())
+}
+
+/// What `jobcheck replay` says of the trace.
+fn verdict(file: &Path, trace: Vec<u8>) -> String {
+    let inputs = vec![Input::Bytes(file.display().to_string(), trace)];
+    let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
+    let first = report.jobs.iter().flat_map(|job| &job.violations).next();
+    match (report.exit_code, first) {
+        (Exit::Violates, Some(first)) => {
+            let req = first.requirement.map_or("advice", |id| id.0.id());
+            format!("violates {req}, at line {}", first.line.unwrap_or_default())
+        }
+        (Exit::Conforms, _) => "conforms: a cache that lagged explains every write".to_owned(),
+        (_, _) => "inconclusive".to_owned(),
+    }
+}

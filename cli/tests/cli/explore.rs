@@ -1,0 +1,79 @@
+//! `jobcheck explore`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use crate::support::{binary, jobcheck};
+
+/// The server, which ends with the test.
+struct Served {
+    child: Child,
+    address: String,
+    fragment: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(arguments: &[&str]) -> Served {
+    let mut child = binary().arg("explore").args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line:?}"));
+    let (address, fragment) = url.split_once('/').unwrap();
+    Served { child, address: address.to_owned(), fragment: fragment.trim_start_matches('#').to_owned() }
+}
+
+impl Served {
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+#[test]
+fn a_scope_is_served_with_its_page() {
+    let served = serve(&["non-indexed"]);
+    assert!(served.address.starts_with("127.0.0.1:") && served.fragment.is_empty());
+    let page = served.get("/");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>jobcheck explore</title>"), "{page}");
+    assert!(served.get("/api/scope").contains("\"scope\":\"non-indexed\""));
+    assert!(served.get("/api/state?path=0").contains("\"story\":[{"));
+}
+
+#[test]
+fn a_counterexample_is_the_beginning() {
+    let served = serve(&["non-indexed", "--without", "PC-04", "--counterexample"]);
+    assert!(!served.fragment.is_empty());
+    let end = served.get(&format!("/api/state?path={}", served.fragment));
+    assert!(end.contains("\"broken\":[{"), "{end}");
+}
+
+#[test]
+fn a_scope_of_the_specification_can_be_run_by_the_algorithm() {
+    let served = serve(&["non-indexed", "--subject", "algorithm"]);
+    assert!(served.get("/api/scope").contains("\"manager\":\"the reference algorithm\""));
+    assert!(served.get("/api/state?path=").contains("starts a sync"));
+}
+
+#[test]
+fn what_cannot_be_served_is_an_error() {
+    let unknown = jobcheck(["explore", "non-indexd"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+    assert!(unknown.err.contains("similar: non-indexed"), "{}", unknown.err);
+    for wrong in
+        [&["explore"][..], &["explore", "--mutant", "B99"], &["explore", "ttl", "--address", "0.0.0.0:0"]]
+    {
+        assert_eq!(jobcheck(wrong).code, 2, "{wrong:?}");
+    }
+    let sound = jobcheck(["explore", "two-jobs", "--counterexample"]);
+    assert_eq!(sound.code, 0, "{sound:?}");
+}

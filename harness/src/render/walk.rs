@@ -1,0 +1,462 @@
+//! The way through a scope, step by step: which requests it is made of, and what the server answers.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use jobcheck_model::algorithm::io::Call;
+use jobcheck_model::algorithm::process::is_over;
+use jobcheck_model::algorithm::steps::{Fortune, ProcessStep, is_held_back};
+use jobcheck_model::algorithm::switches::Switch;
+use jobcheck_model::env::kubelet::KubeletStep;
+use jobcheck_model::env::user::{UserAction, UserStep};
+use jobcheck_model::job::{Job, JobSpec, JobStatus};
+use jobcheck_model::manager::{Write, refusal};
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::initial;
+use jobcheck_model::step::Step;
+use jobcheck_model::world::{JobId, Life, World};
+use jobcheck_model::{Time, Uid};
+use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
+use serde_json::{Value, json};
+
+use super::asked::{
+    about_job, about_pod, conflict, invalid, not_found, pod_not_found, release, too_many_requests,
+};
+use super::job::{self, Stored};
+use super::names::Names;
+use super::pod::{self, Facts, GRACE};
+use super::scribe::{Asked, Scribe, Told, Who};
+
+const STRATEGIC: Option<&str> = Some("application/strategic-merge-patch+json");
+
+/// Takes the steps one by one and writes what the API server would have logged.
+pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) -> io::Result<Vec<u8>> {
+    let world = initial(scope);
+    let known = world.lives.iter().enumerate();
+    let known = known.filter_map(|(number, life)| Some(Known::new(number, life.job.as_deref()?))).collect();
+    let mut walker = Walker { scope, scribe: Scribe::new(scope, expected)?, world, known };
+    for (number, spec) in scope.jobs.iter().enumerate() {
+        walker.create_job(number, spec)?;
+    }
+    for step in path {
+        walker.step(step)?;
+    }
+    walker.scribe.finish()
+}
+
+/// What the server knows of a Job's objects and the model does not.
+pub(super) struct Known {
+    pub names: Names,
+    /// The Job as it was last stored: its pods name it when it is gone.
+    pub job: Arc<Job>,
+    deleted: Option<Time>,
+    /// The resourceVersions of the Job, oldest first.
+    versions: Vec<u64>,
+    pods: BTreeMap<Uid, Facts>,
+    /// The resourceVersions of all changes of pods, oldest first.
+    changes: Vec<u64>,
+    /// What the status write under way was computed from, for each process.
+    base: BTreeMap<u8, u64>,
+    /// The same of a dead process, and when it died.
+    late: Option<(u64, i64)>,
+}
+
+impl Known {
+    fn new(number: usize, job: &Job) -> Known {
+        Known {
+            names: Names::new(number, job),
+            job: Arc::new(job.clone()),
+            deleted: None,
+            versions: Vec::new(),
+            pods: BTreeMap::new(),
+            changes: Vec::new(),
+            base: BTreeMap::new(),
+            late: None,
+        }
+    }
+
+    fn version(&self) -> u64 {
+        self.versions.last().copied().unwrap_or_default()
+    }
+
+    fn render(&self, job: &Job, version: u64) -> Value {
+        job::job(job, Stored { version: Some(version), deleted: self.deleted }, &self.names)
+    }
+
+    fn render_pod(&self, pod: &jobcheck_model::pod::Pod) -> Value {
+        let facts = self.pods.get(&pod.uid).copied().unwrap_or_default();
+        pod::pod(pod, &self.job, facts, &self.names)
+    }
+}
+
+/// A request of the Job controller, and its circumstances.
+struct Attempt<'a> {
+    call: &'a Call,
+    fortune: Fortune,
+    /// What a status write was computed from.
+    base: u64,
+    /// Whether the Job has another version by now.
+    conflicts: bool,
+    received: Option<i64>,
+}
+
+struct Walker<'a> {
+    scope: &'a Scope,
+    scribe: Scribe,
+    world: World,
+    known: Vec<Known>,
+}
+
+impl Walker<'_> {
+    fn create_job(&mut self, number: usize, sent: &JobSpec) -> io::Result<()> {
+        let version = self.scribe.next_version();
+        let known = &mut self.known[number];
+        known.versions.push(version);
+        let request = job::request(&known.job, sent);
+        let stored = known.render(&known.job, version);
+        let asked = about_job(known, Who::User, Verb::Create, Some(request), Told::Created(stored));
+        self.scribe.request(&asked)?;
+        self.scribe.next_moment();
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> io::Result<()> {
+        let after = self.world.apply(step, self.scope);
+        self.scribe.tick(after.now);
+        self.scribe.next_moment();
+        match step {
+            Step::Write(id, write) => self.write(*id, write, &after)?,
+            Step::Expire(id) => self.delete_job(*id, &after, Who::TtlController, "Foreground")?,
+            Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
+            Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
+            Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
+            Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, Who::GarbageCollector)?,
+            Step::RemoveJob(id) => self.remove_job(*id)?,
+            Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
+            Step::Land(id) => self.land(*id, &after)?,
+            Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
+        }
+        self.world = after;
+        Ok(())
+    }
+
+    fn known(&mut self, id: JobId) -> &mut Known {
+        &mut self.known[usize::from(id.0)]
+    }
+
+    fn life(&self, id: JobId) -> &Life {
+        self.world.life(id)
+    }
+
+    /// The answer of a request that stores a Job.
+    fn job_stored(&mut self, id: JobId, after: &World) -> Told {
+        let version = self.scribe.next_version();
+        let now = after.now;
+        let known = self.known(id);
+        known.versions.push(version);
+        match &after.life(id).job {
+            Some(job) => {
+                known.job = job.clone();
+                if job.deleting {
+                    known.deleted.get_or_insert(now);
+                }
+                Told::Done(known.render(job, version))
+            }
+            None => Told::Gone,
+        }
+    }
+
+    /// The answer of a request about a pod: the pod as it is then.
+    fn pod_stored(&mut self, id: JobId, uid: Uid, after: &World) -> Told {
+        let before = self.life(id).pods.get(uid).cloned();
+        let pod = after.life(id).pods.get(uid);
+        let changed = pod != before.as_ref();
+        let version = changed.then(|| self.scribe.next_version());
+        let known = self.known(id);
+        known.changes.extend(version);
+        let Some(pod) = pod else { return pod_not_found(known, uid) };
+        let is_new = before.is_none();
+        if is_new {
+            known.names.born(pod);
+        }
+        let facts = known.pods.entry(uid).or_default();
+        if facts.gone {
+            return pod_not_found(known, uid);
+        }
+        if pod.deleting && facts.deleted.is_none() {
+            // SY-12: a pod that has ended has no grace.
+            (facts.deleted, facts.grace) = (Some(after.now), if pod.is_terminated() { 0 } else { GRACE });
+        }
+        let is_held = pod.finalizer || pod.other_finalizers || facts.grace > 0;
+        facts.gone = pod.deleting && !is_held;
+        // The removal of the last finalizer answers with the version before.
+        let is_last_patch = facts.gone && before.is_some_and(|before| before.deleting);
+        facts.version = version.filter(|_| !is_last_patch).unwrap_or(facts.version);
+        let object = known.render_pod(pod);
+        if is_new { Told::Created(object) } else { Told::Done(object) }
+    }
+
+    fn delete_job(
+        &mut self,
+        id: JobId,
+        after: &World,
+        who: Who,
+        propagation: &'static str,
+    ) -> io::Result<()> {
+        let preconditions = match who {
+            Who::TtlController => Some(json!({
+                "uid": self.known(id).job.uid.to_string(),
+                "resourceVersion": self.known(id).version().to_string(),
+            })),
+            Who::JobController | Who::GarbageCollector | Who::Kubelet | Who::User => None,
+        };
+        let mut options =
+            json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "propagationPolicy": propagation });
+        if let Some(preconditions) = preconditions {
+            options["preconditions"] = preconditions;
+        }
+        let answer = self.job_stored(id, after);
+        let asked = about_job(&self.known[usize::from(id.0)], who, Verb::Delete, Some(options), answer);
+        self.scribe.request(&Asked { propagation: Some(propagation), ..asked })
+    }
+
+    /// The last pod is gone, and the garbage collector takes its finalizer away.
+    fn remove_job(&mut self, id: JobId) -> io::Result<()> {
+        let known = &self.known[usize::from(id.0)];
+        let gone = Job { finalizers: Vec::new(), ..Job::clone(&known.job) };
+        let version = known.version();
+        let answer = Told::Done(known.render(&gone, version));
+        let body = json!({ "metadata": {
+            "uid": known.job.uid.to_string(), "resourceVersion": version.to_string(), "finalizers": null,
+        } });
+        let asked = about_job(known, Who::GarbageCollector, Verb::Patch, Some(body), answer);
+        let asked = Asked { patch_type: Some("application/merge-patch+json"), ..asked };
+        self.scribe.request(&asked)
+    }
+
+    fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
+        let answer = self.pod_stored(id, uid, after);
+        let known = &self.known[usize::from(id.0)];
+        let options =
+            json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background" });
+        self.scribe.request(&about_pod(known, who, Verb::Delete, uid, Some(options), answer))
+    }
+
+    fn kubelet(&mut self, id: JobId, uid: Uid, what: KubeletStep, after: &World) -> io::Result<()> {
+        if what == KubeletStep::Remove {
+            return self.remove_pod(id, uid);
+        }
+        let facts = self.known(id).pods.entry(uid).or_default();
+        match what {
+            KubeletStep::Succeed => facts.exit_code = Some(0),
+            KubeletStep::Fail(code) => facts.exit_code = Some(code),
+            KubeletStep::Run
+            | KubeletStep::Ready
+            | KubeletStep::Restart
+            | KubeletStep::Flip
+            | KubeletStep::Remove => {}
+        }
+        let answer = self.pod_stored(id, uid, after);
+        let status = match &answer {
+            Told::Done(pod) => json!({ "status": pod["status"] }),
+            Told::Created(_) | Told::Gone | Told::Refused(..) => json!({}),
+        };
+        let known = &self.known[usize::from(id.0)];
+        let asked = about_pod(known, Who::Kubelet, Verb::Patch, uid, Some(status), answer);
+        self.scribe.request(&Asked { is_status: true, patch_type: STRATEGIC, ..asked })
+    }
+
+    /// The kubelet deletes a pod that has ended without further grace.
+    fn remove_pod(&mut self, id: JobId, uid: Uid) -> io::Result<()> {
+        let version = self.scribe.next_version();
+        let before = self.life(id).pods.get(uid).cloned();
+        let known = self.known(id);
+        known.changes.push(version);
+        let facts = known.pods.entry(uid).or_default();
+        if facts.gone {
+            return Ok(());
+        }
+        (facts.version, facts.grace) = (version, 0);
+        let answer = match &before {
+            Some(pod) => Told::Done(known.render_pod(pod)),
+            None => pod_not_found(known, uid),
+        };
+        let options = json!({ "kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0,
+            "preconditions": { "uid": known.names.uid(uid).to_string() } });
+        let known = &self.known[usize::from(id.0)];
+        self.scribe.request(&about_pod(known, Who::Kubelet, Verb::Delete, uid, Some(options), answer))
+    }
+
+    fn user(&mut self, id: JobId, action: UserAction, after: &World) -> io::Result<()> {
+        let is_status = match action {
+            UserAction::DeleteInForeground => {
+                return self.delete_job(id, after, Who::User, "Foreground");
+            }
+            UserAction::DeleteInBackground => {
+                return self.delete_job(id, after, Who::User, "Background");
+            }
+            UserAction::DenyFailureTarget | UserAction::DenyFailed => true,
+            UserAction::Suspend
+            | UserAction::Resume
+            | UserAction::Scale(_)
+            | UserAction::SetTtl(_)
+            | UserAction::DeletePod
+            | UserAction::DeleteEndedPod => false,
+        };
+        let base = self.known(id).version();
+        let Some(sent) = after.life(id).job.clone() else { return Ok(()) };
+        let answer = self.job_stored(id, after);
+        let known = &self.known[usize::from(id.0)];
+        let body = known.render(&sent, base);
+        let asked = about_job(known, Who::User, Verb::Update, Some(body), answer);
+        self.scribe.request(&Asked { is_status, ..asked })
+    }
+
+    /// A write of the specification's manager.
+    fn write(&mut self, id: JobId, write: &Write, after: &World) -> io::Result<()> {
+        let call = match write {
+            Write::CreatePod(pod) => Call::CreatePod(pod.clone()),
+            Write::DeletePod(uid) => Call::DeletePod(*uid),
+            Write::ReleasePod(uid) => Call::ReleasePod(*uid),
+            Write::Status(status) => Call::WriteStatus(status.clone()),
+        };
+        let base = self.known(id).version();
+        let fortune = Fortune::Handled;
+        let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
+        self.call(id, &attempt, after)
+    }
+
+    fn process(&mut self, id: JobId, number: u8, what: ProcessStep, after: &World) -> io::Result<()> {
+        let process = self.life(id).processes[usize::from(number)].clone();
+        let base = self.known(id).base.get(&number).copied().unwrap_or_default();
+        match what {
+            ProcessStep::Sync => self.sync(id, number),
+            ProcessStep::Call(fortune) => {
+                let Some(sync) = process.sync else { return Ok(()) };
+                let versions = self.known(id).versions.len();
+                let conflicts = sync.conflicts;
+                let attempt = Attempt { call: &sync.call, fortune, base, conflicts, received: None };
+                self.call(id, &attempt, after)?;
+                let known = self.known(id);
+                if fortune == Fortune::Handled && known.versions.len() > versions {
+                    let version = known.version();
+                    known.base.insert(number, version);
+                }
+                Ok(())
+            }
+            ProcessStep::Orphan(uid, fortune) => {
+                if !is_over(process.cached_job(self.life(id).job.as_ref())) {
+                    return Ok(());
+                }
+                let call = Call::ReleasePod(uid);
+                let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
+                self.call(id, &attempt, after)
+            }
+            ProcessStep::ShowPod | ProcessStep::ShowJob => Ok(()),
+            ProcessStep::Crash => self.scribe.restart(),
+            ProcessStep::CrashInFlight => {
+                let moment = self.scribe.moment();
+                self.known(id).late = Some((base, moment));
+                self.scribe.next_moment();
+                self.scribe.restart()
+            }
+        }
+    }
+
+    /// A sync reads both caches.
+    fn sync(&mut self, id: JobId, number: u8) -> io::Result<()> {
+        let process = &self.life(id).processes[usize::from(number)];
+        let (jobs, pods) = (process.job_behind.len(), process.knowledge.behind.len());
+        let known = self.known(id);
+        let seen = |versions: &[u64], behind: usize| {
+            versions.len().checked_sub(behind + 1).map_or(0, |last| versions[last])
+        };
+        let (job, pod) = (seen(&known.versions, jobs), seen(&known.changes, pods));
+        known.base.insert(number, job);
+        self.scribe.observed(Resource::Jobs, job)?;
+        self.scribe.observed(Resource::Pods, pod)
+    }
+
+    fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {
+        let Some(late) = self.life(id).late.clone() else { return Ok(()) };
+        if is_held_back(self.life(id), &late.call, self.scope) {
+            return Ok(());
+        }
+        let Some((base, received)) = self.known(id).late.take() else { return Ok(()) };
+        let attempt = Attempt {
+            call: &late.call,
+            fortune: Fortune::Handled,
+            base,
+            conflicts: late.conflicts,
+            received: Some(received),
+        };
+        self.call(id, &attempt, after)
+    }
+
+    /// A request of the Job controller.
+    fn call(&mut self, id: JobId, attempt: &Attempt<'_>, after: &World) -> io::Result<()> {
+        match attempt.fortune {
+            Fortune::Handled => {}
+            Fortune::Fails => self.scribe.fault(FaultKind::Rejected, "the request fails")?,
+            Fortune::AnswerLost => {
+                self.scribe.fault(FaultKind::LostResponse, "the answer to the next request is lost")?;
+            }
+        }
+        let fails = attempt.fortune == Fortune::Fails;
+        let life = self.life(id);
+        let uid = match attempt.call {
+            Call::CreatePod(_) => life.past.next_uid(),
+            Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
+            Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
+        };
+        let answer = if fails { too_many_requests() } else { self.pod_stored(id, uid, after) };
+        let known = &self.known[usize::from(id.0)];
+        let who = Who::JobController;
+        let asked = match attempt.call {
+            Call::CreatePod(pod) => {
+                let body = pod::request(&jobcheck_model::pod::Pod { uid, ..*pod.clone() }, &known.job, &{
+                    let mut names = known.names.clone();
+                    names.born(&jobcheck_model::pod::Pod { uid, ..*pod.clone() });
+                    names
+                });
+                let asked = about_pod(known, who, Verb::Create, uid, Some(body), answer);
+                if fails { Asked { name: String::new(), uid: None, ..asked } } else { asked }
+            }
+            Call::DeletePod(_) => about_pod(known, who, Verb::Delete, uid, None, answer),
+            Call::ReleasePod(_) => {
+                let body = release(known, uid);
+                Asked { patch_type: STRATEGIC, ..about_pod(known, who, Verb::Patch, uid, Some(body), answer) }
+            }
+            Call::WriteStatus(_) => return Ok(()),
+        };
+        self.scribe.request(&Asked { received: attempt.received, ..asked })
+    }
+
+    fn write_status(
+        &mut self,
+        id: JobId,
+        status: &JobStatus,
+        attempt: &Attempt<'_>,
+        after: &World,
+    ) -> io::Result<()> {
+        let overwrites = self.scope.algorithm.switches.on(Switch::OverwritesOnConflict);
+        let stored = self.life(id).job.clone();
+        let known = self.known(id);
+        let base = if attempt.conflicts && overwrites { known.version() } else { attempt.base };
+        let sent = Job { status: status.clone(), ..Job::clone(stored.as_ref().unwrap_or(&known.job)) };
+        let body = known.render(&sent, base);
+        let answer = match &stored {
+            _ if attempt.fortune == Fortune::Fails => too_many_requests(),
+            None => not_found("jobs.batch", &known.names.job),
+            Some(_) if attempt.conflicts && !overwrites => conflict(&known.names.job),
+            Some(job) => match refusal(job, &sent, self.scope) {
+                Some(broken) => invalid(&self.known(id).names.job, &broken),
+                None => self.job_stored(id, after),
+            },
+        };
+        let known = &self.known[usize::from(id.0)];
+        let asked = about_job(known, Who::JobController, Verb::Update, Some(body), answer);
+        self.scribe.request(&Asked { is_status: true, received: attempt.received, ..asked })
+    }
+}

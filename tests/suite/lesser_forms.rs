@@ -1,0 +1,112 @@
+//! Rendered traces that show less: without one record, and as a watch stream. What conforms does so still, or it
+//! cannot be told.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jobcheck_harness::render::native;
+use jobcheck_harness::report::{Assumption, Exit, Judging, ReplayReport, judge};
+use jobcheck_model::algorithm::scopes;
+use jobcheck_model::scope::Scope;
+use jobcheck_traces::Input;
+use serde_json::{Value, json};
+
+use crate::rendered::{told, walked};
+
+/// The scopes in which every process hears of what it wrote: only a whole native trace says of a write that its
+/// sender does not.
+fn heard() -> Vec<Scope> {
+    scopes::all().into_iter().filter(|scope| scope.faults.losses == 0 && !scope.late_requests).collect()
+}
+
+fn lines(scope: &Scope, seed: u64) -> Vec<Value> {
+    let trace = native(scope, &walked(scope, seed), None).unwrap();
+    let text = String::from_utf8(trace).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn judged(scope: &Scope, lines: &[Value]) -> ReplayReport {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let constants = &scope.constants;
+    let assume = vec![
+        Assumption::PodFailureBackoff(constants.pod_failure_backoff_ms),
+        Assumption::MaxUncountedPods(constants.max_uncounted_pods),
+    ];
+    let input = Input::Bytes(scope.name.to_owned(), text.into_bytes());
+    judge(&[vec![input]], &Judging { assume, ..Judging::default() }, &mut |_, _| {})
+}
+
+/// Whether this is the removal of a finalizer, after which most pods are never seen again: that it is missing
+/// does not show, and then the pod was counted with its finalizer on.
+fn releases(line: &Value) -> bool {
+    let request = &line["request"];
+    request["resource"] == "pods"
+        && request["request"].to_string().contains("$deleteFromPrimitiveList/finalizers")
+}
+
+#[test]
+fn a_missing_record_is_no_violation() {
+    let (mut wrong, mut traces) = (String::new(), 0);
+    for scope in heard() {
+        for seed in 0..3 {
+            let whole = lines(&scope, seed);
+            for (number, line) in whole.iter().enumerate() {
+                if line["request"].is_null() || releases(line) {
+                    continue;
+                }
+                let rest = [&whole[..number], &whole[number + 1..]].concat();
+                let report = judged(&scope, &rest);
+                traces += 1;
+                if report.exit_code == Exit::Violates {
+                    writeln!(wrong, "{} seed {seed} line {number}: {:#?}", scope.name, told(&report))
+                        .unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty() && traces > 1000, "of {traces}: {wrong}");
+}
+
+/// What a watch of the same objects shows.
+fn watch(trace: &[Value]) -> Vec<Value> {
+    let (mut shown, mut latest, mut events) = (BTreeMap::new(), 0, Vec::new());
+    for request in trace.iter().map(|line| &line["request"]) {
+        let mut object = request["response"].clone();
+        let meta = &object["metadata"];
+        let Some(version) = meta["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok()) else {
+            continue;
+        };
+        let uid = meta["uid"].to_string();
+        let ends = meta["deletionGracePeriodSeconds"] == 0 && meta["finalizers"].is_null();
+        let before = shown.insert(uid, version);
+        latest = version.max(latest);
+        let kind = match before {
+            _ if ends => "DELETED",
+            Some(known) if known == version => continue,
+            Some(_) => "MODIFIED",
+            None => "ADDED",
+        };
+        if ends && before == Some(version) {
+            // A removal has a version of its own, which the answer to the last patch does not show.
+            object["metadata"]["resourceVersion"] = json!((latest + 1).to_string());
+        }
+        events.push(json!({ "type": kind, "object": object }));
+    }
+    events
+}
+
+#[test]
+fn a_watch_of_what_conforms_conforms() {
+    let (mut wrong, mut traces) = (String::new(), 0);
+    for scope in heard() {
+        for seed in 0..20 {
+            let report = judged(&scope, &watch(&lines(&scope, seed)));
+            traces += 1;
+            if report.exit_code != Exit::Conforms {
+                let exit = report.exit_code;
+                writeln!(wrong, "{} seed {seed}: {exit:?} {:#?}", scope.name, told(&report)).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty() && traces > 500, "of {traces}: {wrong}");
+}
