@@ -5,7 +5,7 @@ use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, kubelet, user};
+use crate::env::{caches, clock, collector, crashes, kubelet, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
@@ -32,6 +32,8 @@ pub enum Step {
     ShowPod(JobId),
     /// The stored Job reaches the Job cache.
     ShowJob(JobId),
+    /// The process that manages the Job dies, and another takes over; where the specification manages it.
+    Crash(JobId),
     /// A process of the Job does something, or something happens to it.
     Process(JobId, u8, ProcessStep),
     /// The request of a dead process reaches the server.
@@ -67,7 +69,7 @@ pub enum StepKind {
     Call,
     /// A request that fails, or whose answer is lost.
     Fault,
-    /// [`ProcessStep::Crash`] and [`ProcessStep::CrashInFlight`].
+    /// [`Step::Crash`], [`ProcessStep::Crash`] and [`ProcessStep::CrashInFlight`].
     Crash,
     /// [`Step::Land`].
     Land,
@@ -98,7 +100,7 @@ impl StepKind {
     /// Whether only an algorithm takes such steps.
     #[must_use]
     pub fn is_of_an_algorithm(self) -> bool {
-        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Crash | StepKind::Land)
+        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Land)
     }
 
     /// Whether only the specification takes such steps.
@@ -145,6 +147,7 @@ impl Step {
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
+            Step::Crash(_) => StepKind::Crash,
             Step::Process(_, _, what) => match what {
                 ProcessStep::Sync(_) => StepKind::Sync,
                 ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
@@ -189,6 +192,7 @@ impl World {
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
+        crashes::enabled(job, life, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern no single Job.
@@ -209,6 +213,7 @@ impl World {
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
+            Step::Crash(job) => crashes::apply(next.life_mut(*job)),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
@@ -233,6 +238,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::RemoveJob(_)
         | Step::ShowPod(_)
         | Step::ShowJob(_)
+        | Step::Crash(_)
         | Step::Process(..)
         | Step::Land(_)
         | Step::Tick => return Ok(()),
