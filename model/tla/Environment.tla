@@ -153,7 +153,7 @@ AfterLastOwn(q) ==
 
 Crash(j) ==
   /\ past[j].crashes < Scope.crashes
-  /\ backoff[j] # NewBackoff \/ AfterLastOwn(unseen[j]) # unseen[j]
+  /\ ~(backoff[j] = NewBackoff /\ AfterLastOwn(unseen[j]) = unseen[j])   \* no \/ here: TLC would take the step twice
   /\ unseen' = [unseen EXCEPT ![j] = AfterLastOwn(@)]
   /\ backoff' = [backoff EXCEPT ![j] = NewBackoff]
   /\ past' = [past EXCEPT ![j].crashes = @ + 1]
