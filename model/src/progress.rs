@@ -85,7 +85,9 @@ impl Action {
             Step::Expire(job) => Action::Expire(*job),
             Step::Land(job) => Action::Land(*job),
             Step::Tick => Action::Tick,
-            Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) => Action::Unfair,
+            Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) => {
+                Action::Unfair
+            }
         }
     }
 }

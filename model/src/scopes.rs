@@ -79,6 +79,11 @@ pub fn all() -> Vec<Scope> {
         stale_pods(),
         stale_job(),
         two_jobs(),
+        crash(),
+        crash_full_lists(),
+        crash_indexed(),
+        crash_per_index(),
+        crash_backoff(),
     ]
 }
 
@@ -329,4 +334,44 @@ fn two_jobs() -> Scope {
     let about = "two Jobs at once, which have nothing to do with each other";
     let base = scope("two-jobs", about, plain(), 1);
     Scope { jobs: vec![plain(), plain()], ..base }
+}
+
+/// The manager dies once, and its Pod cache lags.
+fn crashing(base: Scope, lag: usize) -> Scope {
+    Scope { faults: Faults { crashes: 1, ..base.faults }, lag, ..base }
+}
+
+fn crash() -> Scope {
+    let about = "the manager dies once; its Pod cache lags by up to two changes";
+    crashing(scope("crash", about, many(2, 2), 3), 2)
+}
+
+fn crash_full_lists() -> Scope {
+    let about = "the manager dies once, and the lists hold one UID at a time; its Pod cache lags by up to two changes";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
+    let base = scope("crash-full-lists", about, spec, 3);
+    let constants = Constants { max_uncounted_pods: 1, ..base.constants };
+    crashing(Scope { constants, ..base }, 2)
+}
+
+fn crash_indexed() -> Scope {
+    let about = "the manager of two indexes dies once, and a user deletes a pod; its Pod cache lags by up to two changes";
+    let base = scope("crash-indexed", about, many_indexes(2, 2), 3);
+    crashing(Scope { user: vec![UserAction::DeletePod], ..base }, 2)
+}
+
+fn crash_per_index() -> Scope {
+    let about =
+        "the manager of a Job with backoffLimitPerIndex 1 dies once; its Pod cache lags by one change";
+    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(2, 2) };
+    crashing(scope("crash-per-index", about, spec, 4), 1)
+}
+
+fn crash_backoff() -> Scope {
+    let about =
+        "the manager dies once, and forgets the delays after failures, on a clock; its Pod cache lags by one";
+    let spec = JobSpec { backoff_limit: Some(2), ..plain() };
+    let base = scope("crash-backoff", about, spec, 3);
+    let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
+    crashing(Scope { ticks: 2, constants, ..base }, 1)
 }

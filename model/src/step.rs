@@ -5,7 +5,7 @@ use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, kubelet, user};
+use crate::env::{caches, clock, collector, crashes, kubelet, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
@@ -32,6 +32,8 @@ pub enum Step {
     ShowPod(JobId),
     /// The stored Job reaches the Job cache.
     ShowJob(JobId),
+    /// The process that manages the Job dies, and another takes over; where the specification manages it.
+    Crash(JobId),
     /// A process of the Job does something, or something happens to it.
     Process(JobId, u8, ProcessStep),
     /// The request of a dead process reaches the server.
@@ -67,10 +69,8 @@ pub enum StepKind {
     Call,
     /// A request that fails, or whose answer is lost.
     Fault,
-    /// [`ProcessStep::Crash`] and [`ProcessStep::CrashInFlight`].
+    /// [`Step::Crash`], and processes of the algorithm that start or stop.
     Crash,
-    /// [`ProcessStep::Usurp`] and [`ProcessStep::Resign`].
-    Lead,
     /// [`Step::Land`].
     Land,
     /// [`Step::Tick`].
@@ -79,7 +79,7 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 16] = [
+    pub const ALL: [StepKind; 15] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
@@ -93,7 +93,6 @@ impl StepKind {
         StepKind::Call,
         StepKind::Fault,
         StepKind::Crash,
-        StepKind::Lead,
         StepKind::Land,
         StepKind::Tick,
     ];
@@ -101,7 +100,7 @@ impl StepKind {
     /// Whether only an algorithm takes such steps.
     #[must_use]
     pub fn is_of_an_algorithm(self) -> bool {
-        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Crash | StepKind::Lead | StepKind::Land)
+        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Land)
     }
 
     /// Whether only the specification takes such steps.
@@ -128,7 +127,6 @@ impl StepKind {
             StepKind::Call => "request handled",
             StepKind::Fault => "request or answer lost",
             StepKind::Crash => "process restarted",
-            StepKind::Lead => "leader too many or gone",
             StepKind::Land => "late request handled",
             StepKind::Tick => "second passed",
         }
@@ -149,6 +147,7 @@ impl Step {
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
+            Step::Crash(_) => StepKind::Crash,
             Step::Process(_, _, what) => match what {
                 ProcessStep::Sync(_) => StepKind::Sync,
                 ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
@@ -156,8 +155,10 @@ impl Step {
                 }
                 ProcessStep::Call(_) | ProcessStep::Orphan(..) => StepKind::Fault,
                 ProcessStep::ShowPod | ProcessStep::ShowJob => StepKind::Show,
-                ProcessStep::Crash | ProcessStep::CrashInFlight => StepKind::Crash,
-                ProcessStep::Usurp | ProcessStep::Resign => StepKind::Lead,
+                ProcessStep::Crash
+                | ProcessStep::CrashInFlight
+                | ProcessStep::Usurp
+                | ProcessStep::Resign => StepKind::Crash,
             },
             Step::Land(_) => StepKind::Land,
             Step::Tick => StepKind::Tick,
@@ -194,6 +195,7 @@ impl World {
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
+        crashes::enabled(job, life, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern no single Job.
@@ -214,6 +216,7 @@ impl World {
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
+            Step::Crash(job) => crashes::apply(next.life_mut(*job)),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
@@ -238,6 +241,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::RemoveJob(_)
         | Step::ShowPod(_)
         | Step::ShowJob(_)
+        | Step::Crash(_)
         | Step::Process(..)
         | Step::Land(_)
         | Step::Tick => return Ok(()),

@@ -209,7 +209,12 @@ impl Seen {
     #[must_use]
     pub fn of(stored: &Arc<Pods>, behind: &[Unseen]) -> Seen {
         if behind.is_empty() {
-            return Seen { cache: stored.clone(), post: stored.clone(), expectations_met: true, deletion_unseen: false };
+            return Seen {
+                cache: stored.clone(),
+                post: stored.clone(),
+                expectations_met: true,
+                deletion_unseen: false,
+            };
         }
         let mut cache = before(stored, behind);
         let mut post = cache.clone();

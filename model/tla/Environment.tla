@@ -141,6 +141,24 @@ ShowJob(j) ==
   /\ unseen' = [unseen EXCEPT ![j] = EndSync(@)]
   /\ UNCHANGED << now, job, pods, backoff, past, used >>
 
+(***************************************************************************)
+(* The process that manages a Job dies, and another takes over. SY-10: its *)
+(* caches show no less than the last write of the dead one; BO-05: delays  *)
+(* are forgotten. A crash that loses nothing is no step. The Job cache     *)
+(* shows every own write already (SY-04).                                  *)
+(***************************************************************************)
+RECURSIVE AfterLastOwn(_)   \* the changes since the manager's last own one
+AfterLastOwn(q) ==
+  IF \A k \in DOMAIN q : q[k].own = Nil THEN q ELSE AfterLastOwn(Tail(q))
+
+Crash(j) ==
+  /\ past[j].crashes < Scope.crashes
+  /\ ~(backoff[j] = NewBackoff /\ AfterLastOwn(unseen[j]) = unseen[j])   \* no \/ here: TLC would take the step twice
+  /\ unseen' = [unseen EXCEPT ![j] = AfterLastOwn(@)]
+  /\ backoff' = [backoff EXCEPT ![j] = NewBackoff]
+  /\ past' = [past EXCEPT ![j].crashes = @ + 1]
+  /\ UNCHANGED << now, job, pods, shown, used >>
+
 Tick ==
   /\ now < Scope.ticks
   /\ \E j \in Jobs : job[j] # Nil

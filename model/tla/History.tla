@@ -13,7 +13,8 @@ NewPast ==
     rescaled |-> FALSE,                \* whether completions ever changed
     decision |-> Nil,                  \* the first interim condition that was stored
     ending   |-> Nil,                  \* what held at the first terminal condition
-    removal  |-> Nil ]                 \* what the TTL controller's DELETE found
+    removal  |-> Nil,                  \* what the TTL controller's DELETE found
+    crashes  |-> 0 ]                   \* how often the manager died
 
 NewPodPast(index) ==
   [ index     |-> index,

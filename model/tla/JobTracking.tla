@@ -23,7 +23,7 @@ Next ==
   \/ \E j \in Jobs :
        \/ Manage(j) \/ Expire(j)
        \/ Kubelet(j) \/ User(j) \/ CollectPod(j) \/ CollectJob(j)
-       \/ ShowPod(j) \/ ShowJob(j)
+       \/ ShowPod(j) \/ ShowJob(j) \/ Crash(j)
   \/ Tick
 
 Spec == Init /\ [][Next]_vars
@@ -66,6 +66,7 @@ TypeOK ==
        /\ DOMAIN pods[j] \subseteq DOMAIN past[j].pods /\ DOMAIN past[j].pods \subseteq Uids
        /\ \A u \in DOMAIN pods[j] : PodOK(pods[j][u])
        /\ Len(unseen[j]) <= Scope.lag
+       /\ past[j].crashes \in 0 .. Scope.crashes
        /\ used[j] \subseteq DOMAIN Scope.user
 
 (***************************************************************************)

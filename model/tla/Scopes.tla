@@ -38,6 +38,7 @@ Plain ==
     phases        |-> FALSE,    \* whether pods run and become ready before they end
     exitCodes     |-> {1},      \* the codes with which failing containers exit
     user          |-> << >>,    \* what the user may do, each at most once
+    crashes       |-> 0,        \* how often the manager of a Job dies at most
     \* The controller's constants.
     firstDelay    |-> 0,        \* pod-failure backoff in seconds; 0: no delays
     maxUncounted  |-> 500 ]     \* UIDs that the lists in the status may hold
@@ -86,6 +87,11 @@ Table ==
   @@ "stale-pods"             :> [Two(3) EXCEPT !.lag = 2, !.user = DeletesPod]
   @@ "stale-job"              :> [Pods(3) EXCEPT !.lag = 1, !.jobLags = TRUE, !.user = Suspends]
   @@ "two-jobs"               :> [Pods(1) EXCEPT !.jobs = 2]
+  @@ "crash"                  :> [Two(3) EXCEPT !.lag = 2, !.crashes = 1]
+  @@ "crash-full-lists"       :> [Two(3) EXCEPT !.backoffLimit = 1, !.maxUncounted = 1, !.lag = 2, !.crashes = 1]
+  @@ "crash-indexed"          :> [TwoIndexes(3) EXCEPT !.lag = 2, !.crashes = 1, !.user = DeletesPod]
+  @@ "crash-per-index"        :> [PerIndex(4) EXCEPT !.lag = 1, !.crashes = 1]
+  @@ "crash-backoff"          :> [Pods(3) EXCEPT !.backoffLimit = 2, !.ticks = 2, !.firstDelay = 1, !.lag = 1, !.crashes = 1]
   \* Combinations of the above, which tests/suite/twin.rs makes for the comparison alone.
   @@ "full-lists-indexed"     :> [TwoIndexes(3) EXCEPT !.backoffLimit = 1, !.maxUncounted = 1]
   @@ "ready-scale"            :> [Two(2) EXCEPT !.phases = TRUE, !.user = << Scale(1) >>]

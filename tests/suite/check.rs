@@ -43,6 +43,11 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-pods", 30858, 17),
     ("stale-job", 3083, 19),
     ("two-jobs", 361, 10),
+    ("crash", 5522, 16),
+    ("crash-full-lists", 33524, 21),
+    ("crash-indexed", 98424, 17),
+    ("crash-per-index", 49164, 18),
+    ("crash-backoff", 25404, 20),
 ];
 
 pub fn scope(name: &str) -> Scope {

@@ -289,5 +289,10 @@ fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report 
         runs.push(Run { scope, exploration, elapsed: begun.elapsed() });
     }
     progress.finish();
-    Report { runs, not_run, complete: args.scopes.is_empty() && args.size != Size::Large, elapsed: start.elapsed() }
+    Report {
+        runs,
+        not_run,
+        complete: args.scopes.is_empty() && args.size != Size::Large,
+        elapsed: start.elapsed(),
+    }
 }

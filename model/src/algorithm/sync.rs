@@ -98,7 +98,8 @@ impl Sync<'_> {
             None => census.succeeded > 0,
             Some(completions) => census.succeeded >= i64::from(completions),
         };
-        let seen = self.read.creations_seen || self.settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
+        let seen =
+            self.read.creations_seen || self.settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
         let over = active == 0 || self.settings.switches.on(Switch::LeavesExtraPods);
         (enough && over && seen).then(Fate::completions_reached)
     }

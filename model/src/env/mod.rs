@@ -5,5 +5,6 @@
 pub mod caches;
 pub mod clock;
 pub mod collector;
+pub mod crashes;
 pub mod kubelet;
 pub mod user;

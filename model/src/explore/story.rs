@@ -66,6 +66,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::RemoveJob(job)
         | Step::ShowPod(job)
         | Step::ShowJob(job)
+        | Step::Crash(job)
         | Step::Process(job, ..)
         | Step::Land(job) => Some(*job),
         Step::Tick => None,
@@ -83,6 +84,7 @@ fn action(step: &Step, before: &World) -> (&'static str, String) {
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
         Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
+        Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
         Step::Process(job, number, what) => process_step(before.life(*job), *number, *what),
         Step::Land(job) => ("server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),

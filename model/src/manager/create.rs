@@ -89,7 +89,9 @@ pub fn judge(moment: &Moment<'_>, pod: &Pod) -> Findings {
 /// The pod exists.
 pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
     let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
-    let first_delay = scope.constants.pod_failure_backoff_ms / 1000;
+    // BO-05: the record of failures is lost with the process.
+    let remembers = life.faults.crashes == 0;
+    let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     life.past.created(pod, life.job.as_deref(), fresh, first_delay, &life.pods);
     life.write_pod(pod.clone(), scope.lag);
 }
