@@ -138,7 +138,7 @@ MayGiveUp(v, u) ==
   \/ v.deleting                                                     \* FT-19
   \/ /\ u \in DOMAIN v.cache /\ Indexed                             \* FT-09, by the completions that were read
      /\ v.cache[u].index = Nil \/ v.cache[u].index >= v.spec.completions
-     /\ WillFail(v.status) \/ Ended(v.cache[u])
+     /\ WillFail(v.status) \/ Ended(v.cache[u]) \/ HasFailed(v.cache[u])
   \/ /\ u \in DOMAIN v.cache /\ PerIndexLimit                       \* FT-11, BI-08: its successor knows its count
      /\ v.cache[u].phase = "Failed" /\ Ignored(v.cache[u])
      /\ Decided(v.status) \/ ~MustWait(v, u)

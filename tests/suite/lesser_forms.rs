@@ -16,7 +16,7 @@ use crate::rendered::{told, walked};
 /// The scopes in which every process hears of what it wrote: only a whole native trace says of a write that its
 /// sender does not.
 fn heard() -> Vec<Scope> {
-    scopes::all().into_iter().filter(|scope| scope.faults.losses == 0 && !scope.late_requests).collect()
+    scopes::one_fault().into_iter().filter(|scope| scope.faults.losses == 0 && !scope.late_requests).collect()
 }
 
 fn lines(scope: &Scope, seed: u64) -> Vec<Value> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jobcheck_model::algorithm::io::Call;
 use jobcheck_model::algorithm::process::is_over;
-use jobcheck_model::algorithm::steps::{Fortune, ProcessStep, is_held_back};
+use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back};
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{UserAction, UserStep};
@@ -135,6 +135,7 @@ impl Walker<'_> {
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
+            Step::Crash(_) => self.scribe.restart()?,
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
         }
         self.world = after;
@@ -331,7 +332,7 @@ impl Walker<'_> {
         let process = self.life(id).processes[usize::from(number)].clone();
         let base = self.known(id).base.get(&number).copied().unwrap_or_default();
         match what {
-            ProcessStep::Sync => self.sync(id, number),
+            ProcessStep::Sync(delivery) => self.sync(id, number, delivery),
             ProcessStep::Call(fortune) => {
                 let Some(sync) = process.sync else { return Ok(()) };
                 let versions = self.known(id).versions.len();
@@ -353,8 +354,8 @@ impl Walker<'_> {
                 let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }
-            ProcessStep::ShowPod | ProcessStep::ShowJob => Ok(()),
-            ProcessStep::Crash => self.scribe.restart(),
+            ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => Ok(()),
+            ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
             ProcessStep::CrashInFlight => {
                 let moment = self.scribe.moment();
                 self.known(id).late = Some((base, moment));
@@ -365,9 +366,10 @@ impl Walker<'_> {
     }
 
     /// A sync reads both caches.
-    fn sync(&mut self, id: JobId, number: u8) -> io::Result<()> {
+    fn sync(&mut self, id: JobId, number: u8, delivery: Delivery) -> io::Result<()> {
         let process = &self.life(id).processes[usize::from(number)];
         let (jobs, pods) = (process.job_behind.len(), process.knowledge.behind.len());
+        let (jobs, pods) = (jobs.saturating_sub(delivery.jobs), pods.saturating_sub(delivery.pods));
         let known = self.known(id);
         let seen = |versions: &[u64], behind: usize| {
             versions.len().checked_sub(behind + 1).map_or(0, |last| versions[last])

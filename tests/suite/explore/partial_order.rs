@@ -15,7 +15,9 @@ use jobcheck_model::world::World;
 
 /// What anybody but a process can see of a world, and what the properties look at.
 #[derive(PartialEq, Eq, Hash)]
-struct Outside(Time, Vec<(Option<Arc<Job>>, Arc<Pods>, Past, Option<Late>, Faults, u16)>);
+struct Outside(Time, Vec<OutsideOfJob>);
+
+type OutsideOfJob = (Option<Arc<Job>>, Arc<Pods>, Past, Option<Late>, Faults, u16);
 
 impl Outside {
     fn of(world: &World) -> Outside {
