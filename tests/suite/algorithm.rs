@@ -48,6 +48,8 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("crash/fail-job", 29704, 30),
     ("crash/per-index", 24503, 33),
     ("late-request/backoff-limit", 31262, 42),
+    ("stale-caches/flips", 26339, 39),
+    ("failed-request/flips", 89633, 34),
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::steps::Faults;
 use super::switches::Switches;
+use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes;
 
@@ -63,6 +64,16 @@ const CRASH: &[(&str, &str)] = &[
 /// The process dies, its request may still be handled, and both caches lag by one.
 const LATE_REQUEST: &[(&str, &str)] = &[("late-request/backoff-limit", "backoff-limit")];
 
+/// The kubelet takes successes back, while both caches lag by two, or while one request fails.
+fn flips() -> [Scope; 2] {
+    let about = "two completions; the kubelet takes successes back";
+    let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
+    let base = Scope { flips: true, ..scopes::scope("stale-caches/flips", about, spec, 3) };
+    let faults = Faults { failures: 1, ..Faults::default() };
+    let failed = Scope { name: "failed-request/flips", faults, ..run_by_the_algorithm(base.clone(), 1) };
+    [run_by_the_algorithm(base, 2), failed]
+}
+
 /// All scopes of the algorithm.
 #[must_use]
 pub fn all() -> Vec<Scope> {
@@ -72,7 +83,7 @@ pub fn all() -> Vec<Scope> {
     let lost = family(LOST_ANSWER, 1, Faults { losses: 1, ..none }, false);
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
     let late = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
-    stale.chain(failed).chain(lost).chain(crash).chain(late).collect()
+    stale.chain(failed).chain(lost).chain(crash).chain(late).chain(flips()).collect()
 }
 
 fn family(

@@ -54,6 +54,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::S04, 7),
     },
     Mutant {
+        id: "S-07",
+        issues: &["kubernetes/kubernetes#125410"],
+        title: "a pod recorded as succeeded that fails after all is recorded as failed too",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        shows: Shows::Breaks(Req::S07, 10),
+    },
+    Mutant {
         id: "S-08",
         issues: &[],
         title: "a Job completes before a pod that it created was seen",
@@ -179,6 +187,14 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::RecordsByPhaseOnly],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::SS02, 13),
+    },
+    Mutant {
+        id: "B09",
+        issues: &["kubernetes/kubernetes#125410"],
+        title: "a Job deletes its healthy pods for the failure of one that it recorded as succeeded",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(many(2, 1), 2) },
+        shows: Shows::Breaks(Req::PC04, 11),
     },
     Mutant {
         id: "B11",

@@ -187,6 +187,7 @@ impl Renaming {
             deleted: _,
             released: _,
             ignored: _,
+            flipped: _,
             unasked: _,
             listed: _,
             counted_succeeded: _,
