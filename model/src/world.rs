@@ -75,6 +75,9 @@ pub struct Unseen {
     pub before: Option<Pod>,
     /// What the manager knows of the change without its cache, if the change was its own.
     pub own: Option<Own>,
+    /// Whether the manager was told 404 when it wanted to release the pod: it knows that nothing holds it, and has no
+    /// version to wait for.
+    pub missed: bool,
 }
 
 /// A write of the manager to a pod, which it knows of without its cache.
@@ -150,7 +153,7 @@ impl Life {
     /// A pod changes in etcd by somebody else's hand, or goes. The Pod cache lags by `lag` changes at most.
     pub fn set_pod(&mut self, uid: Uid, after: Option<Pod>, lag: usize) {
         let before = Arc::make_mut(&mut self.pods).set(uid, after);
-        let unseen = Unseen { uid, before, own: None };
+        let unseen = Unseen { uid, before, own: None, missed: false };
         for process in &mut self.processes {
             process.note_pod(unseen.clone());
         }
@@ -164,7 +167,7 @@ impl Life {
         let uid = after.uid;
         let before = Arc::make_mut(&mut self.pods).set(uid, Some(after.clone()));
         let own = Own { after, created: before.is_none(), earlier_sync: false };
-        self.fall_behind(Unseen { uid, before, own: Some(own) }, lag);
+        self.fall_behind(Unseen { uid, before, own: Some(own), missed: false }, lag);
     }
 
     fn fall_behind(&mut self, unseen: Unseen, lag: usize) {
@@ -213,6 +216,10 @@ impl Seen {
         let mut post = cache.clone();
         let mut expectations_met = true;
         for unseen in behind {
+            if unseen.missed {
+                release(&mut cache, unseen.uid);
+                release(&mut post, unseen.uid);
+            }
             let Some(own) = &unseen.own else { continue };
             if own.earlier_sync {
                 cache.set(unseen.uid, Some(own.after.clone()));
@@ -221,6 +228,14 @@ impl Seen {
             post.set(unseen.uid, Some(own.after.clone()));
         }
         Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met }
+    }
+}
+
+/// Nothing holds the pod any more.
+fn release(pods: &mut Pods, uid: Uid) {
+    let released = pods.get(uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+    if released.is_some() {
+        pods.set(uid, released);
     }
 }
 

@@ -208,7 +208,14 @@ impl Accounting<'_> {
         for uid in released {
             io.note(Effect::ExpectRelease(*uid));
             match io.call(Call::ReleasePod(*uid))? {
-                Answer::Done | Answer::NotFound => {
+                Answer::Done => {
+                    held.remove(uid);
+                }
+                Answer::NotFound => {
+                    // FT-28: the removal is still to be seen, though somebody else's.
+                    if self.on(Switch::ForgetsVanishedReleases) {
+                        io.note(Effect::NoRelease(*uid));
+                    }
                     held.remove(uid);
                 }
                 Answer::Error => {

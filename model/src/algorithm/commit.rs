@@ -155,7 +155,11 @@ fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
             life.past.chosen(uid);
         }
     }
-    change(life, hand, uid, |pod| pod.finalizer = false)
+    let answer = change(life, hand, uid, |pod| pod.finalizer = false);
+    if let (Answer::NotFound, Some(by)) = (answer, hand.number()) {
+        life.processes[by].miss_release(uid);
+    }
+    answer
 }
 
 fn is_fresh(life: &Life, hand: Hand) -> bool {
@@ -200,7 +204,7 @@ fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: fn(&mut Pod)) {
     for (number, process) in life.processes.iter_mut().enumerate() {
         let after = known.clone().filter(|_| hand.is(number));
         let own = after.map(|after| Own { after, created: before.is_none(), earlier_sync: false });
-        process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own });
+        process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own, missed: false });
     }
 }
 

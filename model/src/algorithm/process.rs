@@ -232,6 +232,7 @@ impl Process {
         self.knowledge.behind.drain(..last.map_or(0, |last| last + 1));
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
+        self.knowledge.behind.iter_mut().for_each(|unseen| unseen.missed = false);
         let behind = std::mem::take(&mut self.job_behind);
         let knowledge = Manager { behind: std::mem::take(&mut self.knowledge.behind), ..Manager::default() };
         *self = Process { knowledge, job_behind: behind, ..Process::started() };
@@ -320,6 +321,13 @@ impl Process {
             // What was to be deleted is gone; of another it learns no more than that nothing holds it.
             let rest = known.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod });
             post.set(uid, rest);
+        }
+    }
+
+    /// A pod that it wanted to release is gone: until its cache shows that, it knows that nothing holds the pod.
+    pub fn miss_release(&mut self, uid: Uid) {
+        if let Some(unseen) = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == uid) {
+            unseen.missed = true;
         }
     }
 

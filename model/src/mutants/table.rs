@@ -129,6 +129,24 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::SC05, 11),
     },
     Mutant {
+        id: "J-03",
+        issues: &[],
+        title: "a pod that was gone when it was released is counted again while the cache shows it",
+        switches: &[Switch::ForgetsVanishedReleases],
+        world: || {
+            let losing = Faults { losses: 1, ..Faults::default() };
+            lagging(
+                2,
+                Scope {
+                    user: vec![UserAction::DeletePod],
+                    faults: losing,
+                    ..small(retries(1, many(1, 1)), 2)
+                },
+            )
+        },
+        shows: Shows::Breaks(Req::FT02, 21),
+    },
+    Mutant {
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
         title: "a pod is counted again while the cache shows its finalizer",

@@ -143,12 +143,13 @@ impl Renaming {
     }
 
     fn unseen(&self, unseen: &Unseen) -> Unseen {
-        let Unseen { uid, before, own } = unseen;
+        let Unseen { uid, before, own, missed } = unseen;
         let own = own.as_ref().map(|own| {
             let Own { after, created, earlier_sync } = own;
             Own { after: self.pod(after), created: *created, earlier_sync: *earlier_sync }
         });
-        Unseen { uid: self.uid(*uid), before: before.as_ref().map(|pod| self.pod(pod)), own }
+        let before = before.as_ref().map(|pod| self.pod(pod));
+        Unseen { uid: self.uid(*uid), before, own, missed: *missed }
     }
 
     /// The past: a pod's history stands where its UID says.
