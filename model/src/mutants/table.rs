@@ -171,6 +171,17 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::FT02, 15),
     },
     Mutant {
+        id: "B14",
+        issues: &["kubernetes/kubernetes#99963"],
+        title: "a Job completes beside a surplus pod, which nobody deletes",
+        switches: &[Switch::LeavesExtraPods],
+        world: || {
+            let losing = Faults { losses: 1, ..Faults::default() };
+            lagging(1, Scope { faults: losing, ..small(many(1, 1), 2) })
+        },
+        shows: Shows::Breaks(Req::PC24, 10),
+    },
+    Mutant {
         id: "B16",
         issues: &[
             "kubernetes/kubernetes#114366",
@@ -279,6 +290,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::SU04, 16),
     },
     Mutant {
+        id: "B25",
+        issues: &["kubernetes/kubernetes#110292"],
+        title: "a terminal condition is appended beside one that was set to False",
+        switches: &[Switch::AppendsTerminalConditions],
+        world: || Scope { user: vec![UserAction::DenyFailed], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::S12, 9),
+    },
+    Mutant {
         id: "B27",
         issues: &["kubernetes/kubernetes#117303"],
         title: "success is looked at before failure",
@@ -341,6 +360,14 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::AnnouncesWithTheEnd],
         world: || Scope { exit_codes: &[42], ..small(fails_at_42(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::PF09, 7),
+    },
+    Mutant {
+        id: "B35",
+        issues: &["kubernetes/kubernetes#111026"],
+        title: "a sync whose creation failed is not tried again",
+        switches: &[Switch::SwallowsCreateErrors],
+        world: || Scope { faults: failing(2), ..small(many(1, 1), 1) },
+        shows: Shows::Stops(Req::PC13, 5),
     },
     Mutant {
         id: "B38",
