@@ -65,6 +65,9 @@ const CRASH: &[(&str, &str)] = &[
 const LATE_REQUEST: &[(&str, &str)] = &[("late-request/backoff-limit", "backoff-limit")];
 
 /// The kubelet takes successes back, while both caches lag by two, or while one request fails.
+///
+/// Not of an Indexed Job: its successes are recorded by their index alone, so that the guard of FT-03 does not know one
+/// that was taken back after the cache had shown it.
 fn flips() -> [Scope; 2] {
     let about = "two completions; the kubelet takes successes back";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
