@@ -298,10 +298,13 @@ impl JobStatus {
         self.conditions.iter().find(|condition| condition.kind == *kind)
     }
 
-    /// Whether the Job is finished: a terminal condition is true.
+    /// Whether the Job is finished: a terminal condition is true, be it beside another of its type that is not.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.is_true(&ConditionKind::Complete) || self.is_true(&ConditionKind::Failed)
+        self.conditions.iter().any(|condition| {
+            condition.status == ConditionStatus::True
+                && matches!(condition.kind, ConditionKind::Complete | ConditionKind::Failed)
+        })
     }
 
     /// Whether the Job's fate is decided: an interim or a terminal condition is true.

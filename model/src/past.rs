@@ -48,6 +48,8 @@ pub struct PodPast {
     pub released: bool,
     /// Whether a policy rule ignores its failure.
     pub ignored: bool,
+    /// Whether the kubelet took its success back, so that it has ended in both ways: `end` is the first of them.
+    pub flipped: bool,
     /// Whether no leader knew that it would be created: the answer was lost, the process was dead, or two led.
     pub unasked: bool,
     /// In which list it was recorded first.
@@ -240,6 +242,8 @@ impl Past {
                 Phase::Failed => Some(End::Failure),
                 Phase::Pending | Phase::Running | Phase::Unknown => None,
             };
+        } else {
+            past.flipped |= past.end == Some(End::Success) && after.phase == Phase::Failed;
         }
     }
 
@@ -388,6 +392,12 @@ impl Ledger for Past {
 }
 
 impl PodPast {
+    /// Whether it has been in phase `Failed`.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.end == Some(End::Failure) || self.flipped
+    }
+
     fn of(pod: &Pod) -> PodPast {
         PodPast {
             index: pod.index,
@@ -395,6 +405,7 @@ impl PodPast {
             deleted: false,
             released: false,
             ignored: false,
+            flipped: false,
             unasked: false,
             listed: None,
             counted_succeeded: 0,

@@ -222,10 +222,8 @@ impl Seen {
         for unseen in behind {
             if unseen.missed {
                 // Nothing holds the pod any more, that much is known; what else it was, it still seems to be.
-                for seen in [&mut cache, &mut post] {
-                    let known = seen.get(unseen.uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
-                    seen.set(unseen.uid, known);
-                }
+                release(&mut cache, unseen.uid);
+                release(&mut post, unseen.uid);
                 deletion_unseen = true;
             }
             let Some(own) = &unseen.own else { continue };
@@ -238,6 +236,14 @@ impl Seen {
             post.set(unseen.uid, Some(own.after.clone()));
         }
         Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met, deletion_unseen }
+    }
+}
+
+/// Nothing holds the pod any more.
+fn release(pods: &mut Pods, uid: Uid) {
+    let released = pods.get(uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+    if released.is_some() {
+        pods.set(uid, released);
     }
 }
 

@@ -49,6 +49,8 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("crash/fail-job", 14334, 25),
     ("crash/per-index", 11097, 28),
     ("late-request/backoff-limit", 13281, 33),
+    ("stale-caches/flips", 9648, 28),
+    ("failed-request/flips", 39695, 28),
 ];
 
 #[test]

@@ -208,7 +208,14 @@ impl Accounting<'_> {
         for uid in released {
             io.note(Effect::ExpectRelease(*uid));
             match io.call(Call::ReleasePod(*uid))? {
-                Answer::Done | Answer::NotFound => {
+                Answer::Done => {
+                    held.remove(uid);
+                }
+                Answer::NotFound => {
+                    // FT-28: the removal is still to be seen, though somebody else's.
+                    if self.on(Switch::ForgetsVanishedReleases) {
+                        io.note(Effect::NoRelease(*uid));
+                    }
                     held.remove(uid);
                 }
                 Answer::Error => {
@@ -239,8 +246,12 @@ impl Accounting<'_> {
         if self.on(Switch::AnnouncesWithTheEnd) {
             put(&mut self.status, condition(&fate.interim(), &fate, now), false);
         }
-        let appended = self.on(Switch::AppendsTerminalConditions);
-        put(&mut self.status, condition(&fate.terminal(), &fate, now), appended);
+        let terminal = fate.terminal();
+        if !self.on(Switch::AppendsTerminalConditions) {
+            // TC-09: it comes after the interim one, even where somebody had set it to False before.
+            self.status.conditions.retain(|it| it.kind != terminal);
+        }
+        put(&mut self.status, condition(&terminal, &fate, now), true);
         if fate.good {
             self.status.completion_time = Some(now);
         }

@@ -2,6 +2,7 @@
 
 use super::steps::Faults;
 use super::switches::Switches;
+use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes;
 
@@ -115,6 +116,19 @@ const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/deadline", "deadline"),
 ];
 
+/// The kubelet takes successes back, while both caches lag by two, or while one request fails.
+///
+/// Not of an Indexed Job: its successes are recorded by their index alone, so that the guard of FT-03 does not know one
+/// that was taken back after the cache had shown it.
+fn flips() -> [Scope; 2] {
+    let about = "two completions; the kubelet takes successes back";
+    let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
+    let base = Scope { flips: true, ..scopes::scope("stale-caches/flips", about, spec, 3) };
+    let faults = Faults { failures: 1, ..Faults::default() };
+    let failed = Scope { name: "failed-request/flips", faults, ..run_by_the_algorithm(base.clone(), 1) };
+    [run_by_the_algorithm(base, 2), failed]
+}
+
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
@@ -130,7 +144,7 @@ pub fn one_fault() -> Vec<Scope> {
     let lost = family(LOST_ANSWER, 1, Faults { losses: 1, ..none }, false);
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
     let late = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
-    stale.chain(failed).chain(lost).chain(crash).chain(late).collect()
+    stale.chain(failed).chain(lost).chain(crash).chain(late).chain(flips()).collect()
 }
 
 /// Scopes in which everything goes wrong at once.

@@ -33,6 +33,8 @@ pub enum Switch {
     SyncsBeforeOwnWritesAreSeen,
     /// B01: a pod whose finalizer was removed is looked at as long as the cache shows the finalizer.
     ForgetsReleases,
+    /// J-03, 1.36: a pod that is gone when it is released is looked at as long as the cache shows its finalizer.
+    ForgetsVanishedReleases,
     /// B02: a status write that conflicts is made again, on the version that is stored.
     OverwritesOnConflict,
     /// B03: all UIDs are counted once the last removal has worked.

@@ -54,6 +54,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::S04, 7),
     },
     Mutant {
+        id: "S-07",
+        issues: &["kubernetes/kubernetes#125410"],
+        title: "a pod recorded as succeeded that fails after all is recorded as failed too",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        shows: Shows::Breaks(Req::S07, 10),
+    },
+    Mutant {
         id: "S-08",
         issues: &[],
         title: "a Job completes before a pod that it created was seen",
@@ -121,6 +129,24 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::SC05, 11),
     },
     Mutant {
+        id: "J-03",
+        issues: &[],
+        title: "a pod that was gone when it was released is counted again while the cache shows it",
+        switches: &[Switch::ForgetsVanishedReleases],
+        world: || {
+            let losing = Faults { losses: 1, ..Faults::default() };
+            lagging(
+                2,
+                Scope {
+                    user: vec![UserAction::DeletePod],
+                    faults: losing,
+                    ..small(retries(1, many(1, 1)), 2)
+                },
+            )
+        },
+        shows: Shows::Breaks(Req::FT02, 21),
+    },
+    Mutant {
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
         title: "a pod is counted again while the cache shows its finalizer",
@@ -143,6 +169,17 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::CountsWholeListAfterLastRelease],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::FT02, 15),
+    },
+    Mutant {
+        id: "B14",
+        issues: &["kubernetes/kubernetes#99963"],
+        title: "a Job completes beside a surplus pod, which nobody deletes",
+        switches: &[Switch::LeavesExtraPods],
+        world: || {
+            let losing = Faults { losses: 1, ..Faults::default() };
+            lagging(1, Scope { faults: losing, ..small(many(1, 1), 2) })
+        },
+        shows: Shows::Breaks(Req::PC24, 10),
     },
     Mutant {
         id: "B16",
@@ -179,6 +216,14 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::RecordsByPhaseOnly],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::SS02, 13),
+    },
+    Mutant {
+        id: "B09",
+        issues: &["kubernetes/kubernetes#125410"],
+        title: "a Job deletes its healthy pods for the failure of one that it recorded as succeeded",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(many(2, 1), 2) },
+        shows: Shows::Breaks(Req::PC04, 11),
     },
     Mutant {
         id: "B11",
@@ -245,6 +290,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::SU04, 16),
     },
     Mutant {
+        id: "B25",
+        issues: &["kubernetes/kubernetes#110292"],
+        title: "a terminal condition is appended beside one that was set to False",
+        switches: &[Switch::AppendsTerminalConditions],
+        world: || Scope { user: vec![UserAction::DenyFailed], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::S12, 9),
+    },
+    Mutant {
         id: "B27",
         issues: &["kubernetes/kubernetes#117303"],
         title: "success is looked at before failure",
@@ -307,6 +360,14 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::AnnouncesWithTheEnd],
         world: || Scope { exit_codes: &[42], ..small(fails_at_42(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::PF09, 7),
+    },
+    Mutant {
+        id: "B35",
+        issues: &["kubernetes/kubernetes#111026"],
+        title: "a sync whose creation failed is not tried again",
+        switches: &[Switch::SwallowsCreateErrors],
+        world: || Scope { faults: failing(2), ..small(many(1, 1), 1) },
+        shows: Shows::Stops(Req::PC13, 5),
     },
     Mutant {
         id: "B38",

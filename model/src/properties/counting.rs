@@ -30,7 +30,12 @@ pub const FIRST_RECORD_STANDS: Property = Property {
         find(life, changed).map(|uid| format!("pod {uid:?} counts as something else than it was recorded as"))
     },
     premise: |it| {
-        find(it.life, |past| past.listed == Some(End::Failure) && past.end == Some(End::Success)).is_some()
+        let turned = |past: &PodPast| match past.listed {
+            Some(End::Failure) => past.end == Some(End::Success),
+            Some(End::Success) => past.flipped,
+            None => false,
+        };
+        find(it.life, turned).is_some()
     },
 };
 
@@ -72,8 +77,8 @@ pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
         let job_fails = life.past.decision.as_ref().is_some_and(|decision| !decision.good);
         let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
         let unreal = |past: &PodPast| match past.end {
-            Some(End::Failure) => false,
-            Some(End::Success) | None => patient || !past.deleted,
+            Some(_) if past.has_failed() => false,
+            Some(_) | None => patient || !past.deleted,
         };
         let found = find(life, |past| past.listed == Some(End::Failure) && unreal(past));
         found.filter(|_| !job_fails).map(|uid| format!("pod {uid:?} was recorded as failed and had not"))

@@ -140,7 +140,7 @@ pub const LIMIT_WAS_EXCEEDED: Property = Property {
 };
 
 fn may_count_as_failure(past: &PodPast) -> bool {
-    !past.ignored && (past.end == Some(End::Failure) || past.deleted)
+    !past.ignored && (past.has_failed() || past.deleted)
 }
 
 /// PF-06, PF-09: FailJob had a failed pod to act on, which is not released before the decision.

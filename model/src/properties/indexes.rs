@@ -80,7 +80,7 @@ fn failures(life: &Life, index: Index) -> usize {
 }
 
 fn is_failure(past: &PodPast) -> bool {
-    past.end == Some(End::Failure) || past.deleted
+    past.has_failed() || past.deleted
 }
 
 /// BI-04.

@@ -79,8 +79,16 @@ fn counted_successes(life: &Life) -> i64 {
     let completed = job.status.completed(None);
     let clean = |(uid, past): &(Uid, &PodPast)| {
         let kept = life.pods.get(*uid).is_some_and(|pod| pod.finalizer);
-        let stored = past.listed.is_some() || past.index.is_some_and(|index| completed.contains(index));
-        past.end == Some(End::Success) && !past.deleted && !past.released && !past.unasked && (kept || stored)
+        let completes = past.index.is_some_and(|index| completed.contains(index));
+        let stored = past.listed.is_some() || completes;
+        // A success that was taken back counts only if it was recorded before.
+        let stands = !past.flipped || past.listed == Some(End::Success) || completes;
+        past.end == Some(End::Success)
+            && !past.deleted
+            && !past.released
+            && !past.unasked
+            && (kept || stored)
+            && stands
     };
     let successes = life.past.numbered().filter(clean);
     if job.spec.is_indexed() {

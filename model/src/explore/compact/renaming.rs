@@ -148,7 +148,8 @@ impl Renaming {
             let Own { after, created, earlier_sync } = own;
             Own { after: self.pod(after), created: *created, earlier_sync: *earlier_sync }
         });
-        Unseen { uid: self.uid(*uid), before: before.as_ref().map(|pod| self.pod(pod)), own, missed: *missed }
+        let before = before.as_ref().map(|pod| self.pod(pod));
+        Unseen { uid: self.uid(*uid), before, own, missed: *missed }
     }
 
     /// The past: a pod's history stands where its UID says.
@@ -187,6 +188,7 @@ impl Renaming {
             deleted: _,
             released: _,
             ignored: _,
+            flipped: _,
             unasked: _,
             listed: _,
             counted_succeeded: _,
