@@ -7,8 +7,8 @@
 //! # Caveats
 //!
 //! That a Job is gone at last (TT-14) is looked at where nothing moves by itself any more, not on cycles. The two
-//! clocks differ by a constant and tick together. The Job controller is reduced to "decides, then finishes". A request of a dead process does not reach the
-//! server later.
+//! clocks differ by a constant and tick together. The Job controller is reduced to "decides, then finishes". A
+//! request of a dead process does not reach the server later.
 
 use std::sync::Arc;
 
