@@ -21,3 +21,4 @@ pub mod steps;
 pub(crate) mod story;
 pub mod switches;
 pub mod sync;
+pub mod ttl;
