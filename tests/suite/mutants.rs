@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use jobcheck_model::check::{Bounds, Outcome, explore};
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::mutants::MUTANTS;
+use jobcheck_model::scope::Scope;
 
 #[test]
 fn every_known_defect_is_caught_as_it_is_pinned() {
@@ -43,5 +45,15 @@ fn the_story_of_a_defect_is_as_reviewed() {
         insta::with_settings!({ snapshot_path => "mutants", prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(mutant.id, text);
         });
+    }
+}
+
+#[test]
+fn with_events_held_back_each_defect_is_caught_too() {
+    let reduced = |scope: &Scope| explore(scope, &Bounds { partial_order: true, ..Bounds::none(1) }).outcome;
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.is_searchable()) {
+        let (with, without) = (reduced(&mutant.scope()), reduced(&mutant.sound_scope()));
+        assert!(matches!(with, Outcome::Broken(_)), "{}: {with:?}", mutant.id);
+        assert!(matches!(without, Outcome::Holds), "{} without it: {without:?}", mutant.id);
     }
 }
