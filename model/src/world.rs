@@ -202,6 +202,17 @@ impl Manager {
             own.earlier_sync = true;
         }
     }
+
+    /// Its process dies, and a successor lists the pods: its cache shows no less than the last write of the
+    /// predecessor (SY-10), and what was only in memory is gone (BO-05).
+    pub fn restart(&mut self) {
+        let last = self.behind.iter().rposition(|unseen| unseen.own.is_some());
+        self.behind.drain(..last.map_or(0, |last| last + 1));
+        for unseen in &mut self.behind {
+            unseen.missed = false;
+        }
+        self.backoff = BackoffRecord::default();
+    }
 }
 
 impl Seen {

@@ -10,11 +10,11 @@ use anstream::eprintln;
 use clap::Args;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
-use jobcheck_model::check::{Bounds, Outcome, explore_for};
+use jobcheck_model::check::{Bounds, Outcome, explore_for, scopes as all_scopes};
 use jobcheck_model::mutants::Mutant;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::Step;
-use jobcheck_model::{Req, algorithm, scopes};
+use jobcheck_model::{Req, scopes};
 
 use self::show::Explorer;
 use crate::check::{Subject, unknown};
@@ -95,8 +95,7 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
         return Ok(Scope { without: args.without.clone(), ..mutant.scope() });
     }
     let name = args.scope.as_deref().unwrap_or_default();
-    let mut all = scopes::all().into_iter().chain(algorithm::scopes::all());
-    let scope = all.find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
+    let scope = all_scopes().into_iter().find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
     let runs = scope.algorithm.processes > 0;
     let scope = match args.subject {
         Some(Subject::Specification) if runs => {

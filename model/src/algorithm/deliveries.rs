@@ -42,15 +42,17 @@ pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dy
         }
         return;
     }
+    let one = |delivery, process: &mut Process| deliver(process, delivery, life.job.as_ref(), &life.pods);
+    let mut after_pods = process.clone();
     for pods in 0..=process.knowledge.behind.len() {
+        let mut after = after_pods.clone();
         for jobs in 0..=process.job_behind.len() {
-            let delivery = Delivery { pods, jobs };
-            let mut after = process.clone();
-            deliver(&mut after, delivery, life.job.as_ref(), &life.pods);
             if ready(&after) {
-                add(ProcessStep::Sync(delivery));
+                add(ProcessStep::Sync(Delivery { pods, jobs }));
             }
+            one(Delivery { pods: 0, jobs: 1 }, &mut after);
         }
+        one(Delivery { pods: 1, jobs: 0 }, &mut after_pods);
     }
 }
 

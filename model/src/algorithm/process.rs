@@ -229,16 +229,12 @@ impl Process {
 
     /// The process dies and is started again. Its caches show no less than its last write (SY-10).
     pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
-        let last = self.knowledge.behind.iter().rposition(|unseen| unseen.own.is_some());
-        self.knowledge.behind.drain(..last.map_or(0, |last| last + 1));
+        self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
-        for unseen in &mut self.knowledge.behind {
-            unseen.missed = false;
-        }
-        let behind = std::mem::take(&mut self.job_behind);
-        let knowledge = Manager { behind: std::mem::take(&mut self.knowledge.behind), ..Manager::default() };
-        *self = Process { knowledge, job_behind: behind, ..Process::started() };
+        let (knowledge, job_behind) =
+            (std::mem::take(&mut self.knowledge), std::mem::take(&mut self.job_behind));
+        *self = Process { knowledge, job_behind, ..Process::started() };
         self.list_orphans(job, pods);
     }
 

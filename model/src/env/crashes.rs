@@ -26,8 +26,5 @@ fn remembers(life: &Life) -> bool {
 /// The memory is lost.
 pub fn apply(life: &mut Life) {
     life.faults.crashes += 1;
-    let manager = &mut life.manager;
-    let last = manager.behind.iter().rposition(|unseen| unseen.own.is_some());
-    manager.behind.drain(..last.map_or(0, |last| last + 1));
-    manager.backoff = BackoffRecord::default();
+    life.manager.restart();
 }
