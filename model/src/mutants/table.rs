@@ -165,8 +165,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         id: "B03",
         issues: &["kubernetes/kubernetes#104666"],
-        title: "a failed removal is counted because the last removal worked",
-        switches: &[Switch::CountsWholeListAfterLastRelease],
+        title: "a failed removal is counted because another one worked",
+        switches: &[Switch::CountsWholeListAfterOneRelease],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::FT02, 15),
     },
