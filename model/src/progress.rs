@@ -68,7 +68,9 @@ impl Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
-                ProcessStep::Choose(_) | ProcessStep::Call(_, Fortune::Handled) => Action::Call(*job, *process),
+                ProcessStep::Choose(_) | ProcessStep::Call(_, Fortune::Handled) => {
+                    Action::Call(*job, *process)
+                }
                 ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
                 ProcessStep::ShowPod => Action::ShowPod(*job, *process),
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),

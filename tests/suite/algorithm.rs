@@ -6,7 +6,7 @@ use jobcheck_model::explore::story::tell;
 
 /// Different worlds, and steps to the farthest, of each scope. A change here is a change of the algorithm, of the
 /// environment, or of a bound: say which in the commit.
-const SIZES: &[(&str, usize, usize)] = &[
+pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/non-indexed", 1227, 25),
     ("stale-caches/deleted-pods", 15098, 22),
     ("stale-caches/full-lists", 1465, 28),

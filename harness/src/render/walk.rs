@@ -357,7 +357,7 @@ impl Walker<'_> {
             }
             ProcessStep::Choose(_) | ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => {
                 Ok(())
-            },
+            }
             ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
             ProcessStep::CrashInFlight(_) => {
                 let moment = self.scribe.moment();

@@ -75,6 +75,18 @@ pub enum Wait {
     Choice(Vec<Uid>),
 }
 
+impl Wait {
+    /// In an order of its own, whatever the order of the pods was.
+    #[must_use]
+    pub fn sorted(mut self) -> Wait {
+        match &mut self {
+            Wait::Calls(calls) => calls.sort_by_key(Call::name),
+            Wait::Choice(pods) => pods.sort_unstable(),
+        }
+        self
+    }
+}
+
 /// Why a sync does not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {

@@ -357,8 +357,7 @@ fn first<'a>(pods: &[&'a Pod], count: usize, io: &mut Io<'_>) -> Result<Vec<&'a 
         return Ok(Vec::new());
     };
     let mut taken: Vec<&Pod> = sorted.iter().copied().filter(|pod| preference(pod) < last).collect();
-    let equals: Vec<Uid> =
-        sorted.iter().filter(|pod| preference(pod) == last).map(|pod| pod.uid).collect();
+    let equals: Vec<Uid> = sorted.iter().filter(|pod| preference(pod) == last).map(|pod| pod.uid).collect();
     let picked = io.pick(&equals, count - taken.len())?;
     taken.extend(sorted.into_iter().filter(|pod| picked.contains(&pod.uid)));
     Ok(taken)

@@ -192,7 +192,7 @@ impl Process {
         match result {
             Err(Stop::Wait(wait)) => {
                 under_way.replies.stage = stage;
-                under_way.wait = wait;
+                under_way.wait = wait.sorted();
                 self.sync = Some(under_way);
             }
             Err(Stop::Failed) => {
@@ -269,7 +269,11 @@ impl Sync {
             Wait::Calls(calls) => calls.as_slice(),
             Wait::Choice(_) => &[],
         };
-        calls.iter().enumerate().filter(|(number, call)| !is_repeated(call, &calls[..*number])).map(|(_, call)| call)
+        calls
+            .iter()
+            .enumerate()
+            .filter(|(number, call)| !is_repeated(call, &calls[..*number]))
+            .map(|(_, call)| call)
     }
 
     /// The pods among which it has to choose, before anything else of its Job happens.
@@ -301,6 +305,20 @@ fn is_repeated(call: &Call, others: &[Call]) -> bool {
 }
 
 impl Memory {
+    /// The same of pods with other names.
+    #[must_use]
+    pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
+        let Memory { creations, deletions, deleting, releasing, failures } = self;
+        let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
+        Memory {
+            creations: *creations,
+            deletions: *deletions,
+            deleting: all(deleting),
+            releasing: all(releasing),
+            failures: Failures { record: failures.record, pods: all(&failures.pods) },
+        }
+    }
+
     /// What it holds, in words.
     #[must_use]
     pub fn told(&self) -> Vec<String> {

@@ -175,9 +175,10 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             life.processes.remove(by);
         }
         ProcessStep::CrashInFlight(name) => {
-            life.late = life.processes[by].sync.as_ref().and_then(|sync| {
-                Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts })
-            });
+            life.late = life.processes[by]
+                .sync
+                .as_ref()
+                .and_then(|sync| Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts }));
             crash(life, by);
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jobcheck_model::algorithm::scopes as algorithm;
 use jobcheck_model::check::{Bounds, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::compact::{Identity, Renaming};
 use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
+use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::{all, initial};
 use jobcheck_model::world::{Life, World};
 
@@ -87,11 +88,31 @@ fn there_are_as_many_representatives_as_orbits() {
     }
 }
 
+#[test]
+fn of_the_algorithm_too() {
+    let small = algorithm::one_fault().into_iter().filter(|scope| {
+        crate::algorithm::SIZES.iter().any(|(name, states, _)| *name == scope.name && *states < 1_600)
+    });
+    let mut compared = 0;
+    for scope in small {
+        for lazy_caches in [false, true] {
+            let lazy = Algorithm { lazy_caches, ..scope.algorithm.clone() };
+            let scope = Scope { algorithm: lazy, ..scope.clone() };
+            let bounds = Bounds { symmetry: true, partial_order: lazy_caches, ..Bounds::none(2) };
+            let reduced = explore(&scope, &bounds);
+            let worlds = worlds(&scope, usize::MAX);
+            assert_eq!(reduced.states, orbits(&worlds, &scope), "{} {lazy_caches}", scope.name);
+            compared += worlds.len();
+        }
+    }
+    assert!(compared > 20_000, "{compared}");
+}
+
 /// A renamed world can do what the world can do, under other names, and breaks the same properties.
 #[test]
 fn steps_and_properties_do_not_depend_on_names() {
     let mut compared = 0;
-    for scope in all() {
+    for scope in all().into_iter().chain(algorithm::all()) {
         let some = worlds(&scope, 1_200);
         for world in some.iter().skip(some.len() % 17).step_by(17) {
             compared += compare(world, &scope);
