@@ -97,7 +97,7 @@ impl Accounting<'_> {
     fn record(&mut self, io: &mut Io<'_>) -> Result<(Vec<Uid>, bool), Stop> {
         let before = self.status.clone();
         let mut turns = self.to_release();
-        if self.record_in_turn(&turns).full {
+        if self.may_fill_lists(&turns) {
             turns = self.turns(&before, io)?;
         }
         self.status = before;
@@ -112,12 +112,25 @@ impl Accounting<'_> {
         Ok((record.released, record.full))
     }
 
+    /// Whether the lists become full in any order of the pods.
+    fn may_fill_lists(&mut self, pods: &[&Pod]) -> bool {
+        let mut fresh = IndexSet::new();
+        for pod in pods {
+            self.record_pod(pod, &mut fresh);
+        }
+        self.fills_cap(&fresh)
+    }
+
+    /// The built-in looks after it has added one, so that lists that are full already grow.
+    fn looks_late(&self) -> bool {
+        self.on(Switch::ChecksCapAfterAdding)
+    }
+
     /// Records these pods, one after the other.
     fn record_in_turn(&mut self, pods: &[&Pod]) -> Record {
         let mut record = Record::default();
         for pod in pods {
-            // The built-in looks after it has added one, so that lists that are full already grow.
-            let looks_late = self.on(Switch::ChecksCapAfterAdding);
+            let looks_late = self.looks_late();
             record.full |= !looks_late && self.fills_cap(&record.fresh);
             if record.full && (looks_late || !self.status.lists(pod.uid)) {
                 continue;
@@ -142,7 +155,7 @@ impl Accounting<'_> {
         while let Some(first) = rest.first() {
             self.status = before.clone();
             let record = self.record_in_turn(&turns);
-            if record.full || self.fills_cap(&record.fresh) {
+            if record.full || (!self.looks_late() && self.fills_cap(&record.fresh)) {
                 break;
             }
             let equals = rest.iter().take_while(|pod| self.turn(pod) == self.turn(first));

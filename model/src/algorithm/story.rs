@@ -21,7 +21,7 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
             let (shown, lacking) = pods.split_at(delivery.pods);
             format!("{}starts a sync{}", news(shown, delivery.jobs), staleness(lacking, jobs))
         }
-        ProcessStep::Choose(uid) => format!("takes {} of pods that are equal to it", name(uid)),
+        ProcessStep::Choose(uid) => format!("picks {} among equals", name(uid)),
         ProcessStep::Call(which, fortune) => {
             let conflicts = process.sync.as_ref().is_some_and(|sync| sync.conflicts);
             let conflict = conflicts && which == CallName::WriteStatus && fortune == Fortune::Handled;

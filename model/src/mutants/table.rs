@@ -126,7 +126,7 @@ pub const MUTANTS: &[Mutant] = &[
         title: "full lists grow by one UID in each sync while removals fail",
         switches: &[Switch::ChecksCapAfterAdding],
         world: || capped(Scope { faults: failing(1), ..small(many(2, 2), 2) }),
-        shows: Shows::Breaks(Req::SC05, 11),
+        shows: Shows::Breaks(Req::SC05, 12),
     },
     Mutant {
         id: "J-03",
@@ -207,7 +207,7 @@ pub const MUTANTS: &[Mutant] = &[
         title: "a Job finishes although the lists had no room for all its pods",
         switches: &[Switch::FinishesWithFullLists],
         world: || capped(small(many(2, 2), 2)),
-        shows: Shows::Breaks(Req::S01, 10),
+        shows: Shows::Breaks(Req::S01, 11),
     },
     Mutant {
         id: "B08",
