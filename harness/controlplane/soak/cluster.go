@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"jobcheck/harness/controlplane/faultproxy"
 )
 
 // The actors: user name, group, and the user agent under which they appear in the audit log.
@@ -54,7 +57,8 @@ type Cluster struct {
 	tokens         map[string]string
 	clients        map[string]*Client
 	qps            int
-	accounts       bool // each controller under a service account of its own, as on most clusters
+	accounts       bool              // each controller under a service account of its own, as on most clusters
+	proxy          *faultproxy.Proxy // between the API server and the controller manager, once behindProxy was called
 
 	start chan launch // processes are started from one locked thread, see launcher
 
@@ -194,16 +198,38 @@ func up(bin, dir string, qps int, accounts bool) (*Cluster, error) {
 		return c, err
 	}
 
+	c.writeKubeconfig(c.base, "insecure-skip-tls-verify: true")
+	c.clients["admin"].must("POST", "/api/v1/nodes", jsonBody, Object{"metadata": Object{"name": nodeName}})
+	return c, c.startController()
+}
+
+// writeKubeconfig says where the controller manager finds the API server when it starts the next time.
+func (c *Cluster) writeKubeconfig(server, trust string) {
 	kubeconfig := fmt.Sprintf(`apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+clusters: [{name: c, cluster: {server: %q, %s}}]
 users: [{name: u, user: {token: %s}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
-`, c.base, c.tokens["system:kube-controller-manager"])
+`, server, trust, c.tokens["system:kube-controller-manager"])
 	c.file("kcm.kubeconfig", []byte(kubeconfig))
-	c.clients["admin"].must("POST", "/api/v1/nodes", jsonBody, Object{"metadata": Object{"name": nodeName}})
-	return c, c.startController()
+}
+
+// behindProxy starts the controller manager again, with the fault proxy between it and the API server.
+func (c *Cluster) behindProxy() error {
+	authority, err := os.ReadFile(filepath.Join(c.dir, "certs", "apiserver.crt"))
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	if c.proxy, err = faultproxy.Start(c.base, roots); err != nil {
+		return err
+	}
+	trust := "certificate-authority-data: " + base64.StdEncoding.EncodeToString(c.proxy.Certificate())
+	c.killController()
+	c.writeKubeconfig(c.proxy.URL(), trust)
+	return c.startController()
 }
 
 func (c *Cluster) waitReady(url string) error {
@@ -273,6 +299,9 @@ func (c *Cluster) down() {
 	c.mu.Lock()
 	all := c.processes
 	c.mu.Unlock()
+	if c.proxy != nil {
+		_ = c.proxy.Close() // everything behind it is stopped
+	}
 	for i := len(all) - 1; i >= 0; i-- {
 		select {
 		case <-all[i].done:

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"jobcheck/harness/controlplane/faultproxy"
+)
+
+// The runs in this file show what the model found (docs/findings.md). The faults come from the
+// proxy, at the step that the model names: every wait is for something to have happened.
+
+// releases are the controller's requests that remove the tracking finalizer.
+func (r *Run) releases() faultproxy.Match {
+	return faultproxy.Match{Verb: "patch", Resource: "pods", Namespace: r.namespace}
+}
+
+// holdPods stops the Pod cache at the event that the predicate names.
+func (r *Run) holdPods(what string, from func(faultproxy.Event) bool) *faultproxy.WatchHold {
+	r.notef("the proxy holds the Pod watches back from %s on", what)
+	return r.cluster.proxy.HoldWatch(faultproxy.WatchRule{Match: faultproxy.Match{Resource: "pods"}, From: from})
+}
+
+func (r *Run) letGo(hold *faultproxy.WatchHold) {
+	hold.Lift()
+	r.notef("the Pod watches go on at %s", time.Now().UTC().Format("15:04:05.000"))
+}
+
+// startJob creates the Job and waits until its pods run and are counted as ready.
+func (r *Run) startJob(spec Object, pods int) []Object {
+	job := plainJob("job", spec)
+	podSpecOf(job)["nodeName"] = nodeName
+	r.createJob(job)
+	alive := r.waitAlive("job", pods)
+	r.startAll()
+	r.waitJob(20*time.Second, "job", "ready pods", func(job Object) bool { return num(job, "status", "ready") == pods })
+	return alive
+}
+
+// playCountedTwice (J-03): the PATCH that releases a failed pod is answered with 404, and the Pod cache stands still.
+//
+// Odd seeds: somebody removes the finalizer and the pod while the controller's request is under way. Even seeds: the
+// pod is being deleted, the answer to the first PATCH is lost, and the kubelet removes the pod before the second.
+func playCountedTwice(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 1}, 1)[0]
+	lost := r.seed%2 == 0
+	rule := faultproxy.Rule{Match: r.releases(), Hold: true, Times: 1}
+	if lost {
+		rule.Outcome = faultproxy.CutAfter
+		r.deletePod(name(pod))
+	}
+	release := r.cluster.proxy.Apply(rule)
+	r.exit(pod, 1)
+	if !r.wait(20*time.Second, "the controller's PATCH", func() bool { return release.Held() == 1 }) {
+		return
+	}
+	hold := r.holdPods("the removal of the pod", nil)
+	if lost {
+		release.Lift()
+		r.notef("the answer to the PATCH of pod %s is lost", name(pod))
+		r.waitPods(5*time.Second, "the release", func([]Object) bool { return len(finalizers(r.rec.pod(name(pod)))) == 0 })
+	} else {
+		r.stripFinalizers(name(pod))
+	}
+	r.remove(pod)
+	r.wait(5*time.Second, "the end of the pod", func() bool { return r.rec.pod(name(pod)) == nil })
+	release.Lift()
+	r.waitJob(20*time.Second, "job", "the second count", func(job Object) bool { return num(job, "status", "failed") > 1 })
+	r.letGo(hold)
+	r.settle(15*time.Second, nil)
+}
+
+func (r *Run) stripFinalizers(pod string) {
+	code, _, err := r.user.do("PATCH", podsPath(r.namespace, "/"+pod), mergePatch, Object{"metadata": Object{"finalizers": nil}})
+	if err != nil {
+		panic(err)
+	}
+	r.count("remove finalizers", code)
+}
+
+// playBothInOneBatch (L2): no fault at all. The pod of index 0 is deleted and replaced; within the second that passes
+// before the next sync it ends well in its grace period, and its replacement fails at the limit.
+func playBothInOneBatch(r *Run) {
+	pods := r.startJob(Object{"parallelism": 2, "completions": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 1}, 2)
+	isFirst := func(pod Object) bool { return index(pod) == "0" }
+	first := pods[slices.IndexFunc(pods, isFirst)]
+	r.deletePod(name(first))
+	var second Object
+	r.waitPods(40*time.Second, "the replacement", func(pods []Object) bool {
+		for _, pod := range pods {
+			if isFirst(pod) && name(pod) != name(first) {
+				second = pod
+			}
+		}
+		return second != nil
+	})
+	if second == nil {
+		return
+	}
+	r.exit(first, 0)
+	r.exit(second, 1)
+	r.remove(first)
+	r.settle(20*time.Second, nil)
+}
+
+// playStaleActive (J-01): the Pod cache stands still between the two requests by which the controller gets rid of a pod.
+func playStaleActive(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 6}, 1)[0]
+	hold := r.holdPods("the deletion", func(event faultproxy.Event) bool {
+		return str(event.Object, "metadata", "namespace") == r.namespace && terminating(event.Object)
+	})
+	r.suspend("job", true)
+	gone := r.waitJob(20*time.Second, "job", "the deletion", func(job Object) bool {
+		return condition(job, "Suspended") == "True" && num(job, "status", "active") == 0
+	})
+	if gone {
+		r.waitJob(20*time.Second, "job", "the stale number", func(job Object) bool { return num(job, "status", "active") == 1 })
+	}
+	r.letGo(hold)
+	r.waitJob(20*time.Second, "job", "the right number", func(job Object) bool { return num(job, "status", "active") == 0 })
+	r.exit(pod, 143)
+	r.remove(pod)
+	r.settle(10*time.Second, nil)
+}
+
+// playFlipDeletes (S-07): the pod that was recorded as succeeded cannot be released and turns Failed. The next sync
+// takes it for a failure above the limit and deletes the healthy pod; its status write is refused.
+func playFlipDeletes(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 2, "backoffLimit": 0}, 1)[0]
+	release := r.cluster.proxy.Apply(faultproxy.Rule{Match: r.releases(), Hold: true, Outcome: faultproxy.RefuseFirst, Code: 500})
+	r.exit(pod, 0)
+	if !r.wait(20*time.Second, "the controller's PATCH", func() bool { return release.Held() == 1 }) {
+		return
+	}
+	r.waitAlive("job", 1)
+	r.startAll()
+	r.exit(pod, 1)
+	release.Lift()
+	r.notef("the PATCH of pod %s is answered with 500 and not made", name(pod))
+	deleted := func(pods []Object) bool {
+		return slices.ContainsFunc(pods, func(other Object) bool { return name(other) != name(pod) && terminating(other) })
+	}
+	r.waitPods(20*time.Second, "the deletion of the healthy pod", deleted)
+	r.settle(15*time.Second, nil)
+}
+
+// playFullLists (J-02): more than 500 pods end well, and no finalizer can be removed. A sync stops at the first pod at
+// which it finds the lists full, after it has added that pod; so they grow in each sync that meets a new pod first.
+func playFullLists(r *Run) {
+	const pods, limit = 650, 500
+	r.notef("the proxy answers the controller's PATCHes of pods with 500")
+	release := r.cluster.proxy.Apply(faultproxy.Rule{Match: r.releases(), Outcome: faultproxy.RefuseFirst, Code: 500})
+	r.createJob(plainJob("job", Object{"parallelism": pods, "completions": pods}))
+	r.waitPods(120*time.Second, "the pods", func(all []Object) bool { return len(all) == pods })
+	for _, pod := range r.rec.allPods() {
+		r.exit(pod, 0)
+	}
+	some := name(r.rec.allPods()[0])
+	r.waitJob(60*time.Second, "job", "full lists", func(job Object) bool { return uncounted(job, "succeeded") >= limit })
+	for round := 0; round < 60 && uncounted(r.rec.job("job"), "succeeded") < limit+3; round++ {
+		// Any event of a pod leads to a sync; after failures the controller would wait for longer and longer.
+		tried := release.Hits()
+		r.user.must("PATCH", podsPath(r.namespace, "/"+some), mergePatch, Object{"metadata": Object{"annotations": Object{"round": fmt.Sprint(round)}}})
+		r.wait(10*time.Second, "the next sync", func() bool { return release.Hits() > tried })
+	}
+	r.notef("%d UIDs are listed, %d PATCHes were refused", uncounted(r.rec.job("job"), "succeeded"), release.Hits())
+	release.Lift()
+	r.waitJob(120*time.Second, "job", "the end", finished)
+	r.settle(10*time.Second, nil)
+}
