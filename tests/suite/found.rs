@@ -82,15 +82,20 @@ fn lists(line: u32, uids: &[&str]) -> String {
 }
 
 const REFUSED: [&str; 2] = ["refuse 11 422 denied by a policy", "refuse 12 422 denied by a policy"];
-const NONE_COUNTED: &str = "unset 16 /responseObject/status/succeeded";
+/// What follows the write that would have counted them.
+const NOT_COUNTED: [&str; 4] = [
+    "drop 13",
+    "set 16 /requestObject/metadata/resourceVersion \"257\"",
+    "unset 16 /responseObject/status/succeeded",
+    "drop 17-",
+];
 
 #[test]
 fn full_lists_that_grow_are_known_by_the_refused_removals() {
     let all = lists(16, &[FIRST, SECOND, THIRD]);
-    let rest = ["drop 13", NONE_COUNTED, &all, "drop 17-"];
-    let grown = listed(2, &[&REFUSED[..], &rest].concat());
-    assert_eq!(violations(&grown), [(Req::J02, true)]);
-    assert_eq!(listed(3, &[&REFUSED[..], &rest].concat()).outcome(), Outcome::Conforms);
+    let edits = [&REFUSED[..], &NOT_COUNTED, &[&*all]].concat();
+    assert_eq!(violations(&listed(2, &edits)), [(Req::J02, true)]);
+    assert_eq!(listed(3, &edits).outcome(), Outcome::Conforms);
 }
 
 #[test]
@@ -101,9 +106,9 @@ fn longer_lists_for_any_other_reason_are_not_known() {
     // The lists were full, removals were refused, and two were added.
     let one = lists(10, &[FIRST]);
     let all = lists(16, &[FIRST, SECOND, THIRD]);
-    let two = [&one[..], REFUSED[1], "drop 11", "drop 13", NONE_COUNTED, &all, "drop 17-"];
+    let two = [&[&*one, REFUSED[1], "drop 11"], &NOT_COUNTED[..], &[&*all]].concat();
     assert_eq!(first(&listed(1, &two)), Some((Req::SC05, false)));
     // The lists were full, and no removal was tried.
-    let idle = ["drop 11-13", NONE_COUNTED, &all, "drop 17-"];
+    let idle = [&["drop 11", "drop 12"], &NOT_COUNTED[..], &[&*all]].concat();
     assert_eq!(first(&listed(2, &idle)), Some((Req::SC05, false)));
 }
