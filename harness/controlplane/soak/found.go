@@ -169,3 +169,100 @@ func playFullLists(r *Run) {
 	r.waitJob(120*time.Second, "job", "the end", finished)
 	r.settle(10*time.Second, nil)
 }
+
+// statusWrites are the controller's writes of the Job's status.
+func (r *Run) statusWrites() faultproxy.Match {
+	return faultproxy.Match{Verb: "update", Resource: "jobs/status", Namespace: r.namespace}
+}
+
+// playLostRecord: the answer to the write that lists a failed pod is lost, and with it the record of the failure (BO-05):
+// the next pod comes at once instead of after 10 s.
+func playLostRecord(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 6}, 1)[0]
+	write := r.cluster.proxy.Apply(faultproxy.Rule{Match: r.statusWrites(), Times: 1, Outcome: faultproxy.CutAfter})
+	defer write.Lift()
+	r.exit(pod, 1)
+	r.waitJob(20*time.Second, "job", "the record", func(job Object) bool { return uncounted(job, "failed") == 1 })
+	failed := time.Now()
+	r.notef("the answer to the status write that lists pod %s is lost", name(pod))
+	r.waitPods(30*time.Second, "the next pod", func(pods []Object) bool { return len(pods) == 2 })
+	r.notef("the next pod came %.1f s after the failure", time.Since(failed).Seconds())
+	r.settle(5*time.Second, nil)
+}
+
+// playStrippedPod (S-11): the Job is scaled down to one pod; the answer to the PATCH before the DELETE is lost, and the
+// other pod stops being ready. The next sync deletes that one, and the pod without its finalizer stays: its success is
+// counted nowhere.
+func playStrippedPod(r *Run) {
+	r.startJob(Object{"parallelism": 2, "completions": 2, "backoffLimit": 6}, 2)
+	release := r.cluster.proxy.Apply(faultproxy.Rule{Match: r.releases(), Times: 1, Outcome: faultproxy.CutAfter})
+	defer release.Lift()
+	r.spec("scale", "job", Object{"parallelism": 1})
+	stripped := func(pod Object) bool { return len(finalizers(pod)) == 0 }
+	if !r.waitPods(20*time.Second, "a pod without finalizer", func(pods []Object) bool { return slices.ContainsFunc(pods, stripped) }) {
+		return
+	}
+	var kept, other Object
+	for _, pod := range r.rec.allPods() {
+		if stripped(pod) {
+			kept = pod
+		} else {
+			other = pod
+		}
+	}
+	r.notef("the answer to the PATCH of pod %s is lost", name(kept))
+	r.setReady(other, false)
+	r.waitPods(20*time.Second, "the deletion of the other", func([]Object) bool { return terminating(r.rec.pod(name(other))) })
+	r.exit(other, 143)
+	r.remove(other)
+	r.exit(kept, 0)
+	r.waitPods(20*time.Second, "another pod", func(pods []Object) bool {
+		return slices.ContainsFunc(pods, func(pod Object) bool { return name(pod) != name(kept) && name(pod) != name(other) })
+	})
+	r.notef("pod %s has ended well, and succeeded is %d", name(kept), num(r.rec.job("job"), "status", "succeeded"))
+	r.settle(5*time.Second, nil)
+}
+
+// playFalseTerminal (TC-09): somebody has set Failed to False before the Job fails.
+func playFalseTerminal(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 0}, 1)[0]
+	now := stamp(time.Now())
+	code, _, err := r.user.do("PATCH", jobsPath(r.namespace, "/job/status"), mergePatch, Object{"status": Object{"conditions": []Object{
+		{"type": "Failed", "status": "False", "lastProbeTime": now, "lastTransitionTime": now, "reason": "ByHand", "message": "set by hand"}}}})
+	if err != nil {
+		panic(err)
+	}
+	r.count("status by hand", code)
+	r.exit(pod, 1)
+	r.waitJob(20*time.Second, "job", "the end", finished)
+	r.settle(3*time.Second, nil)
+}
+
+// playTwoLeaders (SY-01): two controller managers for a while. The second has a Pod cache that stands still when the
+// first releases the pod; it reads the Job in which the pod is counted, and counts it again.
+func playTwoLeaders(r *Run) {
+	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 1}, 1)[0]
+	proxy, stop, err := r.cluster.startSecond()
+	if err != nil {
+		panic(err)
+	}
+	defer stop()
+	lists := proxy.Apply(faultproxy.Rule{Match: faultproxy.Match{Verb: "watch", Resource: "pods"}})
+	defer lists.Lift()
+	if !r.wait(30*time.Second, "the second one's Pod watch", func() bool { return lists.Hits() > 0 }) {
+		return
+	}
+	hold := proxy.HoldWatch(faultproxy.WatchRule{Match: faultproxy.Match{Resource: "pods"}, From: func(event faultproxy.Event) bool {
+		return str(event.Object, "metadata", "namespace") == r.namespace && len(finalizers(event.Object)) == 0
+	}})
+	// What the second one writes waits until the first has counted the pod.
+	writes := proxy.Apply(faultproxy.Rule{Match: r.statusWrites(), Hold: true})
+	r.exit(pod, 1)
+	r.waitJob(20*time.Second, "job", "the count", func(job Object) bool {
+		return num(job, "status", "failed") == 1 && uncounted(job, "failed") == 0
+	})
+	writes.Lift()
+	r.waitJob(30*time.Second, "job", "the second count", func(job Object) bool { return num(job, "status", "failed") > 1 })
+	hold.Lift()
+	r.settle(5*time.Second, nil)
+}
