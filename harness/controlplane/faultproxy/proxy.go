@@ -107,6 +107,18 @@ func (p *Proxy) handler(forward http.Handler) http.Handler {
 			return
 		}
 		applied := p.ruleFor(request)
+		if applied != nil && applied.rule.Late {
+			// All of it is here before its sender can go.
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			// One that can be cancelled: else ReverseProxy asks the connection whether it is closed.
+			ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+			defer cancel()
+			r = r.WithContext(ctx)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
 		if applied != nil {
 			if !applied.wait(r.Context()) {
 				panic(http.ErrAbortHandler)

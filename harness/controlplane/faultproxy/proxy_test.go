@@ -2,6 +2,7 @@ package faultproxy
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -162,6 +163,40 @@ func TestHeldRequest(t *testing.T) {
 	rule.Lift()
 	if code := <-answer; code != 0 || w.commits.Load() != 1 || rule.Held() != 0 {
 		t.Errorf("answer %d, %d commits", code, w.commits.Load())
+	}
+}
+
+func TestLateRequest(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		w := newWorld(t)
+		rule := w.proxy.Apply(Rule{Match: Match{Verb: "patch"}, Hold: true, Late: late})
+		ctx, die := context.WithCancel(context.Background())
+		request, err := http.NewRequestWithContext(ctx, "PATCH", w.proxy.URL()+pod, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer token")
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			if response, err := w.client.Do(request); err == nil {
+				_ = response.Body.Close()
+				t.Error("a dead sender got an answer")
+			}
+		}()
+		w.eventually(func() bool { return rule.Held() == 1 })
+		die()
+		<-gone
+		if late {
+			rule.Lift()
+			w.eventually(func() bool { return w.commits.Load() == 1 })
+		} else {
+			w.eventually(func() bool { return rule.Held() == 0 })
+			rule.Lift()
+			if w.commits.Load() != 0 {
+				t.Error("the request of a dead sender was committed")
+			}
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type Rule struct {
 	Times   int           // so many requests get the fault, then no more; 0 is no bound
 	Hold    bool          // the request waits in the proxy until the rule is lifted
 	Delay   time.Duration // the request waits in the proxy for so long
+	Late    bool          // the request reaches the API server even if its sender is gone by then
 	Outcome Outcome
 	Code    int // the HTTP status of a refusal
 }

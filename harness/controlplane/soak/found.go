@@ -266,3 +266,27 @@ func playTwoLeaders(r *Run) {
 	hold.Lift()
 	r.settle(5*time.Second, nil)
 }
+
+// playLateCreation: the controller dies after it has sent the creation of a pod; its successor creates one of its own for
+// the index, and then the first request arrives.
+func playLateCreation(r *Run) {
+	create := r.cluster.proxy.Apply(faultproxy.Rule{Hold: true, Late: true, Times: 1,
+		Match: faultproxy.Match{Verb: "create", Resource: "pods", Namespace: r.namespace}})
+	defer create.Lift()
+	job := plainJob("job", Object{"parallelism": 1, "completions": 1, "completionMode": "Indexed"})
+	podSpecOf(job)["nodeName"] = nodeName
+	r.createJob(job)
+	if !r.wait(20*time.Second, "the creation", func() bool { return create.Held() == 1 }) {
+		return
+	}
+	r.cluster.killController()
+	r.mustStart()
+	r.waitAlive("job", 1)
+	r.startAll()
+	create.Lift()
+	r.notef("the creation of the dead controller arrives")
+	r.waitAlive("job", 2)
+	r.startAll()
+	r.notef("two pods of index 0 run")
+	r.settle(10*time.Second, nil)
+}

@@ -71,6 +71,7 @@ var kinds = map[string]kind{
 	"bo05-lost-record":   {"BO-05: a failure without a delay, because an answer was lost", faulty, playLostRecord},
 	"s11-stripped-pod":   {"S-11: a pod without finalizer, because an answer was lost", faulty, playStrippedPod},
 	"two-leaders":        {"SY-01: two controller managers count one pod", alone, playTwoLeaders},
+	"late-creation":      {"a request of a dead process doubles an index", faulty, playLateCreation},
 	"tc09-false-failed":  {"TC-09: Failed=False set by hand", steady, playFalseTerminal},
 	"s07-deletes-pods":   {"S-07: a healthy pod is deleted for the failure of one that was recorded as succeeded", faulty, playFlipDeletes},
 	"s12-false-interim":  {"S-12: FailureTarget=False set by hand", steady, playFalseCondition},
