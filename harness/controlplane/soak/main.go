@@ -152,6 +152,9 @@ func soak(bin, out string, names []string, seeds string, parallel, qps int, acco
 	go func() {
 		<-stop
 		cluster.down()
+		if !keep {
+			os.RemoveAll(dir)
+		}
 		os.Exit(130)
 	}()
 	fmt.Println("control plane is up,", dir)
