@@ -48,7 +48,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("crash/backoff-limit", 417, 24),
     ("crash/fail-job", 14334, 25),
     ("crash/per-index", 11097, 28),
-    ("late-request/backoff-limit", 13281, 33),
+    ("late-request/backoff-limit", 13241, 33),
     ("stale-caches/flips", 9648, 28),
     ("failed-request/flips", 39695, 28),
 ];
@@ -89,4 +89,4 @@ fn with_all_faults_at_once_every_property_holds() {
     }
 }
 
-const ALL_FAULTS: &[(&str, usize, usize)] = &[("all-faults/backoff-limit", 47726, 31)];
+const ALL_FAULTS: &[(&str, usize, usize)] = &[("all-faults/backoff-limit", 47662, 31)];

@@ -10,6 +10,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{Manager, Own, Seen, Unseen, before};
 
+use super::informer::cleans_up;
 use super::io::{Answer, Call, Effect, Io, Stop};
 use super::read::{Failures, Read};
 use super::switches::{Switch, Switches};
@@ -228,21 +229,22 @@ impl Process {
     }
 
     /// The process dies and is started again. Its caches show no less than its last write (SY-10).
-    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
         self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
         let (knowledge, job_behind) =
             (std::mem::take(&mut self.knowledge), std::mem::take(&mut self.job_behind));
         *self = Process { knowledge, job_behind, ..Process::started() };
-        self.list_orphans(job, pods);
+        self.list_orphans(job, pods, switches);
     }
 
-    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
-        if is_over(self.cached_job(job)) {
+    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+        if cleans_up(self.cached_job(job), switches) {
             let cached = self.cached_pods(pods);
-            let dying = cached.iter().filter(|pod| pod.finalizer && pod.deleting).map(|pod| pod.uid);
-            self.orphans.extend(dying);
+            let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
+            let held = cached.iter().filter(|pod| pod.finalizer && late(pod)).map(|pod| pod.uid);
+            self.orphans.extend(held);
         }
     }
 }

@@ -41,6 +41,12 @@ pub enum Switch {
     CountsWholeListAfterLastRelease,
     /// B16: a UID is counted although the removal of its finalizer failed.
     CountsDespiteFailedRelease,
+    /// B04: nobody looks at the pods of a Job that is gone.
+    ForgetsPodsOfGoneJobs,
+    /// B06: nobody looks at the pods of a Job that is finished.
+    ForgetsPodsOfFinishedJobs,
+    /// J-04, 1.36: that a pod of a finished Job appears wakes nobody.
+    ForgetsLatePods,
     /// B05: the Job's end does not wait for pods that are to be seen.
     FailsBeforeAllPodsAreSeen,
     /// B07: the Job finishes although not all pods that have ended were recorded.
@@ -57,6 +63,8 @@ pub enum Switch {
     FinishesWhilePodsTerminate,
     /// B19: a sync reports its deletions in `active` alone.
     ReportsDeletionsLate,
+    /// B20: a change of `terminating` alone is not written.
+    ComparesTerminatingWithItself,
     /// B21: no active pods are reported while a replacement is delayed.
     ReportsNoneActiveDuringDelay,
     /// B22: `startTime` is set anew in a write after the one that shows the resumption.
@@ -89,6 +97,8 @@ pub enum Switch {
     ForgetsFailuresWhenNoneIsNew,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// B47: the deadline is waited for from the sync alone that starts the Job.
+    ArmsDeadlineAtStartOnly,
 }
 
 /// A set of switches.
