@@ -7,7 +7,8 @@ use crate::catalogue::Req;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::mutants::worlds::{
-    capped, delayed, failing, fails_at_42, ignores_3, lagging, one, per_index, retries, small, wins_with_0,
+    capped, delayed, failing, fails_at_42, ignores_3, lagging, late, one, per_index, retries, small,
+    wins_with_0,
 };
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
@@ -35,6 +36,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::BI01, 11),
     },
     Mutant {
+        id: "S-02",
+        issues: &[],
+        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
+        switches: &[Switch::FailedIndexNotMinusCompleted],
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
+        shows: Shows::Strays(Req::SS17, 11),
+    },
+    Mutant {
         id: "S-03",
         issues: &[],
         title: "a FailJob verdict that cannot be stored yet is dropped",
@@ -52,6 +61,17 @@ pub const MUTANTS: &[Mutant] = &[
             ..small(patient(many(1, 1)), 1)
         },
         shows: Shows::Breaks(Req::S04, 7),
+    },
+    Mutant {
+        id: "L1",
+        issues: &["kubernetes/kubernetes#132144"],
+        title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
+        switches: &[Switch::FinishesSuspendedWithoutStartTime],
+        world: || Scope {
+            user: vec![UserAction::DeletePod, UserAction::Suspend],
+            ..small(patient(many(1, 1)), 1)
+        },
+        shows: Shows::Strays(Req::SS10, 12),
     },
     Mutant {
         id: "S-07",
@@ -147,6 +167,14 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::FT02, 21),
     },
     Mutant {
+        id: "J-04",
+        issues: &[],
+        title: "a pod that a late request creates for a finished Job keeps its finalizer",
+        switches: &[Switch::ForgetsLatePods],
+        world: || late(many(1, 1)),
+        shows: Shows::Strays(Req::FT23, 13),
+    },
+    Mutant {
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
         title: "a pod is counted again while the cache shows its finalizer",
@@ -169,6 +197,22 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::CountsWholeListAfterLastRelease],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::FT02, 15),
+    },
+    Mutant {
+        id: "B04",
+        issues: &["kubernetes/kubernetes#108645"],
+        title: "nobody looks at the pods of a Job that is gone",
+        switches: &[Switch::ForgetsPodsOfGoneJobs],
+        world: || Scope { user: vec![UserAction::DeleteInBackground], ..small(many(1, 1), 1) },
+        shows: Shows::Strays(Req::FT20, 7),
+    },
+    Mutant {
+        id: "B06",
+        issues: &["kubernetes/kubernetes#109429"],
+        title: "nobody looks at the pods of a Job that is finished, and its deletion by TTL never ends",
+        switches: &[Switch::ForgetsPodsOfFinishedJobs],
+        world: || late(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
+        shows: Shows::Strays(Req::TT15, 17),
     },
     Mutant {
         id: "B14",
@@ -268,6 +312,14 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::ReportsDeletionsLate],
         world: || Scope { phases: true, user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 8),
+    },
+    Mutant {
+        id: "B20",
+        issues: &["kubernetes/kubernetes#121342"],
+        title: "terminating is written only where something else has changed",
+        switches: &[Switch::ComparesTerminatingWithItself],
+        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        shows: Shows::Strays(Req::RP08, 11),
     },
     Mutant {
         id: "B21",
@@ -408,5 +460,17 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::IgnoredFailuresDoNotDelay],
         world: || delayed(Scope { exit_codes: &[3], ..small(ignores_3(many(1, 1)), 2) }),
         shows: Shows::Breaks(Req::BO01, 6),
+    },
+    Mutant {
+        id: "B47",
+        issues: &["kubernetes/kubernetes#110239", "kubernetes/kubernetes#62134"],
+        title: "a restart loses the timer of the deadline",
+        switches: &[Switch::ArmsDeadlineAtStartOnly],
+        world: || Scope {
+            ticks: 2,
+            faults: Faults { crashes: 1, ..Faults::default() },
+            ..lagging(1, small(JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) }, 1))
+        },
+        shows: Shows::Strays(Req::SU10, 7),
     },
 ];

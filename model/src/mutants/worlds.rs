@@ -22,6 +22,12 @@ pub fn lagging(lag: usize, scope: Scope) -> Scope {
     Scope { lag, ..scope }
 }
 
+/// The process dies, and its request may still be handled.
+pub fn late(spec: JobSpec) -> Scope {
+    let faults = Faults { crashes: 1, ..Faults::default() };
+    Scope { faults, late_requests: true, ..small(spec, 2) }
+}
+
 /// So many requests fail.
 pub fn failing(failures: u8) -> Faults {
     Faults { failures, ..Faults::default() }
