@@ -128,14 +128,16 @@ impl Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
-                ProcessStep::Call(Fortune::Handled) => Action::Call(*job, *process),
+                ProcessStep::Choose(_) | ProcessStep::Call(_, Fortune::Handled) => {
+                    Action::Call(*job, *process)
+                }
                 ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
                 ProcessStep::ShowPod => Action::ShowPod(*job, *process),
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),
-                ProcessStep::Call(_)
+                ProcessStep::Call(..)
                 | ProcessStep::Orphan(..)
                 | ProcessStep::Crash
-                | ProcessStep::CrashInFlight
+                | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => Action::Unfair,
             },
@@ -263,7 +265,7 @@ fn is_late(job: &Job, world: &World) -> bool {
 fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
     let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
     let held = |process: &Process| {
-        process.sync.as_ref().is_some_and(|sync| is_held_back(life, &sync.call, scope))
+        process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))
             || (time_is_up && process.wake.is_some())
     };
     life.processes.iter().any(held)

@@ -61,7 +61,7 @@ pub fn commit_late(life: &mut Life, late: &Late, now: Time, scope: &Scope) {
 
 fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Time, scope: &Scope) -> Answer {
     match call {
-        Call::CreatePod(pod) => create(life, hand, pod, scope),
+        Call::CreatePod(_, pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
         Call::ReleasePod(uid) => release(life, hand, *uid),
         Call::WriteStatus(_) if conflicts && !overwrites(scope) => Answer::Error,
@@ -78,7 +78,7 @@ fn overwrites(scope: &Scope) -> bool {
 #[must_use]
 pub fn as_write(life: &Life, call: &Call) -> Write {
     match call {
-        Call::CreatePod(pod) => {
+        Call::CreatePod(_, pod) => {
             Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
         }
         Call::DeletePod(uid) => Write::DeletePod(*uid),
