@@ -72,6 +72,7 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("H3", None),
     ("H4", None),
     ("B29", None),
+    ("B46", None),
     // Nothing moves any more; that is a violation only after 120 s, which nobody waits for here.
     ("B35", None),
     // SY-04 is a matter of one sync; what the overwritten status lacks is seen.

@@ -57,6 +57,8 @@ pub struct Memory {
     releasing: BTreeSet<Uid>,
     /// The record of failures.
     failures: Failures,
+    /// How often the key was queued again since a sync went well; kept for a departure alone.
+    requeues: u8,
 }
 
 /// A sync under way.
@@ -144,6 +146,7 @@ impl Process {
             finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
             releasing: self.memory.releasing.clone(),
             failures: self.memory.failures.clone(),
+            requeues: self.memory.requeues,
             now,
         };
         let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
@@ -198,9 +201,13 @@ impl Process {
             }
             Err(Stop::Failed) => {
                 self.queued = true;
+                self.memory.requeues += u8::from(settings.switches.on(Switch::CountsRequeues));
                 self.end_sync();
             }
-            Ok(()) => self.end_sync(),
+            Ok(()) => {
+                self.memory.requeues = 0;
+                self.end_sync();
+            }
         }
     }
 
@@ -310,7 +317,7 @@ impl Memory {
     /// The same of pods with other names.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, failures } = self;
+        let Memory { creations, deletions, deleting, releasing, failures, requeues } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
@@ -318,6 +325,7 @@ impl Memory {
             deleting: all(deleting),
             releasing: all(releasing),
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
+            requeues: *requeues,
         }
     }
 

@@ -43,9 +43,9 @@ pub enum Switch {
     CountsDespiteFailedRelease,
     /// B04: nobody looks at the pods of a Job that is gone.
     ForgetsPodsOfGoneJobs,
-    /// B06: nobody looks at the pods of a Job that is finished.
+    /// B06b: nobody looks at the pods of a Job that is finished.
     ForgetsPodsOfFinishedJobs,
-    /// J-04, 1.36: that a pod of a finished Job appears wakes nobody.
+    /// J-05, 1.36: that a pod of a finished Job appears wakes nobody.
     ForgetsLatePods,
     /// B05: the Job's end does not wait for pods that are to be seen.
     FailsBeforeAllPodsAreSeen,
@@ -91,12 +91,16 @@ pub enum Switch {
     ForgetsCreations,
     /// B39: `backoffLimit` is never looked at.
     IgnoresBackoffLimit,
+    /// B40: `backoffLimit` counts how often the key was queued again, for whatever reason.
+    CountsRequeues,
     /// B41: `backoffLimit` is looked at only where a failure is new.
     ChecksLimitOnNewFailuresOnly,
     /// B42: a sync without a new failure resets the record of failures.
     ForgetsFailuresWhenNoneIsNew,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// B46: restarts in a pod do not count.
+    IgnoresRestarts,
     /// B47: the deadline is waited for from the sync alone that starts the Job.
     ArmsDeadlineAtStartOnly,
 }

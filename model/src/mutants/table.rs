@@ -7,14 +7,15 @@ use crate::catalogue::Req;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::mutants::worlds::{
-    capped, delayed, failing, fails_at_42, ignores_3, lagging, late, one, per_index, retries, small,
+    capped, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, one, per_index, retries, small,
     wins_with_0,
 };
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
 
-/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers.
-pub const MUTANTS: &[Mutant] = &[
+/// The departures of 1.36, what was found with this model, and the known defects of Job controllers in the order of
+/// their numbers.
+pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "S-01",
         issues: &[],
@@ -36,14 +37,6 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::BI01, 11),
     },
     Mutant {
-        id: "S-02",
-        issues: &[],
-        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
-        switches: &[Switch::FailedIndexNotMinusCompleted],
-        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
-        shows: Shows::Strays(Req::SS17, 11),
-    },
-    Mutant {
         id: "S-03",
         issues: &[],
         title: "a FailJob verdict that cannot be stored yet is dropped",
@@ -61,17 +54,6 @@ pub const MUTANTS: &[Mutant] = &[
             ..small(patient(many(1, 1)), 1)
         },
         shows: Shows::Breaks(Req::S04, 7),
-    },
-    Mutant {
-        id: "L1",
-        issues: &["kubernetes/kubernetes#132144"],
-        title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
-        switches: &[Switch::FinishesSuspendedWithoutStartTime],
-        world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::Suspend],
-            ..small(patient(many(1, 1)), 1)
-        },
-        shows: Shows::Strays(Req::SS10, 12),
     },
     Mutant {
         id: "S-07",
@@ -167,14 +149,6 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::FT02, 21),
     },
     Mutant {
-        id: "J-04",
-        issues: &[],
-        title: "a pod that a late request creates for a finished Job keeps its finalizer",
-        switches: &[Switch::ForgetsLatePods],
-        world: || late(many(1, 1)),
-        shows: Shows::Strays(Req::FT23, 13),
-    },
-    Mutant {
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
         title: "a pod is counted again while the cache shows its finalizer",
@@ -197,22 +171,6 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::CountsWholeListAfterOneRelease],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::FT02, 15),
-    },
-    Mutant {
-        id: "B04",
-        issues: &["kubernetes/kubernetes#108645"],
-        title: "nobody looks at the pods of a Job that is gone",
-        switches: &[Switch::ForgetsPodsOfGoneJobs],
-        world: || Scope { user: vec![UserAction::DeleteInBackground], ..small(many(1, 1), 1) },
-        shows: Shows::Strays(Req::FT20, 7),
-    },
-    Mutant {
-        id: "B06",
-        issues: &["kubernetes/kubernetes#109429"],
-        title: "nobody looks at the pods of a Job that is finished, and its deletion by TTL never ends",
-        switches: &[Switch::ForgetsPodsOfFinishedJobs],
-        world: || late(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
-        shows: Shows::Strays(Req::TT15, 17),
     },
     Mutant {
         id: "B14",
@@ -312,14 +270,6 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::ReportsDeletionsLate],
         world: || Scope { phases: true, user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 8),
-    },
-    Mutant {
-        id: "B20",
-        issues: &["kubernetes/kubernetes#121342"],
-        title: "terminating is written only where something else has changed",
-        switches: &[Switch::ComparesTerminatingWithItself],
-        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
-        shows: Shows::Strays(Req::RP08, 11),
     },
     Mutant {
         id: "B21",
@@ -438,6 +388,18 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::TC01, 6),
     },
     Mutant {
+        id: "B40",
+        issues: &[
+            "kubernetes/kubernetes#70251",
+            "kubernetes/kubernetes#92245",
+            "kubernetes/kubernetes#93559",
+        ],
+        title: "a request that failed counts against backoffLimit like a pod that failed",
+        switches: &[Switch::CountsRequeues],
+        world: || Scope { faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        shows: Shows::Breaks(Req::BO12, 6),
+    },
+    Mutant {
         id: "B41",
         issues: &["kubernetes/kubernetes#119159"],
         title: "backoffLimit is looked at only where a failure is new",
@@ -462,15 +424,11 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::BO01, 6),
     },
     Mutant {
-        id: "B47",
-        issues: &["kubernetes/kubernetes#110239", "kubernetes/kubernetes#62134"],
-        title: "a restart loses the timer of the deadline",
-        switches: &[Switch::ArmsDeadlineAtStartOnly],
-        world: || Scope {
-            ticks: 2,
-            faults: Faults { crashes: 1, ..Faults::default() },
-            ..lagging(1, small(JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) }, 1))
-        },
-        shows: Shows::Strays(Req::SU10, 7),
+        id: "B46",
+        issues: &["kubernetes/kubernetes#54870"],
+        title: "containers restart in their pods beyond backoffLimit",
+        switches: &[Switch::IgnoresRestarts],
+        world: || Scope { restarts: 1, ..small(on_failure(many(2, 2)), 2) },
+        shows: Shows::Breaks(Req::BO16, 8),
     },
 ];
