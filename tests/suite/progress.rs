@@ -7,6 +7,7 @@ use jobcheck_model::check::{Bounds, Cut, Exploration, Outcome, explore};
 use jobcheck_model::env::user::UserAction;
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::job::PodReplacementPolicy;
+use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress::explore_for;
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::{initial, named};
@@ -125,6 +126,16 @@ fn a_round_is_one_that_can_be_walked_for_ever() {
     };
     let turn = walk(initial(&wrong), prefix);
     assert_eq!(walk(turn.clone(), round), turn);
+}
+
+/// What stands still is found as well as what goes in circles.
+#[test]
+fn a_job_that_nobody_looks_at_again_is_found() {
+    let mutant = Mutant::named("B35").unwrap();
+    let Outcome::Broken(found) = searched(&mutant.scope(), &Bounds::none(1)).outcome else { panic!() };
+    assert_eq!((found.req, found.turn), (None, Some(found.path.len())), "{found:?}");
+    assert!(found.why.starts_with("the Job is not finished"), "{}", found.why);
+    assert!(matches!(searched(&mutant.sound_scope(), &Bounds::none(1)).outcome, Outcome::Holds));
 }
 
 #[test]
