@@ -44,6 +44,9 @@ pub enum Format {
 }
 
 const AFTER_HELP: &str = "\
+Steps are those to what is broken; of a Job that never comes to its end, those to where it strays, and those of the
+round that it makes from there for ever (none where nothing more has to happen).
+
 Each defect is one or two lines of the reference algorithm, switched to what a Job controller did wrong once, or
 does today. A departure of Kubernetes 1.36 has the id of its finding (S-04, H3; J-01 was found with this model); a defect that was
 reported upstream has that of the collection (B18). The same world without the defect must hold.
@@ -119,9 +122,8 @@ fn save(directory: &Path, runs: &[Run]) -> bool {
 }
 
 fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {
-    let searchable = MUTANTS.iter().filter(|mutant| mutant.is_searchable());
     if ids.is_empty() {
-        return Ok(searchable.collect());
+        return Ok(MUTANTS.iter().collect());
     }
     let known = || MUTANTS.iter().map(|mutant| mutant.id).collect::<Vec<_>>().join(", ");
     let named = |id: &String| {
@@ -155,7 +157,10 @@ fn row(run: &Run, out: &mut String) {
     let issue = run.mutant.issues.first().copied().unwrap_or("-");
     let issue = issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue);
     let broken = run.hunt.requirement.map_or("-", jobcheck_model::Req::id);
-    let steps = run.hunt.found().map_or(0, |found| found.path.len());
+    let steps = run.hunt.found().map_or("-".to_owned(), |found| match found.turn {
+        None => found.path.len().to_string(),
+        Some(turn) => format!("{turn}+{}", found.path.len() - turn),
+    });
     let _ = writeln!(
         out,
         "{:<6} {issue:<19} {broken:<6} {steps:>5} {:>6.2}s  {paint}{:<21}{paint:#} {}",
@@ -170,7 +175,7 @@ fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.hunt.found() else { return };
     let broken = run.hunt.requirement.map_or("", jobcheck_model::Req::id);
     let _ = writeln!(out, "\n{BAD}{}: {broken}{BAD:#} {}: {}", run.mutant.id, found.property, found.why);
-    check::tell(&run.mutant.scope(), &found.path, out);
+    check::tell(&run.mutant.scope(), found, out);
     let _ = writeln!(out);
 }
 
@@ -193,6 +198,7 @@ struct MutantReport {
     holds_without: bool,
     requirement: Option<&'static str>,
     steps: Option<usize>,
+    turn: Option<usize>,
     states: usize,
     seconds: f64,
     story: Vec<String>,
@@ -218,6 +224,7 @@ fn report(run: &Run) -> MutantReport {
         holds_without: run.sound,
         requirement: run.hunt.requirement.map(jobcheck_model::Req::id),
         steps: found.map(|found| found.path.len()),
+        turn: found.and_then(|found| found.turn),
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
         story: lines.into_iter().map(|line| format!("{} {}", line.who, line.what)).collect(),

@@ -11,7 +11,7 @@ pub use crate::explore::compact::is_sound as symmetry_is_sound;
 use crate::explore::compact::{STANDSTILL_NUMBER, Scratch, Specification, width};
 pub use crate::explore::engine::{Coverage, Cut, Progress};
 use crate::explore::engine::{
-    End, Limits, Run, System, Walks, edges, explore as search, path_to, walk as walk_in,
+    End, Limits, Run, System, Walks, explore as search, leaving, path_to, walk as walk_in,
 };
 pub use crate::explore::found::Found;
 use crate::properties::PROPERTIES;
@@ -82,6 +82,9 @@ pub struct Exploration {
     pub steps: Vec<Coverage>,
     /// Whether creations were held back by the scope's bound on pods.
     pub pods_bound_reached: bool,
+    /// In how many of the worlds every Job has come to its end and its controller rests, where progress was checked
+    /// ([`crate::progress`]).
+    pub rests: Option<usize>,
 }
 
 /// How an exploration ended.
@@ -101,22 +104,56 @@ pub fn scopes() -> Vec<Scope> {
     [crate::scopes::all(), crate::algorithm::scopes::all()].concat()
 }
 
-/// Explores a scope.
+/// Explores a scope; where it asks for progress, for that, too, and unreduced.
 #[must_use]
 pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {
-    explore_for(scope, bounds, &|_| true)
+    if scope.progress {
+        crate::progress::explore(scope, bounds)
+    } else {
+        explore_for(scope, bounds, &|_| true)
+    }
 }
 
-/// Explores a scope for some of [`PROPERTIES`], by number; `None` is a standstill.
+/// Explores a scope for some of [`PROPERTIES`], by number; `None` is a standstill. Progress is not asked for.
 #[must_use]
 pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>) -> bool) -> Exploration {
-    by_width(&reduced(scope, bounds), Explore { bounds, wanted, tell: None })
+    visit(scope, bounds, wanted, &mut |_, _| {})
 }
 
 /// Explores a scope, and then tells all steps between the worlds that were reached: the numbers of both, and the
 /// world that the step is taken in.
 pub fn graph(scope: &Scope, bounds: &Bounds, tell: &mut dyn FnMut(u32, &World, &Step, u32)) -> Exploration {
-    by_width(&reduced(scope, bounds), Explore { bounds, wanted: &|_| true, tell: Some(tell) })
+    visit(scope, bounds, &|_| true, &mut |_, worlds| {
+        for number in 0..worlds.count() {
+            let world = worlds.world(number);
+            worlds.leaving(number).iter().for_each(|(step, to)| tell(number, &world, step, *to));
+        }
+    })
+}
+
+/// Explores a scope for some of [`PROPERTIES`], and then shows the worlds that were reached to a visitor, who may change
+/// what is told of the exploration.
+pub fn visit(
+    scope: &Scope,
+    bounds: &Bounds,
+    wanted: &dyn Fn(Option<usize>) -> bool,
+    visitor: Visitor<'_>,
+) -> Exploration {
+    by_width(&reduced(scope, bounds), Explore { bounds, wanted, visitor })
+}
+
+/// Sees what an exploration found, and the worlds.
+pub type Visitor<'a> = &'a mut dyn FnMut(&mut Exploration, &mut dyn Worlds);
+
+/// The worlds that an exploration reached, numbered breadth first; 0 is the initial one.
+pub trait Worlds {
+    /// How many.
+    fn count(&self) -> u32;
+    /// The world of a number.
+    fn world(&mut self, number: u32) -> World;
+    /// The steps that may be taken in it, with the numbers of the worlds that they lead to. After an exploration that
+    /// was cut, those to worlds that were not kept are left out.
+    fn leaving(&mut self, number: u32) -> Vec<(Arc<Step>, u32)>;
 }
 
 fn reduced(scope: &Scope, bounds: &Bounds) -> Scope {
@@ -149,15 +186,33 @@ fn sized<const N: usize, T: Task>(scope: &Scope, task: T) -> T::Outcome {
     task.with(&specification, scope)
 }
 
-struct Explore<'a> {
+struct Explore<'a, 'b> {
     bounds: &'a Bounds,
     wanted: &'a dyn Fn(Option<usize>) -> bool,
-    tell: Option<Tell<'a>>,
+    visitor: Visitor<'b>,
 }
 
-type Tell<'a> = &'a mut dyn FnMut(u32, &World, &Step, u32);
+struct Reached<'a, 'b, const N: usize> {
+    specification: &'a Specification<'b, N>,
+    run: &'a Run<Specification<'b, N>>,
+    scratch: Scratch<N>,
+}
 
-impl Task for Explore<'_> {
+impl<const N: usize> Worlds for Reached<'_, '_, N> {
+    fn count(&self) -> u32 {
+        u32::try_from(self.run.store.len()).unwrap_or(u32::MAX)
+    }
+
+    fn world(&mut self, number: u32) -> World {
+        self.specification.world(&mut self.scratch, self.run.store.state(number))
+    }
+
+    fn leaving(&mut self, number: u32) -> Vec<(Arc<Step>, u32)> {
+        leaving(self.specification, self.run, &mut self.scratch, number)
+    }
+}
+
+impl Task for Explore<'_, '_> {
     type Outcome = Exploration;
 
     fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Exploration {
@@ -171,13 +226,7 @@ impl Task for Explore<'_> {
             progress: &**progress,
         };
         let run = search(specification, &limits);
-        if let Some(tell) = self.tell {
-            let scratch = &mut specification.scratch();
-            edges(specification, &run, |from, step, to| {
-                tell(from, &specification.world(scratch, run.store.state(from)), step, to);
-            });
-        }
-        Exploration {
+        let mut exploration = Exploration {
             states: run.store.len(),
             symmetry: *symmetry,
             generated: run.generated,
@@ -188,8 +237,12 @@ impl Task for Explore<'_> {
             outcome: outcome(specification, &run, scope),
             reached: reached(&run.scratches),
             pods_bound_reached: run.scratches.iter().any(|scratch| scratch.held_back),
-            steps: run.coverage,
-        }
+            steps: run.coverage.clone(),
+            rests: None,
+        };
+        let scratch = specification.scratch();
+        (self.visitor)(&mut exploration, &mut Reached { specification, run: &run, scratch });
+        exploration
     }
 
     fn wanted(&self) -> &dyn Fn(Option<usize>) -> bool {

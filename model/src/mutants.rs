@@ -3,19 +3,38 @@
 //! Every one has the smallest scope that shows it. With its switches off the same scope holds, so that what is
 //! found there is the defect.
 
+mod straying;
 mod table;
 mod worlds;
-
-pub use table::MUTANTS;
 
 use crate::algorithm::switches::{Switch, Switches};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Exploration, Outcome, explore_for};
 use crate::explore::found::Found;
+use crate::progress;
 use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::initial;
 use crate::world::World;
+
+/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; last
+/// those that break no single write.
+pub const MUTANTS: &[Mutant] =
+    &joined::<{ table::JOBS.len() + straying::STRAYING.len() }>(&[table::JOBS, straying::STRAYING]);
+
+/// One table of several.
+const fn joined<const N: usize>(tables: &[&[Mutant]]) -> [Mutant; N] {
+    let mut all = [tables[0][0]; N];
+    let (mut table, mut row, mut next) = (0, 0, 0);
+    while table < tables.len() {
+        while row < tables[table].len() {
+            all[next] = tables[table][row];
+            (row, next) = (row + 1, next + 1);
+        }
+        (table, row) = (table + 1, 0);
+    }
+    all
+}
 
 /// A known defect.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +60,9 @@ pub enum Shows {
     Breaks(Req, usize),
     /// After so many steps nothing can happen any more, and the Job is not finished; this requirement asks for more.
     Stops(Req, usize),
-    /// The Job goes on for ever without an end: only a check of progress can see it, and this search is none.
-    Progress(Req),
+    /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
+    /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
+    Strays(Req, usize),
 }
 
 /// What a search for a defect found.
@@ -68,14 +88,14 @@ impl Mutant {
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Stops(req, _) | Shows::Progress(req) => req,
+            Shows::Breaks(req, _) | Shows::Stops(req, _) | Shows::Strays(req, _) => req,
         }
     }
 
-    /// Whether a search can show it.
+    /// Whether it shows in one world, be it that nothing can happen there: then reductions keep it.
     #[must_use]
-    pub fn is_searchable(&self) -> bool {
-        !matches!(self.shows, Shows::Progress(_))
+    pub fn shows_in_a_world(&self) -> bool {
+        !matches!(self.shows, Shows::Strays(..))
     }
 
     /// Its world with the defect.
@@ -92,13 +112,17 @@ impl Mutant {
 
     fn scope_with(&self, switches: Switches) -> Scope {
         let scope = (self.world)();
-        Scope { algorithm: Algorithm { switches, ..scope.algorithm.clone() }, ..scope }
+        let algorithm = Algorithm { switches, ..scope.algorithm.clone() };
+        Scope { algorithm, progress: !self.shows_in_a_world(), ..scope }
     }
 
     /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence
-    /// hides it; else by all.
+    /// hides it; else by all. Where it is progress that is missing, by that alone.
     #[must_use]
     pub fn hunt(&self) -> Hunt {
+        if !self.shows_in_a_world() {
+            return Hunt::of(&self.scope(), &|_| false);
+        }
         let own = |number: usize| PROPERTIES[number].req == self.requirement();
         let hunt = Hunt::of(&self.scope(), &|number| number.is_some_and(own));
         if hunt.found().is_some() {
@@ -121,7 +145,7 @@ impl Mutant {
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
             Shows::Stops(_, expected) => found.number.is_none() && steps == expected,
-            Shows::Progress(_) => false,
+            Shows::Strays(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
         }
     }
 }
@@ -129,6 +153,7 @@ impl Mutant {
 impl Hunt {
     fn of(scope: &Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Hunt {
         let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
+        let explore_for = if scope.progress { progress::explore_for } else { explore_for };
         let exploration = explore_for(scope, &bounds, wanted);
         let mut hunt = Hunt { exploration, requirement: None };
         hunt.requirement = hunt.found().and_then(|found| broken(scope, found));
@@ -153,6 +178,9 @@ impl Hunt {
 
 /// The requirement behind a property: of a write that is not admitted or refused, the one that it broke.
 fn broken(scope: &Scope, found: &Found) -> Option<Req> {
+    if found.turn.is_some() {
+        return found.req;
+    }
     let req = PROPERTIES[found.number?].req;
     let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
     let past = |of: fn(&crate::past::Past) -> Option<Req>| world.lives.iter().find_map(|life| of(&life.past));

@@ -4,7 +4,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::{Ledger, added};
 use crate::indexes::{Index, IndexSet};
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, RestartPolicy, Text};
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::time::Time;
@@ -82,6 +82,8 @@ pub struct Decision {
     pub when: Time,
     /// The fewest `completions` since then.
     pub completions: Option<i32>,
+    /// BO-13: restarts of containers in the pods that there were then, where they count.
+    pub restarts: u32,
 }
 
 /// What held when a Job finished.
@@ -341,7 +343,7 @@ impl Past {
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
         if self.decision.is_none() {
-            self.decision = Decision::of(spec, new, now);
+            self.decision = Decision::of(spec, new, pods, now);
         }
     }
 
@@ -419,11 +421,13 @@ impl PodPast {
 }
 
 impl Decision {
-    fn of(spec: &JobSpec, status: &JobStatus, when: Time) -> Option<Decision> {
+    fn of(spec: &JobSpec, status: &JobStatus, pods: &Pods, when: Time) -> Option<Decision> {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        Some(Decision { good, reason, message, when, completions: spec.completions })
+        let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
+        let restarts = if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 };
+        Some(Decision { good, reason, message, when, completions: spec.completions, restarts })
     }
 }
 

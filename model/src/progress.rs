@@ -1,48 +1,109 @@
 //! That Jobs get somewhere: from every reachable world, once users and faults have had enough, each Job comes to its
-//! proper end, all finalizers are released, and the controller rests.
+//! proper end, all finalizers are released, an expired Job is gone, and the controller rests.
 //!
 //! In TLA+ terms `[]<>Rest` under weak fairness of every process, cache, pod, and collector, and of the clock, on the
 //! unreduced graph of a scope ([`crate::explore::progress`]). What users do and faults do is not fair: it may happen,
-//! and need not.
+//! and need not. No more of it happens than the scope has, so that every behaviour has its last fault, and
+//! "from every reachable world" means with faults spent, left, and not begun.
 //!
 //! # Premises
 //!
-//! Pods end, and the scope's bounds are not in the way: a Job for which the bound on pods holds a creation back, or
-//! which waits for a time that the scope does not have, need not come to an end.
+//! - Pods end. But those of a Job with a deadline need not, unless they are deleted: its end is the deadline's matter
+//!   (SU-10).
+//! - The request of a dead process may reach the server, and need not.
+//! - The scope's bounds are not in the way: a Job for which the bound on pods holds a creation back, or which waits
+//!   for a time that the scope does not have, need not come to an end.
 
 use rustc_hash::FxHashMap;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
-use crate::explore::progress::{Fairness, Incomplete, Label, Property, Round, ScopeGraph, check};
+use crate::catalogue::Req;
+use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
+use crate::env::kubelet::KubeletStep;
+use crate::explore::found::Found;
+use crate::explore::progress::{Builder, Edge, Fairness, Label, Lasso, Property, check};
+use crate::job::{ConditionKind, Job, JobStatus};
+use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
-/// What a check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Worlds of the scope.
-    pub states: usize,
-    /// A way on which a Job does not come to rest, for ever.
-    pub stuck: Option<Round>,
+/// What a report calls it.
+pub const PROGRESS: &str = "each Job comes to its end, and its controller to rest";
+
+/// Explores a scope of an algorithm, unreduced: that every property holds, and then that Jobs get somewhere.
+#[must_use]
+pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {
+    explore_for(scope, bounds, &|_| true)
 }
 
-/// Checks a scope of an algorithm.
-///
-/// # Errors
-///
-/// Where it has more worlds than `max_states`.
-pub fn check_progress(scope: &Scope, max_states: usize) -> Result<Progress, Incomplete> {
+/// The same for some of the properties alone, see [`crate::check::explore_for`].
+#[must_use]
+pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>) -> bool) -> Exploration {
+    let unreduced = Bounds { symmetry: false, partial_order: false, ..bounds.clone() };
+    visit(scope, &unreduced, wanted, &mut |found, worlds| {
+        if matches!(found.outcome, Outcome::Holds) {
+            look(scope, bounds, found, worlds);
+        }
+    })
+}
+
+/// How many worlds are looked at between two looks at the limits.
+const BATCH: u32 = 4096;
+
+/// Looks at the graph of all worlds.
+fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
     let mut actions = Actions::default();
     let mut rests = Vec::new();
-    let look = &mut |_, world: &World, _: &[Step]| rests.push(is_at_rest(world, scope));
-    let graph = ScopeGraph::explore(scope, &mut |step| actions.label(step), look, max_states)?;
+    let mut builder = Builder::new();
+    builder.initial(0);
+    for number in 0..worlds.count() {
+        if let Some(cut) = (number % BATCH == 0).then(|| limit(bounds)).flatten() {
+            found.outcome = Outcome::NotFinished(cut);
+            return;
+        }
+        let world = worlds.world(number);
+        rests.push(is_at_rest(&world, scope));
+        let leaving = worlds.leaving(number);
+        builder.node(leaving.iter().map(|(step, to)| (actions.label(step, &world), *to)));
+    }
+    let Ok(graph) = builder.finish() else {
+        found.outcome = Outcome::NotFinished(Cut::States);
+        return;
+    };
+    found.rests = Some(rests.iter().filter(|rests| **rests).count());
     let at_rest = |node: u32| rests[node as usize];
-    let result = check(&graph.graph, &actions.fairness(), &Property::AlwaysEventually(&at_rest));
-    let stuck = result.err().map(|lasso| graph.steps(scope, &mut |step| actions.label(step), &lasso));
-    Ok(Progress { states: rests.len(), stuck })
+    if let Err(lasso) = check(&graph, &actions.fairness(), &Property::AlwaysEventually(&at_rest)) {
+        found.outcome = Outcome::Broken(Box::new(told(scope, &mut actions, worlds, &lasso)));
+    }
+}
+
+/// The limit that is reached.
+fn limit(bounds: &Bounds) -> Option<Cut> {
+    let too_much = |max: u64| (bounds.memory)().is_some_and(|used| used > max);
+    match () {
+        () if (bounds.stop)() => Some(Cut::Time),
+        () if bounds.max_memory.is_some_and(too_much) => Some(Cut::Memory),
+        () => None,
+    }
+}
+
+/// A lasso as steps.
+fn told(scope: &Scope, actions: &mut Actions, worlds: &mut dyn Worlds, lasso: &Lasso) -> Found {
+    let mut step = |edge: &Edge| {
+        let world = worlds.world(edge.from);
+        let mut leaving = worlds.leaving(edge.from).into_iter();
+        let (step, _) = leaving
+            .find(|(step, to)| *to == edge.to && actions.label(step, &world) == edge.label)
+            .expect("each edge of the graph is a step of the scope");
+        Step::clone(&step)
+    };
+    let path: Vec<Step> = lasso.prefix.iter().chain(&lasso.cycle).map(&mut step).collect();
+    let world = worlds.world(lasso.turn());
+    let (req, why) = missing(&world, scope, !lasso.stutters());
+    Found { property: PROGRESS, number: None, req, why, path, turn: Some(lasso.prefix.len()) }
 }
 
 /// What is fair for itself.
@@ -57,14 +118,13 @@ enum Action {
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
-    Land(JobId),
     Tick,
     /// What need not happen.
     Unfair,
 }
 
 impl Action {
-    fn of(step: &Step) -> Action {
+    fn of(step: &Step, world: &World) -> Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
@@ -81,17 +141,27 @@ impl Action {
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => Action::Unfair,
             },
+            Step::Kubelet(_, _, KubeletStep::Flip) => Action::Unfair,
+            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid) => Action::Unfair,
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
             Step::RemoveJob(job) => Action::RemoveJob(*job),
             Step::Expire(job) => Action::Expire(*job),
-            Step::Land(job) => Action::Land(*job),
             Step::Tick => Action::Tick,
-            Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) => {
-                Action::Unfair
-            }
+            Step::Land(_)
+            | Step::Write(..)
+            | Step::User(..)
+            | Step::ShowPod(_)
+            | Step::ShowJob(_)
+            | Step::Crash(_) => Action::Unfair,
         }
     }
+}
+
+/// Whether nothing but the Job's deadline ends the pod.
+fn may_run_for_ever(life: &Life, uid: Uid) -> bool {
+    let has_deadline = life.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
+    has_deadline && life.pods.get(uid).is_some_and(|pod| pod.is_active())
 }
 
 /// The labels of actions, as they come up.
@@ -99,9 +169,9 @@ impl Action {
 struct Actions(FxHashMap<Action, Label>);
 
 impl Actions {
-    fn label(&mut self, step: &Step) -> Label {
+    fn label(&mut self, step: &Step, world: &World) -> Label {
         let fresh = Label::try_from(self.0.len()).unwrap_or(Label::MAX);
-        *self.0.entry(Action::of(step)).or_insert(fresh)
+        *self.0.entry(Action::of(step, world)).or_insert(fresh)
     }
 
     fn fairness(&self) -> Vec<Fairness> {
@@ -113,31 +183,100 @@ impl Actions {
 }
 
 fn is_at_rest(world: &World, scope: &Scope) -> bool {
-    let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
-    world.lives.iter().all(|life| is_excused(life, time_is_up, scope) || has_come_to_its_end(life))
+    world.lives.iter().all(|life| is_excused(life, world, scope) || is_over(life, world))
 }
 
-/// Finished or gone, or suspended and quiet; nothing is held, and nobody has anything to do.
-fn has_come_to_its_end(life: &Life) -> bool {
-    let quiet = life.processes.iter().all(is_quiet);
-    match &life.job {
-        None => quiet && life.pods.iter().all(|pod| !pod.finalizer),
-        Some(job) if job.status.is_finished() => {
-            quiet && !job.deleting && life.pods.iter().all(|pod| !pod.finalizer)
+/// Whether a Job has come to its end, and nobody has anything to do.
+fn is_over(life: &Life, world: &World) -> bool {
+    is_quiet(life) && shortcoming(life, world).is_none()
+}
+
+fn is_quiet(life: &Life) -> bool {
+    let quiet = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
+    life.processes.iter().all(quiet)
+}
+
+/// What keeps a Job from its end, and the requirement that asks for it, where one does.
+fn shortcoming(life: &Life, world: &World) -> Option<(Option<Req>, &'static str)> {
+    let held = life.pods.iter().any(|pod| pod.finalizer);
+    let Some(job) = &life.job else {
+        return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
+    };
+    let finished = job.status.is_finished();
+    match () {
+        () if finished && held && job.deleting => {
+            Some((Some(Req::TT15), "the finished Job is being deleted, and a pod keeps its finalizer"))
         }
-        Some(job) => quiet && !job.deleting && (job.spec.is_suspended() || job.spec.parallelism_count() == 0),
+        () if finished && held => {
+            Some((Some(Req::FT23), "the Job is finished, and a pod keeps its finalizer"))
+        }
+        () if job.deleting && held => {
+            Some((Some(Req::FT19), "the Job is being deleted, and a pod keeps its finalizer"))
+        }
+        () if job.deleting => Some((None, "the Job is being deleted, and does not go")),
+        () if finished && has_expired(&job.status, job.spec.ttl_seconds_after_finished, world) => {
+            Some((Some(Req::TT14), "the Job has expired, and is not deleted"))
+        }
+        () if finished => None,
+        () if life.past.refused.is_some() => {
+            Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
+        }
+        () if job.spec.is_suspended() || job.spec.parallelism_count() == 0 => untrue(&job.status, life),
+        () if is_late(job, world) => {
+            Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
+        }
+        () => Some((None, "the Job is not finished")),
     }
 }
 
-fn is_quiet(process: &Process) -> bool {
-    process.sync.is_none() && !process.queued && process.orphans.is_empty()
+/// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
+fn untrue(status: &JobStatus, life: &Life) -> Option<(Option<Req>, &'static str)> {
+    let count = |which: fn(&Pod) -> bool| {
+        i32::try_from(life.pods.iter().filter(|pod| which(pod)).count()).unwrap_or(i32::MAX)
+    };
+    match () {
+        () if status.active != count(Pod::is_active) => {
+            Some((Some(Req::PC01), "active is not the number of active pods"))
+        }
+        () if status.ready.unwrap_or(0) != count(Pod::is_ready) => {
+            Some((Some(Req::PC03), "ready is not the number of ready pods"))
+        }
+        () if status.terminating.unwrap_or(0) != count(Pod::is_terminating) => {
+            Some((Some(Req::RP08), "terminating is not the number of terminating pods"))
+        }
+        () => None,
+    }
+}
+
+fn has_expired(status: &JobStatus, ttl: Option<i32>, world: &World) -> bool {
+    let ends = [ConditionKind::Complete, ConditionKind::Failed]
+        .iter()
+        .filter(|kind| status.is_true(kind))
+        .find_map(|kind| status.condition(kind)?.last_transition_time);
+    ttl.zip(ends).is_some_and(|(ttl, end)| world.now >= end.plus(i64::from(ttl)))
+}
+
+fn is_late(job: &Job, world: &World) -> bool {
+    let started = job.status.start_time.zip(job.spec.active_deadline_seconds);
+    started.is_some_and(|(start, deadline)| world.now.since(start) >= deadline)
 }
 
 /// Whether a bound of the scope is what a Job waits for.
-fn is_excused(life: &Life, time_is_up: bool, scope: &Scope) -> bool {
+fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
+    let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
     let held = |process: &Process| {
         process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))
             || (time_is_up && process.wake.is_some())
     };
     life.processes.iter().any(held)
+}
+
+/// What is wrong with the world in which a cycle turns, and whether things go on happening in it.
+fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String) {
+    let mut stuck =
+        world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world));
+    let found = stuck.next().and_then(|life| shortcoming(life, world));
+    let (req, what) = found.unwrap_or((None, "the controller has work for ever"));
+    let how = if goes_on { "for ever" } else { "and nothing more has to happen" };
+    (req, format!("{what}, {how}"))
 }

@@ -42,6 +42,8 @@ pub struct Scope {
     pub faults: Faults,
     /// Whether the request of a process that dies may still reach the server.
     pub late_requests: bool,
+    /// Whether it is asked that Jobs get somewhere, too ([`crate::progress`]): then nothing is reduced.
+    pub progress: bool,
     /// The subject's constants.
     pub constants: Constants,
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property

@@ -135,6 +135,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         algorithm: Algorithm::default(),
         faults: Faults::default(),
         late_requests: false,
+        progress: false,
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
         without: Vec::new(),
     }

@@ -226,7 +226,7 @@ impl World {
         }
         let now = next.now;
         for life in &mut next.lives {
-            informer::settle(life, now, scope.lag, scope.algorithm.job_lag);
+            informer::settle(life, now, scope);
         }
         next
     }

@@ -48,7 +48,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("crash/backoff-limit", 441, 24),
     ("crash/fail-job", 6665, 25),
     ("crash/per-index", 16237, 25),
-    ("late-request/backoff-limit", 10066, 33),
+    ("late-request/backoff-limit", 10026, 33),
     ("stale-caches/flips", 3792, 28),
     ("failed-request/flips", 14684, 28),
 ];
@@ -94,4 +94,4 @@ fn with_all_faults_at_once_every_property_holds() {
     }
 }
 
-const ALL_FAULTS: &[(&str, usize, usize)] = &[("all-faults/backoff-limit", 43724, 29)];
+const ALL_FAULTS: &[(&str, usize, usize)] = &[("all-faults/backoff-limit", 43654, 29)];

@@ -70,7 +70,7 @@ pub struct CheckArgs {
 /// How much is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Size {
-    /// One kind of fault at a time, in seconds.
+    /// One kind of fault at a time, and whether Jobs get somewhere, in seconds.
     Quick,
     /// Those, and each feature with a crash, a late request, a failed one, and both caches two events behind, in
     /// minutes.

@@ -15,8 +15,8 @@ use jobcheck_model::uid::Uid;
 use jobcheck_model::world::{Life, World};
 use serde_json::{Value, json};
 
-/// The way that these steps take, as JSON.
-pub fn render(scope: &Scope, what: &str, path: &[Step]) -> String {
+/// The way that these steps take, as JSON. From the state after `turn` steps on, what follows is repeated for ever.
+pub fn render(scope: &Scope, what: &str, path: &[Step], turn: Option<usize>) -> String {
     let mut world = initial(scope);
     let mut states = vec![state(0, &world, "the start", "")];
     for (number, step) in (1..).zip(path) {
@@ -24,7 +24,7 @@ pub fn render(scope: &Scope, what: &str, path: &[Step]) -> String {
         world = world.apply(step, scope);
         states.push(state(number, &world, line.who, &line.what));
     }
-    let whole = json!({
+    let mut whole = json!({
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache.informal.systems/docs/adr/015adr-trace.html",
@@ -34,6 +34,9 @@ pub fn render(scope: &Scope, what: &str, path: &[Step]) -> String {
         "vars": ["jobs", "now", "step"],
         "states": states,
     });
+    if let Some(turn) = turn {
+        whole["loop"] = json!(turn);
+    }
     serde_json::to_string_pretty(&whole).expect("a value is always JSON") + "\n"
 }
 
@@ -132,7 +135,7 @@ mod tests {
     fn a_trace_has_a_state_more_than_steps_and_all_its_variables() {
         let scope = named("ttl").unwrap();
         let first = initial(&scope).enabled(&scope).swap_remove(0);
-        let trace: Value = serde_json::from_str(&render(&scope, "a test", &[first])).unwrap();
+        let trace: Value = serde_json::from_str(&render(&scope, "a test", &[first], Some(1))).unwrap();
         let states = trace["states"].as_array().unwrap();
         assert_eq!(states.len(), 2);
         for (number, state) in states.iter().enumerate() {
@@ -141,6 +144,7 @@ mod tests {
                 assert!(!state[variable.as_str().unwrap()].is_null(), "{variable}");
             }
         }
+        assert_eq!(trace["loop"], 1);
         assert_eq!(states[0]["now"]["#bigint"], "0");
         assert_eq!(states[0]["jobs"][0]["job"]["tag"], "Some");
     }

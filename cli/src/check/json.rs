@@ -2,9 +2,11 @@
 
 use anyhow::Context;
 use jobcheck_harness::report::API_VERSION;
+use jobcheck_model::Req;
 use jobcheck_model::check::{Cut, Outcome};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
+use jobcheck_model::progress::PROGRESS;
 use jobcheck_model::properties::{PROPERTIES, STANDSTILL};
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::StepKind;
@@ -41,6 +43,7 @@ struct ScopeReport {
     seconds: f64,
     limit: Option<&'static str>,
     result: &'static str,
+    rests: Option<usize>,
     pods_bound_reached: bool,
     steps: Vec<StepReport>,
     counterexample: Option<Counterexample>,
@@ -67,6 +70,7 @@ pub struct Counterexample {
     requirement: Option<&'static str>,
     property: &'static str,
     why: String,
+    turn: Option<usize>,
     story: Vec<StoryLine>,
 }
 
@@ -105,6 +109,8 @@ fn whole(report: &Report) -> CheckReport {
         scopes_reached: Some(report.reached(number)),
     });
     let standstill = PropertyReport { requirement: None, name: STANDSTILL, scopes_reached: None };
+    let asked = report.runs.iter().filter(|run| run.exploration.rests.is_some()).count();
+    let progress = PropertyReport { requirement: None, name: PROGRESS, scopes_reached: Some(asked) };
     CheckReport {
         api_version: API_VERSION,
         kind: "CheckReport",
@@ -113,7 +119,7 @@ fn whole(report: &Report) -> CheckReport {
         not_run: report.not_run.clone(),
         never_taken: report.never_taken().into_iter().map(StepKind::name).collect(),
         peak_memory: process::peak_memory(),
-        properties: named.chain([standstill]).collect(),
+        properties: named.chain([standstill, progress]).collect(),
         seconds: report.elapsed.as_secs_f64(),
     }
 }
@@ -144,6 +150,7 @@ fn scope(run: &Run) -> ScopeReport {
         seconds: run.elapsed.as_secs_f64(),
         limit,
         result,
+        rests: it.rests,
         pods_bound_reached: it.pods_bound_reached,
         steps: StepKind::ALL
             .into_iter()
@@ -158,9 +165,10 @@ fn scope(run: &Run) -> ScopeReport {
 pub fn counterexample(scope: &Scope, found: &Found) -> Counterexample {
     let lines = story::tell(scope, &found.path).into_iter();
     Counterexample {
-        requirement: found.number.map(|number| PROPERTIES[number].req.id()),
+        requirement: found.req.map(Req::id),
         property: found.property,
         why: found.why.clone(),
+        turn: found.turn,
         story: lines
             .map(|line| StoryLine { who: line.who, what: line.what, status: line.status, stale: line.stale })
             .collect(),

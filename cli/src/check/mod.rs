@@ -92,6 +92,12 @@ impl Report {
         (0..PROPERTIES.len()).filter(concerns).filter(|property| self.reached(*property) == 0).collect()
     }
 
+    /// In how many scopes every Job was seen to come to its end.
+    fn rested(&self) -> usize {
+        let rests = |run: &&Run| run.exploration.rests.is_some() && run.found().is_none();
+        self.runs.iter().filter(rests).count()
+    }
+
     /// Kinds of steps that were never possible: then the specification, or a scope, is not what it is meant to
     /// be, and nothing that was found says much.
     fn never_taken(&self) -> Vec<StepKind> {
@@ -168,7 +174,9 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
     let found = report.runs.iter().find_map(|run| run.found().map(|found| (&run.scope, found)));
     let trace = match (&args.itf, found) {
         (None, _) => true,
-        (Some(file), Some((scope, found))) => write(file, &itf::render(scope, found.property, &found.path)),
+        (Some(file), Some((scope, found))) => {
+            write(file, &itf::render(scope, found.property, &found.path, found.turn))
+        }
         (Some(file), None) => {
             eprintln!("note: nothing is broken, so that {} is not written", file.display());
             true
@@ -190,8 +198,7 @@ fn save(report: &Report, args: &CheckArgs) -> bool {
 
 /// What is broken in a scope, to be saved.
 fn counterexample<'a>(scope: &'a Scope, found: &'a Found) -> Counterexample<'a> {
-    let requirement = found.number.map(|number| PROPERTIES[number].req);
-    Counterexample { name: scope.name, scope, path: &found.path, requirement, why: &found.why }
+    Counterexample { name: scope.name, scope, path: &found.path, requirement: found.req, why: &found.why }
 }
 
 /// Writes a file. Says whether that succeeded.
@@ -232,11 +239,12 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
+    use algorithm::progress_scopes::progress;
     use algorithm::scopes::{all_faults, large, one_fault};
     let specification = || if size == Size::Large { Vec::new() } else { scopes::all() };
     let algorithm = || match size {
-        Size::Quick => one_fault(),
-        Size::Default => [one_fault(), all_faults()].concat(),
+        Size::Quick => [one_fault(), progress()].concat(),
+        Size::Default => [one_fault(), progress(), all_faults()].concat(),
         Size::Large => large(),
     };
     match subject {

@@ -8,7 +8,7 @@ use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
-use jobcheck_model::step::{Step, StepKind};
+use jobcheck_model::step::StepKind;
 
 use super::{Report, Run};
 use crate::args::Global;
@@ -50,6 +50,7 @@ pub fn bounds(scope: &Scope) -> String {
     add(faults.crashes > 0, times(faults.crashes, "crash"));
     add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
     add(faults.usurpations > 0, "two leaders for a while".to_owned());
+    add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
     parts.join(", ")
 }
 
@@ -130,7 +131,9 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
 
 fn result(it: &Exploration) -> (Style, &'static str) {
     match &it.outcome {
+        Outcome::Holds if it.rests.is_some() => (GOOD, "gets there"),
         Outcome::Holds => (GOOD, "holds"),
+        Outcome::Broken(found) if found.turn.is_some() => (BAD, "is stuck"),
         Outcome::Broken(_) => (BAD, "broken"),
         Outcome::NotFinished(Cut::States) => (OPEN, "cut: states"),
         Outcome::NotFinished(Cut::Memory) => (OPEN, "cut: memory"),
@@ -140,15 +143,18 @@ fn result(it: &Exploration) -> (Style, &'static str) {
 
 /// The way to a broken property, as a numbered story.
 pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
-    let req = found.number.map_or(String::new(), |number| format!("{} ", PROPERTIES[number].req));
+    let req = found.req.map_or(String::new(), |req| format!("{req} "));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
-    tell(scope, &found.path, out);
+    tell(scope, found, out);
 }
 
 /// The steps of a counterexample.
-pub fn tell(scope: &Scope, path: &[Step], out: &mut String) {
-    for (number, line) in (1..).zip(story::tell(scope, path)) {
+pub fn tell(scope: &Scope, found: &Found, out: &mut String) {
+    for (number, line) in (1..).zip(story::tell(scope, &found.path)) {
+        if found.turn == Some(number - 1) {
+            let _ = writeln!(out, "      {BOLD}and from here on again and again, for ever:{BOLD:#}");
+        }
         let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
         if let Some(stale) = line.stale {
             let _ = writeln!(out, "      {DIM}although {stale}{DIM:#}");
@@ -156,6 +162,9 @@ pub fn tell(scope: &Scope, path: &[Step], out: &mut String) {
         if let Some(status) = line.status.filter(|status| !line.what.contains(status.as_str())) {
             let _ = writeln!(out, "      status: {status}");
         }
+    }
+    if found.turn == Some(found.path.len()) {
+        let _ = writeln!(out, "      {BOLD}and nothing more has to happen{BOLD:#}");
     }
 }
 
@@ -217,7 +226,12 @@ fn summary(report: &Report, out: &mut String) {
         () => {
             let tested = (0..PROPERTIES.len()).filter(|number| report.reached(*number) > 0).count();
             let all = PROPERTIES.len();
-            writeln!(out, "{GOOD}every property holds{GOOD:#}, {tested} of {all} were put to the test")
+            let _ = write!(out, "{GOOD}every property holds{GOOD:#}, {tested} of {all} were put to the test");
+            let _ = match report.rested() {
+                0 => Ok(()),
+                rested => write!(out, "; in {rested} scopes every Job comes to its end"),
+            };
+            writeln!(out)
         }
     };
 }

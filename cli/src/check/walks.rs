@@ -57,10 +57,10 @@ pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> E
 
 fn trace(run: &Run<'_>, walking: &Walking) -> String {
     match &run.walked.found {
-        Some(found) => itf::render(run.scope, found.property, &found.path),
+        Some(found) => itf::render(run.scope, found.property, &found.path, found.turn),
         None => {
             let what = format!("walk {} with seed {}", run.walked.walks, walking.seed);
-            itf::render(run.scope, &what, &run.walked.last)
+            itf::render(run.scope, &what, &run.walked.last, None)
         }
     }
 }

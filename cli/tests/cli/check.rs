@@ -87,6 +87,7 @@ fn the_report_fits_its_schema_as_json_and_as_yaml() {
         &["check", "two-jobs", "-ojson"][..],
         &["check", "non-indexed", "--without=FT-02", "-ojson"],
         &["check", "two-jobs", "--max-states=5", "-ojson"],
+        &["check", "progress/backoff-limit", "-ojson"],
     ] {
         schema::check(&jobcheck(arguments).json());
     }
@@ -94,6 +95,29 @@ fn the_report_fits_its_schema_as_json_and_as_yaml() {
     assert_eq!((&yaml["kind"], &yaml["apiVersion"]), (&"CheckReport".into(), &"jobcheck.dev/v1".into()));
     let wrong = serde_json::json!({"kind": "CheckReport"});
     assert!(!schema::problems(&wrong).is_empty());
+}
+
+#[test]
+fn progress_is_asked_for_where_a_scope_says_so_and_then_nothing_is_reduced() {
+    let report = report(&["progress/backoff-limit", "ttl"]);
+    let [asked, other] = [&report["scopes"][0], &report["scopes"][1]];
+    assert_eq!(
+        (&asked["result"], &asked["states"], &asked["rests"]),
+        (&"holds".into(), &183.into(), &4.into())
+    );
+    assert_eq!((&report["exitCode"], &other["rests"]), (&0.into(), &Value::Null));
+    let last = report["properties"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["scopesReached"], 1, "{last}");
+    let told = check(&["progress/backoff-limit"]);
+    assert!(told.out.contains("gets there") && told.out.contains("every Job comes to its end"), "{told:?}");
+}
+
+#[test]
+fn a_search_for_progress_that_is_cut_is_not_finished() {
+    for limit in ["--max-states=100", "--budget=0ms"] {
+        let run = check(&["progress/backoff-limit", limit]);
+        assert!(run.code == 3 && !run.out.contains("gets there"), "{run:?}");
+    }
 }
 
 #[test]

@@ -14,6 +14,17 @@ fn a_defect_is_told_with_its_requirement_and_its_way() {
 }
 
 #[test]
+fn a_job_that_never_ends_is_told_with_its_round() {
+    let run = jobcheck(["mutants", "L1"]);
+    assert!(run.code == 0 && run.out.contains(" 12+2 "), "{run:?}");
+    assert!(run.out.contains("from here on again and again, for ever"), "{}", run.out);
+    let rests = jobcheck(["mutants", "B04"]);
+    assert!(rests.code == 0 && rests.out.contains("nothing more has to happen\n"), "{rests:?}");
+    let report: Value = serde_json::from_str(&jobcheck(["mutants", "L1", "-o", "json"]).out).unwrap();
+    assert_eq!((&report["mutants"][0]["turn"], &report["mutants"][0]["steps"]), (&12.into(), &14.into()));
+}
+
+#[test]
 fn an_unknown_defect_is_an_error_that_lists_the_known_ones() {
     let run = jobcheck(["mutants", "B99"]);
     assert_eq!(run.code, 2, "{run:?}");

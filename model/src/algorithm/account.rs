@@ -313,7 +313,10 @@ impl Accounting<'_> {
 
     /// SY-05: writes what differs from what is stored. Returns whether it did.
     fn write_if_changed(&self, stored: &mut JobStatus, io: &mut Io<'_>) -> Result<bool, Stop> {
-        let quiet = JobStatus { start_time: stored.start_time, ..self.status.clone() };
+        let mut quiet = JobStatus { start_time: stored.start_time, ..self.status.clone() };
+        if self.on(Switch::ComparesTerminatingWithItself) {
+            quiet.terminating = stored.terminating;
+        }
         if quiet == *stored {
             return Ok(false);
         }

@@ -119,11 +119,15 @@ fn backoff_limit(spec: &JobSpec, read: &Read, census: &Census<'_>) -> Option<Fat
         .filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running))
         .map(|pod| i64::from(pod.restarts))
         .sum();
-    let restarted = spec.template.restart_policy == RestartPolicy::OnFailure && restarts >= limit.max(1);
-    let text = "Job has reached the specified backoff limit";
     let switches = census.switches();
+    let counts =
+        spec.template.restart_policy == RestartPolicy::OnFailure && !switches.on(Switch::IgnoresRestarts);
+    let restarted = counts && restarts >= limit.max(1);
+    let text = "Job has reached the specified backoff limit";
     let seen = !switches.on(Switch::ChecksLimitOnNewFailuresOnly) || !census.new_failures.is_empty();
-    let exceeded = census.failed > limit && seen && !switches.on(Switch::IgnoresBackoffLimit);
+    let requeued = switches.on(Switch::CountsRequeues) && !census.new_failures.is_empty();
+    let failed = if requeued { i64::from(read.requeues) + 1 } else { census.failed };
+    let exceeded = failed > limit && seen && !switches.on(Switch::IgnoresBackoffLimit);
     (exceeded || restarted).then(|| Fate::new(false, "BackoffLimitExceeded", text))
 }
 

@@ -32,6 +32,7 @@ use crate::world::Life;
 use super::informer::{show_job, show_pod};
 use super::process::{Process, is_over};
 use super::steps::{Delivery, ProcessStep};
+use super::switches::Switches;
 
 /// The syncs that may start.
 pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
@@ -42,7 +43,9 @@ pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dy
         }
         return;
     }
-    let one = |delivery, process: &mut Process| deliver(process, delivery, life.job.as_ref(), &life.pods);
+    let switches = &scope.algorithm.switches;
+    let one =
+        |delivery, process: &mut Process| deliver(process, delivery, life.job.as_ref(), &life.pods, switches);
     let mut after_pods = process.clone();
     for pods in 0..=process.knowledge.behind.len() {
         let mut after = after_pods.clone();
@@ -74,11 +77,17 @@ fn are_lazy(life: &Life, scope: &Scope) -> bool {
 }
 
 /// The events come.
-pub fn deliver(process: &mut Process, delivery: Delivery, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+pub fn deliver(
+    process: &mut Process,
+    delivery: Delivery,
+    job: Option<&Arc<Job>>,
+    pods: &Arc<Pods>,
+    switches: &Switches,
+) {
     for _ in 0..delivery.pods {
-        show_pod(process, job, pods);
+        show_pod(process, job, pods, switches);
     }
     for _ in 0..delivery.jobs {
-        show_job(process, job, pods);
+        show_job(process, job, pods, switches);
     }
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use crate::job::Job;
 use crate::pod::Pod;
 use crate::pods::Pods;
+use crate::scope::Scope;
 use crate::uid::Uid;
 use crate::world::Life;
 
 use super::process::{Process, is_over};
+use super::switches::{Switch, Switches};
 
 /// The oldest change of a pod that the Pod cache lacks reaches it.
-pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
     if process.knowledge.behind.is_empty() {
         return;
     }
@@ -25,6 +27,11 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>)
                 process.memory.saw_creation();
             }
             process.queued |= job.is_some();
+            // FT-23: the request of a process that is dead was handled when the Job had finished. 1.36 waits for the
+            // next event of the Job (FT-22), which may be a resync half a day later.
+            if cleans_up(job.as_ref(), switches) && pod.finalizer && !switches.on(Switch::ForgetsLatePods) {
+                process.orphans.insert(pod.uid);
+            }
         }
         (_, Some(pod)) if !pod.deleting => {
             if !pod.finalizer {
@@ -32,22 +39,18 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>)
             }
             process.queued |= job.is_some();
         }
-        (before, after) => saw_deletion(process, unseen.uid, before.as_ref(), after.as_ref(), job.as_ref()),
+        (before, after) => {
+            let held = after.as_ref().or(before.as_ref()).is_some_and(|pod| pod.finalizer);
+            if cleans_up(job.as_ref(), switches) && held && after.is_some() {
+                process.orphans.insert(unseen.uid);
+            }
+            saw_deletion(process, unseen.uid, after.as_ref(), job.as_ref());
+        }
     }
 }
 
 /// A pod is being deleted, or is gone.
-fn saw_deletion(
-    process: &mut Process,
-    uid: Uid,
-    before: Option<&Pod>,
-    after: Option<&Pod>,
-    job: Option<&Arc<Job>>,
-) {
-    let holds = after.or(before).is_some_and(|pod| pod.finalizer);
-    if is_over(job) && holds && after.is_some() {
-        process.orphans.insert(uid);
-    }
+fn saw_deletion(process: &mut Process, uid: Uid, after: Option<&Pod>, job: Option<&Arc<Job>>) {
     if job.is_some() {
         process.memory.saw_deletion(uid);
         if after.is_none_or(|pod| !pod.finalizer) {
@@ -57,8 +60,15 @@ fn saw_deletion(
     }
 }
 
+/// FT-20, FT-21, FT-23: whether the clean-up, and no sync, releases the pods of the Job.
+pub fn cleans_up(job: Option<&Arc<Job>>, switches: &Switches) -> bool {
+    let missed =
+        if job.is_none() { Switch::ForgetsPodsOfGoneJobs } else { Switch::ForgetsPodsOfFinishedJobs };
+    is_over(job) && !switches.on(missed)
+}
+
 /// The next version of the Job reaches the Job cache.
-pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
     if process.job_behind.is_empty() {
         return;
     }
@@ -67,7 +77,7 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>)
     if shown.is_none() {
         process.memory.forget_backoff();
     }
-    if is_over(shown.as_ref()) {
+    if cleans_up(shown.as_ref(), switches) {
         let cached = process.cached_pods(pods);
         process.orphans.extend(cached.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
     }
@@ -75,14 +85,15 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>)
 }
 
 /// Shows what a cache may lack no longer, wakes who waits for the time, and drops orphans that are none.
-pub fn settle(life: &mut Life, now: crate::time::Time, pod_lag: usize, job_lag: usize) {
+pub fn settle(life: &mut Life, now: crate::time::Time, scope: &Scope) {
+    let (pod_lag, job_lag, switches) = (scope.lag, scope.algorithm.job_lag, &scope.algorithm.switches);
     let Life { job, pods, processes, .. } = life;
     for process in processes {
         while process.job_behind.len() > job_lag {
-            show_job(process, job.as_ref(), pods);
+            show_job(process, job.as_ref(), pods, switches);
         }
         while process.knowledge.behind.len() > pod_lag {
-            show_pod(process, job.as_ref(), pods);
+            show_pod(process, job.as_ref(), pods, switches);
         }
         if process.wake.is_some_and(|wake| wake <= now) {
             process.wake = None;

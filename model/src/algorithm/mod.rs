@@ -15,6 +15,7 @@ pub mod informer;
 pub mod io;
 pub mod manage;
 pub mod process;
+pub mod progress_scopes;
 pub mod read;
 pub mod scopes;
 pub mod steps;

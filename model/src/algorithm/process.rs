@@ -10,6 +10,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{Manager, Own, Seen, Unseen, before};
 
+use super::informer::cleans_up;
 use super::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use super::read::{Failures, Read};
 use super::switches::{Switch, Switches};
@@ -56,6 +57,8 @@ pub struct Memory {
     releasing: BTreeSet<Uid>,
     /// The record of failures.
     failures: Failures,
+    /// How often the key was queued again since a sync went well; kept for a departure alone.
+    requeues: u8,
 }
 
 /// A sync under way.
@@ -143,6 +146,7 @@ impl Process {
             finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
             releasing: self.memory.releasing.clone(),
             failures: self.memory.failures.clone(),
+            requeues: self.memory.requeues,
             now,
         };
         let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
@@ -197,9 +201,13 @@ impl Process {
             }
             Err(Stop::Failed) => {
                 self.queued = true;
+                self.memory.requeues += u8::from(settings.switches.on(Switch::CountsRequeues));
                 self.end_sync();
             }
-            Ok(()) => self.end_sync(),
+            Ok(()) => {
+                self.memory.requeues = 0;
+                self.end_sync();
+            }
         }
     }
 
@@ -237,21 +245,22 @@ impl Process {
     }
 
     /// The process dies and is started again. Its caches show no less than its last write (SY-10).
-    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
+    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
         self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
         let (knowledge, job_behind) =
             (std::mem::take(&mut self.knowledge), std::mem::take(&mut self.job_behind));
         *self = Process { knowledge, job_behind, ..Process::started() };
-        self.list_orphans(job, pods);
+        self.list_orphans(job, pods, switches);
     }
 
-    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
-        if is_over(self.cached_job(job)) {
+    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+        if cleans_up(self.cached_job(job), switches) {
             let cached = self.cached_pods(pods);
-            let dying = cached.iter().filter(|pod| pod.finalizer && pod.deleting).map(|pod| pod.uid);
-            self.orphans.extend(dying);
+            let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
+            let held = cached.iter().filter(|pod| pod.finalizer && late(pod)).map(|pod| pod.uid);
+            self.orphans.extend(held);
         }
     }
 }
@@ -308,7 +317,7 @@ impl Memory {
     /// The same of pods with other names.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, failures } = self;
+        let Memory { creations, deletions, deleting, releasing, failures, requeues } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
@@ -316,6 +325,7 @@ impl Memory {
             deleting: all(deleting),
             releasing: all(releasing),
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
+            requeues: *requeues,
         }
     }
 

@@ -33,6 +33,8 @@ pub struct Read {
     pub releasing: BTreeSet<Uid>,
     /// The record of failures (BO-05).
     pub failures: Failures,
+    /// How often the key was queued again, where a departure counts it.
+    pub requeues: u8,
     /// The clock.
     pub now: Time,
 }

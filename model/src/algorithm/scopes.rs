@@ -1,5 +1,6 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+use super::progress_scopes::progress;
 use super::steps::Faults;
 use super::switches::Switches;
 use crate::job::JobSpec;
@@ -144,7 +145,7 @@ fn flips() -> [Scope; 2] {
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), all_faults(), large(), two_leaders()].concat()
+    [one_fault(), progress(), all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.
@@ -174,7 +175,7 @@ pub fn large() -> Vec<Scope> {
     family(LARGE, 2, faults, true).collect()
 }
 
-fn family(
+pub(super) fn family(
     names: &'static [(&str, &str)],
     lag: usize,
     faults: Faults,

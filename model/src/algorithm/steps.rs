@@ -11,6 +11,7 @@ use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call, CallName};
 use super::process::Process;
+use super::switches::Switches;
 
 /// What a process does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,7 +156,7 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
     match what {
         ProcessStep::Sync(delivery) => {
             let Life { job, pods, processes, .. } = life;
-            deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods);
+            deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods, settings.switches);
             processes[by].start_sync(job.as_ref(), pods, now, &settings);
         }
         ProcessStep::Choose(uid) => life.processes[by].chose(uid, &settings),
@@ -163,14 +164,14 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
         ProcessStep::Orphan(uid, fortune) => orphan(life, by, uid, fortune, now, scope),
         ProcessStep::ShowPod => {
             let Life { job, pods, processes, .. } = life;
-            show_pod(&mut processes[by], job.as_ref(), pods);
+            show_pod(&mut processes[by], job.as_ref(), pods, settings.switches);
         }
         ProcessStep::ShowJob => {
             let Life { job, pods, processes, .. } = life;
-            show_job(&mut processes[by], job.as_ref(), pods);
+            show_job(&mut processes[by], job.as_ref(), pods, settings.switches);
         }
-        ProcessStep::Crash => crash(life, by),
-        ProcessStep::Usurp => usurp(life, by),
+        ProcessStep::Crash => crash(life, by, settings.switches),
+        ProcessStep::Usurp => usurp(life, by, settings.switches),
         ProcessStep::Resign => {
             life.processes.remove(by);
         }
@@ -179,7 +180,7 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
                 .sync
                 .as_ref()
                 .and_then(|sync| Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts }));
-            crash(life, by);
+            crash(life, by, settings.switches);
         }
     }
 }
@@ -226,17 +227,17 @@ fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, sco
     life.processes[by].orphans.remove(&uid);
 }
 
-fn crash(life: &mut Life, by: usize) {
+fn crash(life: &mut Life, by: usize, switches: &Switches) {
     life.faults.crashes += 1;
     let Life { job, pods, processes, .. } = life;
-    processes[by].restart(job.as_ref(), pods);
+    processes[by].restart(job.as_ref(), pods, switches);
 }
 
-fn usurp(life: &mut Life, by: usize) {
+fn usurp(life: &mut Life, by: usize, switches: &Switches) {
     life.faults.usurpations += 1;
     let Life { job, pods, processes, .. } = life;
     let mut second = processes[by].clone();
-    second.restart(job.as_ref(), pods);
+    second.restart(job.as_ref(), pods, switches);
     processes.push(second);
 }
 

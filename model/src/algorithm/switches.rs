@@ -43,6 +43,12 @@ pub enum Switch {
     CountsWholeListAfterOneRelease,
     /// B16: a UID is counted although the removal of its finalizer failed.
     CountsDespiteFailedRelease,
+    /// B04: nobody looks at the pods of a Job that is gone.
+    ForgetsPodsOfGoneJobs,
+    /// B06b: nobody looks at the pods of a Job that is finished.
+    ForgetsPodsOfFinishedJobs,
+    /// J-06, 1.36: that a pod of a finished Job appears wakes nobody.
+    ForgetsLatePods,
     /// B05: the Job's end does not wait for pods that are to be seen.
     FailsBeforeAllPodsAreSeen,
     /// B07: the Job finishes although not all pods that have ended were recorded.
@@ -59,6 +65,8 @@ pub enum Switch {
     FinishesWhilePodsTerminate,
     /// B19: a sync reports its deletions in `active` alone.
     ReportsDeletionsLate,
+    /// B20: a change of `terminating` alone is not written.
+    ComparesTerminatingWithItself,
     /// B21: no active pods are reported while a replacement is delayed.
     ReportsNoneActiveDuringDelay,
     /// B22: `startTime` is set anew in a write after the one that shows the resumption.
@@ -85,12 +93,18 @@ pub enum Switch {
     ForgetsCreations,
     /// B39: `backoffLimit` is never looked at.
     IgnoresBackoffLimit,
+    /// B40: `backoffLimit` counts how often the key was queued again, for whatever reason.
+    CountsRequeues,
     /// B41: `backoffLimit` is looked at only where a failure is new.
     ChecksLimitOnNewFailuresOnly,
     /// B42: a sync without a new failure resets the record of failures.
     ForgetsFailuresWhenNoneIsNew,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// B46: restarts in a pod do not count.
+    IgnoresRestarts,
+    /// B47: the deadline is waited for from the sync alone that starts the Job.
+    ArmsDeadlineAtStartOnly,
 }
 
 /// A set of switches.

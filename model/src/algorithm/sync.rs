@@ -139,7 +139,9 @@ impl Sync<'_> {
         let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended());
         if let (Some(deadline), Some(start)) = (deadline, status.start_time) {
             let end: Time = start.plus(deadline);
-            if end > self.read.now {
+            let starts = self.job.status.start_time.is_none();
+            if end > self.read.now && (starts || !self.settings.switches.on(Switch::ArmsDeadlineAtStartOnly))
+            {
                 io.note(Effect::Wake(end));
             }
         }

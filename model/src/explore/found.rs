@@ -1,5 +1,6 @@
 //! Something that is broken, and the way there.
 
+use crate::catalogue::Req;
 use crate::properties::{PROPERTIES, STANDSTILL, standstill};
 use crate::scope::Scope;
 use crate::scopes::initial;
@@ -10,12 +11,17 @@ use crate::step::Step;
 pub struct Found {
     /// Which property, in words.
     pub property: &'static str,
-    /// Number of the property in [`PROPERTIES`]; `None` for a standstill.
+    /// Number of the property in [`PROPERTIES`]; `None` for a standstill, and for progress.
     pub number: Option<usize>,
+    /// The requirement that states it, if one does.
+    pub req: Option<Req>,
     /// What is wrong.
     pub why: String,
     /// The steps that lead there.
     pub path: Vec<Step>,
+    /// Where it is progress that is missing ([`crate::progress`]): so many of the steps lead to a world to which the rest
+    /// of them lead back, for ever. Without a rest nothing need happen any more.
+    pub turn: Option<usize>,
 }
 
 impl Found {
@@ -24,14 +30,15 @@ impl Found {
     #[must_use]
     pub fn at_the_end_of(scope: &Scope, number: Option<usize>, path: Vec<Step>) -> Found {
         let world = path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
-        let (property, why) = match number {
+        let (property, req, why) = match number {
             Some(number) => {
                 let property = &PROPERTIES[number];
-                (property.name, world.lives.iter().find_map(|life| (property.broken)(life)))
+                let why = world.lives.iter().find_map(|life| (property.broken)(life));
+                (property.name, Some(property.req), why)
             }
-            None => (STANDSTILL, standstill(&world, &world.enabled(scope), scope)),
+            None => (STANDSTILL, None, standstill(&world, &world.enabled(scope), scope)),
         };
         let why = why.expect("what is broken in a world is broken where the way to it leads");
-        Found { property, number, why, path }
+        Found { property, number, req, why, path, turn: None }
     }
 }

@@ -7,13 +7,15 @@ use crate::catalogue::Req;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::mutants::worlds::{
-    capped, delayed, failing, fails_at_42, ignores_3, lagging, one, per_index, retries, small, wins_with_0,
+    capped, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, one, per_index, retries, small,
+    wins_with_0,
 };
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
 
-/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers.
-pub const MUTANTS: &[Mutant] = &[
+/// The departures of 1.36, what was found with this model, and the known defects of Job controllers in the order of
+/// their numbers.
+pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "S-01",
         issues: &[],
@@ -410,6 +412,18 @@ pub const MUTANTS: &[Mutant] = &[
         shows: Shows::Breaks(Req::TC01, 6),
     },
     Mutant {
+        id: "B40",
+        issues: &[
+            "kubernetes/kubernetes#70251",
+            "kubernetes/kubernetes#92245",
+            "kubernetes/kubernetes#93559",
+        ],
+        title: "a request that failed counts against backoffLimit like a pod that failed",
+        switches: &[Switch::CountsRequeues],
+        world: || Scope { faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        shows: Shows::Breaks(Req::BO12, 6),
+    },
+    Mutant {
         id: "B41",
         issues: &["kubernetes/kubernetes#119159"],
         title: "backoffLimit is looked at only where a failure is new",
@@ -432,5 +446,13 @@ pub const MUTANTS: &[Mutant] = &[
         switches: &[Switch::IgnoredFailuresDoNotDelay],
         world: || delayed(Scope { exit_codes: &[3], ..small(ignores_3(many(1, 1)), 2) }),
         shows: Shows::Breaks(Req::BO01, 6),
+    },
+    Mutant {
+        id: "B46",
+        issues: &["kubernetes/kubernetes#54870"],
+        title: "containers restart in their pods beyond backoffLimit",
+        switches: &[Switch::IgnoresRestarts],
+        world: || Scope { restarts: 1, ..small(on_failure(many(2, 2)), 2) },
+        shows: Shows::Breaks(Req::BO16, 8),
     },
 ];

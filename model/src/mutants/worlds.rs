@@ -3,7 +3,7 @@
 use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switches;
 use crate::constants::Constants;
-use crate::job::{FailureAction, JobSpec, SuccessPolicy, SuccessRule};
+use crate::job::{FailureAction, JobSpec, RestartPolicy, SuccessPolicy, SuccessRule, Template};
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{policy, rule, scope};
 
@@ -20,6 +20,12 @@ pub fn small(spec: JobSpec, pods: usize) -> Scope {
 /// The Pod cache lags by so many changes.
 pub fn lagging(lag: usize, scope: Scope) -> Scope {
     Scope { lag, ..scope }
+}
+
+/// The process dies, and its request may still be handled.
+pub fn late(spec: JobSpec) -> Scope {
+    let faults = Faults { crashes: 1, ..Faults::default() };
+    Scope { faults, late_requests: true, ..small(spec, 2) }
 }
 
 /// So many requests fail.
@@ -46,6 +52,12 @@ pub fn retries(limit: i32, spec: JobSpec) -> JobSpec {
 /// `backoffLimitPerIndex`.
 pub fn per_index(limit: i32, spec: JobSpec) -> JobSpec {
     JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
+}
+
+/// Containers restart in their pods, which counts towards `backoffLimit` (BO-13).
+pub fn on_failure(spec: JobSpec) -> JobSpec {
+    let template = Template { restart_policy: RestartPolicy::OnFailure, ..spec.template };
+    JobSpec { template, ..spec }
 }
 
 /// Exit code 42 fails the Job, whose `backoffLimit` alone would not.

@@ -123,14 +123,15 @@ fn successes(life: &Life) -> usize {
     }
 }
 
-/// BO-12, BO-16: more pods failed than `backoffLimit` allows.
+/// BO-12, BO-13, BO-16: more pods failed than `backoffLimit` allows, or containers restarted as often.
 pub const LIMIT_WAS_EXCEEDED: Property = Property {
     req: Req::BO12,
     name: "a Job that fails by backoffLimit has had more failures",
     broken: |life| {
         let limit = usize::try_from(life.job.as_ref()?.spec.backoff_limit?).unwrap_or(usize::MAX);
-        let restarts: u32 = life.pods.iter().map(|pod| pod.restarts).sum();
-        if !decided(life, Reason::BackoffLimitExceeded) || restarts > 0 {
+        let restarts = life.past.decision.as_ref().map_or(0, |decision| decision.restarts);
+        let restarted = usize::try_from(restarts).is_ok_and(|restarts| restarts >= limit.max(1));
+        if !decided(life, Reason::BackoffLimitExceeded) || restarted {
             return None;
         }
         let failures = life.past.pods.iter().filter(|past| may_count_as_failure(past)).count();

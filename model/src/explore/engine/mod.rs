@@ -14,7 +14,7 @@ mod path;
 mod store;
 mod walk;
 
-pub use graph::edges;
+pub use graph::leaving;
 pub use layers::explore;
 pub use path::path_to;
 pub use store::Store;

@@ -124,10 +124,12 @@ fn progress_ends_with_all_states() {
 fn the_graph_has_every_step() {
     let run = explore(&TOKENS, &Limits::none(1));
     let mut count = 0u64;
-    edges(&TOKENS, &run, |from, step, to| {
-        count += 1;
-        assert_eq!(run.store.state(to)[*step], run.store.state(from)[*step] + 1);
-    });
+    for (from, state) in run.store.states() {
+        for (step, to) in leaving(&TOKENS, &run, &mut TOKENS.scratch(), from) {
+            count += 1;
+            assert_eq!(run.store.state(to)[step], state[step] + 1);
+        }
+    }
     assert_eq!(count + 1, run.generated);
 }
 

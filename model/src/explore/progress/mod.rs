@@ -35,13 +35,11 @@ mod fair;
 mod graph;
 mod lasso;
 mod reach;
-mod scope;
 
 pub use check::{Predicate, Property, check};
 pub use constraints::Fairness;
 pub use graph::{Builder, Edge, Graph, Incomplete, Label, Node};
 pub use lasso::Lasso;
-pub use scope::{Round, ScopeGraph};
 
 #[cfg(test)]
 mod tests;

@@ -64,6 +64,7 @@ impl Renaming {
             finished_unseen: _,
             releasing,
             failures,
+            requeues: _,
             now: _,
         } = read;
         Read {

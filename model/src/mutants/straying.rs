@@ -1,0 +1,78 @@
+//! Defects that break no single write: a Job strays from its end for ever.
+
+use super::{Mutant, Shows};
+use crate::algorithm::steps::Faults;
+use crate::algorithm::switches::Switch;
+use crate::catalogue::Req;
+use crate::env::user::UserAction;
+use crate::job::JobSpec;
+use crate::mutants::worlds::{lagging, late, per_index, small};
+use crate::scope::Scope;
+use crate::scopes::{many, many_indexes, patient};
+
+/// Them.
+pub const STRAYING: &[Mutant] = &[
+    Mutant {
+        id: "L1",
+        issues: &["kubernetes/kubernetes#132144"],
+        title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
+        switches: &[Switch::FinishesSuspendedWithoutStartTime],
+        world: || Scope {
+            user: vec![UserAction::DeletePod, UserAction::Suspend],
+            ..small(patient(many(1, 1)), 1)
+        },
+        shows: Shows::Strays(Req::SS10, 12),
+    },
+    Mutant {
+        id: "S-02b",
+        issues: &[],
+        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
+        switches: &[Switch::FailedIndexNotMinusCompleted],
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
+        shows: Shows::Strays(Req::SS17, 11),
+    },
+    Mutant {
+        id: "J-06",
+        issues: &[],
+        title: "a pod that a late request creates for a finished Job keeps its finalizer",
+        switches: &[Switch::ForgetsLatePods],
+        world: || late(many(1, 1)),
+        shows: Shows::Strays(Req::FT23, 13),
+    },
+    Mutant {
+        id: "B04",
+        issues: &["kubernetes/kubernetes#108645"],
+        title: "nobody looks at the pods of a Job that is gone",
+        switches: &[Switch::ForgetsPodsOfGoneJobs],
+        world: || Scope { user: vec![UserAction::DeleteInBackground], ..small(many(1, 1), 1) },
+        shows: Shows::Strays(Req::FT20, 7),
+    },
+    Mutant {
+        id: "B06b",
+        issues: &["kubernetes/kubernetes#109429"],
+        title: "nobody looks at the pods of a finished Job, and its deletion by TTL never ends",
+        switches: &[Switch::ForgetsPodsOfFinishedJobs],
+        world: || late(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
+        shows: Shows::Strays(Req::TT15, 17),
+    },
+    Mutant {
+        id: "B20",
+        issues: &["kubernetes/kubernetes#121342"],
+        title: "terminating is written only where something else has changed",
+        switches: &[Switch::ComparesTerminatingWithItself],
+        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        shows: Shows::Strays(Req::RP08, 11),
+    },
+    Mutant {
+        id: "B47",
+        issues: &["kubernetes/kubernetes#110239", "kubernetes/kubernetes#62134"],
+        title: "a restart loses the timer of the deadline",
+        switches: &[Switch::ArmsDeadlineAtStartOnly],
+        world: || Scope {
+            ticks: 2,
+            faults: Faults { crashes: 1, ..Faults::default() },
+            ..lagging(1, small(JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) }, 1))
+        },
+        shows: Shows::Strays(Req::SU10, 7),
+    },
+];
