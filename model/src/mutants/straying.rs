@@ -24,9 +24,9 @@ pub const STRAYING: &[Mutant] = &[
         shows: Shows::Strays(Req::SS10, 12),
     },
     Mutant {
-        id: "S-02",
+        id: "L2b",
         issues: &[],
-        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
+        title: "a Job whose index is completed and failed tries the same refused write for ever",
         switches: &[Switch::FailedIndexNotMinusCompleted],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
         shows: Shows::Strays(Req::SS17, 11),
