@@ -47,7 +47,7 @@ pub enum Switch {
     ForgetsPodsOfGoneJobs,
     /// B06b: nobody looks at the pods of a Job that is finished.
     ForgetsPodsOfFinishedJobs,
-    /// J-05, 1.36: that a pod of a finished Job appears wakes nobody.
+    /// J-06, 1.36: that a pod of a finished Job appears wakes nobody.
     ForgetsLatePods,
     /// B05: the Job's end does not wait for pods that are to be seen.
     FailsBeforeAllPodsAreSeen,

@@ -24,15 +24,15 @@ pub const STRAYING: &[Mutant] = &[
         shows: Shows::Strays(Req::SS10, 12),
     },
     Mutant {
-        id: "L2b",
+        id: "S-02b",
         issues: &[],
-        title: "a Job whose index is completed and failed tries the same refused write for ever",
+        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
         switches: &[Switch::FailedIndexNotMinusCompleted],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
         shows: Shows::Strays(Req::SS17, 11),
     },
     Mutant {
-        id: "J-05",
+        id: "J-06",
         issues: &[],
         title: "a pod that a late request creates for a finished Job keeps its finalizer",
         switches: &[Switch::ForgetsLatePods],
