@@ -14,7 +14,10 @@ use rustc_hash::FxHashMap;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
+use crate::algorithm::ttl::{TtlStep, clock};
 use crate::explore::progress::{Fairness, Incomplete, Label, Property, Round, ScopeGraph, check};
+use crate::guards::ttl::expiry;
+use crate::job::Job;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::uid::Uid;
@@ -57,6 +60,11 @@ enum Action {
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
+    /// A sync of the TTL controller.
+    TtlSync(JobId),
+    /// A request of the TTL controller is handled.
+    TtlRequest(JobId),
+    TtlShow(JobId),
     Land(JobId),
     Tick,
     /// What need not happen.
@@ -83,6 +91,14 @@ impl Action {
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
             Step::RemoveJob(job) => Action::RemoveJob(*job),
             Step::Expire(job) => Action::Expire(*job),
+            Step::Ttl(job, what) => match what {
+                TtlStep::Sync => Action::TtlSync(*job),
+                TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled) => {
+                    Action::TtlRequest(*job)
+                }
+                TtlStep::Show => Action::TtlShow(*job),
+                TtlStep::Get(_) | TtlStep::Delete(_) | TtlStep::Crash => Action::Unfair,
+            },
             Step::Land(job) => Action::Land(*job),
             Step::Tick => Action::Tick,
             Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) => {
@@ -112,7 +128,19 @@ impl Actions {
 
 fn is_at_rest(world: &World, scope: &Scope) -> bool {
     let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
-    world.lives.iter().all(|life| is_excused(life, time_is_up, scope) || has_come_to_its_end(life))
+    let expires_later =
+        |job: &Job| time_is_up && expiry(job).is_some_and(|end| end > clock(world.now, scope));
+    world.lives.iter().all(|life| {
+        is_excused(life, time_is_up, scope)
+            || (has_come_to_its_end(life) && is_gone_by_ttl(life, &expires_later))
+    })
+}
+
+/// TT-14: a finished Job with a TTL is gone at last, where there is a TTL controller.
+fn is_gone_by_ttl(life: &Life, expires_later: &dyn Fn(&Job) -> bool) -> bool {
+    let Some(controller) = &life.ttl else { return true };
+    let waits = life.job.as_deref().is_some_and(|job| expiry(job).is_some() && !expires_later(job));
+    controller.is_quiet() && !waits
 }
 
 /// Finished or gone, or suspended and quiet; nothing is held, and nobody has anything to do.

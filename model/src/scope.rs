@@ -58,6 +58,9 @@ pub struct Algorithm {
     pub switches: Switches,
     /// By how many versions a Job cache may lag.
     pub job_lag: usize,
+    /// Seconds by which the clock of the TTL controller is ahead of the API server's, where its algorithm is explored
+    /// ([`crate::algorithm::ttl`]); else the specification deletes Jobs as their TTL allows.
+    pub ttl: Option<i64>,
     /// Whether events are held back until a sync reads the caches ([`crate::algorithm::deliveries`]).
     pub lazy_caches: bool,
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::Faults;
+use crate::algorithm::ttl::TtlController;
 use crate::apiserver::{RuleSet, created};
 use crate::constants::Constants;
 use crate::env::user::UserAction;
@@ -21,15 +22,21 @@ use crate::world::{Life, World};
 pub fn initial(scope: &Scope) -> World {
     let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
         let processes = vec![Process::started(); scope.algorithm.processes];
-        Life { processes, ..Life::new(new_job(number, spec)) }
+        let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
+        Life { processes, ttl, ..Life::new(new_job(number, spec)) }
     });
     let lives = lives.collect();
     World { now: Time(0), lives }
 }
 
 fn new_job(number: u128, spec: &JobSpec) -> Job {
+    job_with(number, Uid(1000 + number), spec)
+}
+
+/// The Job of this number as it is created; its UID tells it from others of the name.
+pub(crate) fn job_with(number: u128, uid: Uid, spec: &JobSpec) -> Job {
     let sent = Job {
-        uid: Uid(1000 + number),
+        uid,
         name: format!("job-{number}").into(),
         namespace: "default".into(),
         generation: 0,

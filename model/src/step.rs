@@ -3,6 +3,8 @@
 use crate::algorithm::informer;
 use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::algorithm::ttl as ttl_controller;
+use crate::algorithm::ttl::TtlStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::env::{caches, clock, collector, crashes, kubelet, user};
@@ -11,7 +13,7 @@ use crate::requirement::Broken;
 use crate::scope::Scope;
 use crate::ttl;
 use crate::uid::Uid;
-use crate::world::{JobId, World};
+use crate::world::{JobId, Life, World};
 
 /// One atomic transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub enum Step {
     Crash(JobId),
     /// A process of the Job does something, or something happens to it.
     Process(JobId, u8, ProcessStep),
+    /// The TTL controller does something about the Job, or something happens to it; where it is an algorithm.
+    Ttl(JobId, TtlStep),
     /// The request of a dead process reaches the server.
     Land(JobId),
     /// A second passes.
@@ -53,7 +57,7 @@ pub enum StepKind {
     ReleasePod,
     /// [`Write::Status`].
     StatusWrite,
-    /// [`Step::Expire`].
+    /// [`Step::Expire`], and the DELETE of the TTL controller's algorithm.
     Expire,
     /// [`Step::Kubelet`].
     Kubelet,
@@ -63,7 +67,7 @@ pub enum StepKind {
     Collect,
     /// [`Step::ShowPod`] and [`Step::ShowJob`].
     Show,
-    /// [`ProcessStep::Sync`].
+    /// [`ProcessStep::Sync`] and [`TtlStep::Sync`].
     Sync,
     /// [`ProcessStep::Call`] and [`ProcessStep::Orphan`] that the server handles.
     Call,
@@ -160,6 +164,14 @@ impl Step {
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => StepKind::Crash,
             },
+            Step::Ttl(_, what) => match what {
+                TtlStep::Sync => StepKind::Sync,
+                TtlStep::Get(Fortune::Handled) => StepKind::Call,
+                TtlStep::Delete(Fortune::Handled) => StepKind::Expire,
+                TtlStep::Get(_) | TtlStep::Delete(_) => StepKind::Fault,
+                TtlStep::Show => StepKind::Show,
+                TtlStep::Crash => StepKind::Crash,
+            },
             Step::Land(_) => StepKind::Land,
             Step::Tick => StepKind::Tick,
         }
@@ -191,6 +203,7 @@ impl World {
         let life = self.life(job);
         processes::enabled(self, job, scope, steps);
         ttl::enabled(self, job, scope, steps);
+        ttl_controller::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
@@ -218,11 +231,16 @@ impl World {
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
             Step::Crash(job) => crashes::apply(next.life_mut(*job)),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
+            Step::Ttl(job, what) => ttl_controller::apply(&mut next, *job, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
         }
         let now = next.now;
-        for life in &mut next.lives {
+        for (before, life) in self.lives.iter().zip(&mut next.lives) {
+            let Life { ttl, job, .. } = life;
+            if let Some(ttl) = ttl.as_mut().filter(|_| *job != before.job) {
+                ttl.note(before.job.as_ref(), job.as_ref());
+            }
             informer::settle(life, now, scope.lag, scope.algorithm.job_lag);
         }
         next
@@ -243,6 +261,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::ShowJob(_)
         | Step::Crash(_)
         | Step::Process(..)
+        | Step::Ttl(..)
         | Step::Land(_)
         | Step::Tick => return Ok(()),
     };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Faults, Late};
+use crate::algorithm::ttl::TtlController;
 use crate::backoff::BackoffRecord;
 use crate::constants::Constants;
 use crate::job::Job;
@@ -45,6 +46,8 @@ pub struct Life {
     pub manager: Manager,
     /// The processes that manage it, where an algorithm is explored.
     pub processes: Vec<Process>,
+    /// The TTL controller, where its algorithm is explored.
+    pub ttl: Option<Box<TtlController>>,
     /// The request of a dead process that may still reach the server.
     pub late: Option<Late>,
     /// The faults so far.
@@ -118,6 +121,7 @@ impl Life {
             pods: Arc::new(Pods::new()),
             manager: Manager::default(),
             processes: Vec::new(),
+            ttl: None,
             late: None,
             faults: Faults::default(),
             past,
@@ -310,6 +314,7 @@ impl Hash for Life {
         self.manager.behind.hash(state);
         self.manager.backoff.hash(state);
         self.processes.hash(state);
+        self.ttl.hash(state);
         self.late.hash(state);
         self.faults.hash(state);
         self.past.hash(state);
@@ -321,7 +326,7 @@ fn hash_job<H: Hasher>(job: Option<&Job>, state: &mut H) {
     job.is_some().hash(state);
     let Some(job) = job else { return };
     let spec = &job.spec;
-    (job.uid, job.deleting, job.finalizers.len()).hash(state);
+    (job.uid, job.created, job.deleting, job.finalizers.len()).hash(state);
     (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
     job.status.hash(state);
 }

@@ -16,4 +16,5 @@ mod mutants;
 mod progress;
 mod rendered;
 mod tidy;
+mod ttl;
 mod twin;

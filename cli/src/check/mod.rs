@@ -232,11 +232,11 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
-    use algorithm::scopes::{all_faults, large, one_fault};
+    use algorithm::scopes::{all_faults, large, one_fault, ttl};
     let specification = || if size == Size::Large { Vec::new() } else { scopes::all() };
     let algorithm = || match size {
-        Size::Quick => one_fault(),
-        Size::Default => [one_fault(), all_faults()].concat(),
+        Size::Quick => [one_fault(), ttl()].concat(),
+        Size::Default => [one_fault(), ttl(), all_faults()].concat(),
         Size::Large => large(),
     };
     match subject {

@@ -1,5 +1,9 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod ttl;
+
+pub use ttl::{both, empty, one_pod, ttl};
+
 use super::steps::Faults;
 use super::switches::Switches;
 use crate::job::JobSpec;
@@ -132,7 +136,7 @@ fn flips() -> [Scope; 2] {
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), all_faults(), large(), two_leaders()].concat()
+    [one_fault(), ttl(), all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.
@@ -177,7 +181,12 @@ fn family(
 /// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm =
-        Algorithm { processes: 1, switches: Switches::default(), job_lag: lag, lazy_caches: false };
+    let algorithm = Algorithm {
+        processes: 1,
+        switches: Switches::default(),
+        job_lag: lag,
+        ttl: None,
+        lazy_caches: false,
+    };
     Scope { algorithm, lag, job_lag: false, ..scope }
 }

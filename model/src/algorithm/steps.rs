@@ -10,6 +10,7 @@ use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call};
 use super::process::Process;
+use super::switches::Switch;
 
 /// What a process does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,7 +99,10 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
         Some(_) => {}
         None => deliveries::before_a_sync(life, process, scope, add),
     }
-    for uid in &process.orphans {
+    // B06: the Job is still there, though no sync looks at its pods any more.
+    let leaves = scope.algorithm.switches.on(Switch::LeavesOrphansOfFinishedJobs)
+        && process.cached_job(life.job.as_ref()).is_some();
+    for uid in process.orphans.iter().filter(|_| !leaves) {
         fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
     deliveries::alone(life, process, scope, add);

@@ -89,6 +89,24 @@ pub enum Switch {
     ForgetsFailuresWhenNoneIsNew,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// B06: a pod that is deleted while it has the finalizer is no orphan as long as its Job is there, finished or not.
+    LeavesOrphansOfFinishedJobs,
+    /// B48 a: the TTL controller decides by its cache, without a fresh GET.
+    TtlTrustsItsCache,
+    /// B48 b: its DELETE has no UID as precondition.
+    TtlOmitsUidPrecondition,
+    /// B48 c: it takes an interim condition for the end.
+    TtlTakesInterimForEnd,
+    /// B48 d: it takes an end in the future for now.
+    TtlClampsFutureEnd,
+    /// B48 e: it deletes in the background.
+    TtlDeletesInBackground,
+    /// B49: it does not queue a Job again that is not expired yet.
+    TtlIsNotQueuedAgain,
+    /// B50 a: it takes the first condition for the end, whatever it says.
+    TtlTakesAnyConditionForEnd,
+    /// TT-09: it does not look whether the Job is being deleted.
+    TtlDeletesAgain,
 }
 
 /// A set of switches.

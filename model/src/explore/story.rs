@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::algorithm::story::{landed, process_step};
+use crate::algorithm::story::{landed, process_step, ttl_step};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
 use crate::job::{ConditionStatus, JobStatus};
@@ -43,7 +43,7 @@ pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
 #[must_use]
 pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
     let after = before.apply(step, scope);
-    let (who, what) = action(step, before);
+    let (who, what) = action(step, before, scope);
     let job = job_of(step);
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
     let stale = job.filter(|_| who == MANAGER).and_then(|job| unseen(before.life(job)));
@@ -68,12 +68,13 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::ShowJob(job)
         | Step::Crash(job)
         | Step::Process(job, ..)
+        | Step::Ttl(job, _)
         | Step::Land(job) => Some(*job),
         Step::Tick => None,
     }
 }
 
-fn action(step: &Step, before: &World) -> (&'static str, String) {
+fn action(step: &Step, before: &World, scope: &Scope) -> (&'static str, String) {
     match step {
         Step::Write(_, write) => (MANAGER, written(write)),
         Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
@@ -86,6 +87,7 @@ fn action(step: &Step, before: &World) -> (&'static str, String) {
         Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
         Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
         Step::Process(job, number, what) => process_step(before.life(*job), *number, *what),
+        Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, scope)),
         Step::Land(job) => ("server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
     }
@@ -138,6 +140,9 @@ fn edited(action: UserAction) -> String {
         UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
         UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
         UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
+        UserAction::DeleteFinished => "deletes the finished Job in the foreground".to_owned(),
+        UserAction::DeleteOwner => "deletes the owner of the Job, which is collected".to_owned(),
+        UserAction::Recreate => "creates the Job again".to_owned(),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
     }
 }

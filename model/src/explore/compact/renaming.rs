@@ -227,12 +227,13 @@ impl Renaming {
 
     /// A Job's whole life. Processes of an algorithm are left as they are: worlds that have some are not reduced.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, late, faults, past, used } = life;
+        let Life { job, pods, manager, processes, ttl, late, faults, past, used } = life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
             manager: self.manager(manager),
             processes: processes.clone(),
+            ttl: ttl.clone(),
             late: late.clone(),
             faults: *faults,
             past: self.past(past),
