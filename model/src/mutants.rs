@@ -3,6 +3,7 @@
 //! Every one has the smallest scope that shows it. With its switches off the same scope holds, so that what is
 //! found there is the defect.
 
+mod gates;
 mod table;
 mod ttl;
 mod worlds;
@@ -17,8 +18,10 @@ use crate::scopes::initial;
 use crate::world::World;
 
 /// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; those
-/// around TTLs last.
-pub const MUTANTS: &[Mutant] = &joined::<{ table::JOBS.len() + ttl::TTL.len() }>(&[table::JOBS, ttl::TTL]);
+/// around TTLs and feature gates last.
+pub const MUTANTS: &[Mutant] = &joined::<COUNT>(&[table::JOBS, ttl::TTL, gates::GATES]);
+
+const COUNT: usize = table::JOBS.len() + ttl::TTL.len() + gates::GATES.len();
 
 /// One table of several.
 const fn joined<const N: usize>(tables: &[&[Mutant]]) -> [Mutant; N] {

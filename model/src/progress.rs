@@ -101,9 +101,12 @@ impl Action {
             },
             Step::Land(job) => Action::Land(*job),
             Step::Tick => Action::Tick,
-            Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) => {
-                Action::Unfair
-            }
+            Step::Write(..)
+            | Step::User(..)
+            | Step::ShowPod(_)
+            | Step::ShowJob(_)
+            | Step::Crash(_)
+            | Step::Rollout(_) => Action::Unfair,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::algorithm::ttl as ttl_controller;
 use crate::algorithm::ttl::TtlStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, crashes, kubelet, user};
+use crate::env::{caches, clock, collector, crashes, kubelet, rollouts, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
@@ -36,6 +36,8 @@ pub enum Step {
     ShowJob(JobId),
     /// The process that manages the Job dies, and another takes over; where the specification manages it.
     Crash(JobId),
+    /// Another process takes over, with the scope's next gates.
+    Rollout(JobId),
     /// A process of the Job does something, or something happens to it.
     Process(JobId, u8, ProcessStep),
     /// The TTL controller does something about the Job, or something happens to it; where it is an algorithm.
@@ -73,7 +75,7 @@ pub enum StepKind {
     Call,
     /// A request that fails, or whose answer is lost.
     Fault,
-    /// [`Step::Crash`], and processes of the algorithm that start or stop.
+    /// [`Step::Crash`], [`Step::Rollout`], and processes of the algorithm that start or stop.
     Crash,
     /// [`Step::Land`].
     Land,
@@ -151,7 +153,7 @@ impl Step {
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
-            Step::Crash(_) => StepKind::Crash,
+            Step::Crash(_) | Step::Rollout(_) => StepKind::Crash,
             Step::Process(_, _, what) => match what {
                 ProcessStep::Sync(_) => StepKind::Sync,
                 ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
@@ -209,6 +211,7 @@ impl World {
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
         crashes::enabled(job, life, scope, steps);
+        rollouts::enabled(job, life, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern no single Job.
@@ -230,6 +233,7 @@ impl World {
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
             Step::Crash(job) => crashes::apply(next.life_mut(*job)),
+            Step::Rollout(job) => rollouts::apply(next.life_mut(*job), scope),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
             Step::Ttl(job, what) => ttl_controller::apply(&mut next, *job, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
@@ -260,6 +264,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::ShowPod(_)
         | Step::ShowJob(_)
         | Step::Crash(_)
+        | Step::Rollout(_)
         | Step::Process(..)
         | Step::Ttl(..)
         | Step::Land(_)

@@ -14,6 +14,7 @@ use crate::algorithm::steps::{Faults, Late};
 use crate::algorithm::ttl::TtlController;
 use crate::backoff::BackoffRecord;
 use crate::constants::Constants;
+use crate::gates::Gates;
 use crate::job::Job;
 use crate::past::Past;
 use crate::pod::Pod;
@@ -52,6 +53,8 @@ pub struct Life {
     pub late: Option<Late>,
     /// The faults so far.
     pub faults: Faults,
+    /// How often a process with other gates took over ([`crate::env::rollouts`]).
+    pub rollouts: u8,
     /// What really happened: ghost history, which no guard reads.
     pub past: Past,
     /// What the user has done already: one bit for each of the scope's actions.
@@ -67,6 +70,8 @@ pub struct Manager {
     pub behind: Vec<Unseen>,
     /// The delays of the global backoff.
     pub backoff: BackoffRecord,
+    /// The feature gates of its process.
+    pub gates: Gates,
 }
 
 /// A change of a pod that the Pod cache does not show yet.
@@ -124,9 +129,17 @@ impl Life {
             ttl: None,
             late: None,
             faults: Faults::default(),
+            rollouts: 0,
             past,
             used: 0,
         }
+    }
+
+    /// The Job with the fields of those features alone that were on in every process so far: of what others did
+    /// properties say nothing.
+    #[must_use]
+    pub fn read_job(&self) -> Option<Arc<Job>> {
+        self.job.as_ref().map(|job| self.past.gates.read(job))
     }
 
     /// The Job as the manager's Job cache shows it; `None` where it shows that the Job is gone.
@@ -295,6 +308,7 @@ impl Seen {
             latest: Some(now),
             backoff: Backoff::default(),
             constants,
+            gates: Gates::ON,
             reading: Reading::Ideal,
         };
         view.backoff = record.in_view(&view);
@@ -317,6 +331,7 @@ impl Hash for Life {
         self.ttl.hash(state);
         self.late.hash(state);
         self.faults.hash(state);
+        self.rollouts.hash(state);
         self.past.hash(state);
         self.used.hash(state);
     }

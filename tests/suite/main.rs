@@ -9,6 +9,7 @@ mod coverage;
 mod edited;
 mod explore;
 mod gaps;
+mod gates;
 mod known;
 mod lesser_forms;
 mod logs;

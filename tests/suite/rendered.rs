@@ -86,6 +86,10 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("B48a", None),
     // A trace has the times of one clock (EN-08).
     ("B48d", None),
+    // Traces are judged by the rules of 1.36, whose gates are on (judging.md 8).
+    ("UG-05", None),
+    ("UG-07", Some(Req::RP06)),
+    ("UG-09", None),
     // SY-04 is a matter of one sync; what the overwritten status lacks is seen.
     ("B02", Some(Req::SU03)),
     // The property looks at completions, the guard at the end that the process itself wrote.

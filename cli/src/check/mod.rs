@@ -232,11 +232,12 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
-    use algorithm::scopes::{all_faults, large, one_fault, ttl};
-    let specification = || if size == Size::Large { Vec::new() } else { scopes::all() };
+    use algorithm::scopes::{all_faults, large, one_fault, rollouts, ttl};
+    let specification =
+        || if size == Size::Large { Vec::new() } else { [scopes::all(), scopes::gates::gates()].concat() };
     let algorithm = || match size {
-        Size::Quick => [one_fault(), ttl()].concat(),
-        Size::Default => [one_fault(), ttl(), all_faults()].concat(),
+        Size::Quick => [one_fault(), ttl(), rollouts()].concat(),
+        Size::Default => [one_fault(), ttl(), rollouts(), all_faults()].concat(),
         Size::Large => large(),
     };
     match subject {

@@ -138,7 +138,7 @@ impl Walker<'_> {
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
-            Step::Crash(_) => self.scribe.restart()?,
+            Step::Crash(_) | Step::Rollout(_) => self.scribe.restart()?,
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
         }
         self.world = after;
@@ -280,7 +280,11 @@ impl Walker<'_> {
                 return self.delete_job(id, after, Who::GarbageCollector, "Background");
             }
             UserAction::Recreate => return self.recreate(id, after),
-            UserAction::DenyFailureTarget | UserAction::DenyFailed => true,
+            UserAction::MirrorStarts
+            | UserAction::MirrorAnnounces
+            | UserAction::MirrorFinishes
+            | UserAction::DenyFailureTarget
+            | UserAction::DenyFailed => true,
             UserAction::Suspend
             | UserAction::Resume
             | UserAction::Scale(_)

@@ -177,6 +177,7 @@ impl Process {
     /// Runs the sync up to its next call, or to its end.
     fn go_on(&mut self, mut sync_state: Sync, settings: &Settings<'_>) {
         let mut io = Io::replaying(&sync_state.answers);
+        let settings = &Settings { gates: self.knowledge.gates, ..*settings };
         let result = sync(&sync_state.read, settings, &mut io);
         for effect in io.into_effects() {
             self.take_effect(effect);

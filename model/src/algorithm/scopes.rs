@@ -1,7 +1,9 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod rollouts;
 mod ttl;
 
+pub use rollouts::rollouts;
 pub use ttl::{both, empty, one_pod, ttl};
 
 use super::steps::Faults;
@@ -136,7 +138,7 @@ fn flips() -> [Scope; 2] {
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), ttl(), all_faults(), large(), two_leaders()].concat()
+    [one_fault(), ttl(), rollouts(), all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.

@@ -204,7 +204,11 @@ fn send(
 
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
-    if super::process::is_over(life.processes[by].cached_job(life.job.as_ref())) {
+    let process = &life.processes[by];
+    let job = process.cached_job(life.job.as_ref());
+    // MB-04: what another manager's pods hold is its own business.
+    let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
+    if super::process::is_over(job) && !external {
         let answer = send(life, by, &Call::ReleasePod(uid), fortune, false, now, scope);
         if answer == Answer::Error {
             return;

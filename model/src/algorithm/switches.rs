@@ -89,6 +89,17 @@ pub enum Switch {
     ForgetsFailuresWhenNoneIsNew,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// 1.36, with the gates JobManagedBy, JobPodReplacementPolicy and JobSuccessPolicy off: a stored SuccessCriteriaMet is
+    /// not looked at.
+    ForgetsSuccessCriteriaMet,
+    /// MB-03: it does not look at `managedBy`.
+    IgnoresManagedBy,
+    /// UG-05: it reports `terminating` whether or not its gate is on.
+    ReportsTerminatingWithoutGate,
+    /// UG-07: it announces every end.
+    AnnouncesWithoutGates,
+    /// UG-09: it keeps to limits per index whether or not their gate is on.
+    LimitsIndexesWithoutGate,
     /// B06: a pod that is deleted while it has the finalizer is no orphan as long as its Job is there, finished or not.
     LeavesOrphansOfFinishedJobs,
     /// B48 a: the TTL controller decides by its cache, without a fresh GET.

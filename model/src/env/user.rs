@@ -1,8 +1,10 @@
 //! The user, who edits Jobs and deletes objects; each action of a scope once.
 
+mod mirror;
+
 use std::sync::Arc;
 
-use crate::apiserver::{RuleSet, spec_updated, status_updated, would_refuse_spec};
+use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::past::Past;
 use crate::pod::Pod;
@@ -38,9 +40,15 @@ pub enum UserAction {
     DeleteInBackground,
     /// Deletes the Job once it has finished, its pods first.
     DeleteFinished,
-    /// Deletes the owner of the Job, so that the garbage collector deletes the Job, in the background, however far
+    /// Deletes the owner of the Job, so that the garbage collector deletes the Job in the background, however far
     /// it is (TT-16).
     DeleteOwner,
+    /// The manager that `managedBy` names, a mirror, reports that the Job runs elsewhere.
+    MirrorStarts,
+    /// It reports that the Job is about to fail there.
+    MirrorAnnounces,
+    /// It reports that the Job has failed there.
+    MirrorFinishes,
     /// Creates the Job again under its name, once it is gone with all its pods.
     Recreate,
 }
@@ -77,7 +85,12 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::DeleteInBackground
             | UserAction::DeleteFinished
             | UserAction::DeleteOwner => {
-                if is_possible(job, *action) {
+                if is_possible(job, *action, scope) {
+                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                }
+            }
+            UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+                if mirror::is_possible(job, *action, scope) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
             }
@@ -102,7 +115,7 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 }
 
 /// Whether the API server takes the edit, and it changes something.
-fn is_possible(job: &Job, action: UserAction) -> bool {
+fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let too_late = match action {
         UserAction::SetTtl(_) | UserAction::DeleteOwner => false,
         UserAction::DeleteFinished => !job.status.is_finished(),
@@ -114,6 +127,9 @@ fn is_possible(job: &Job, action: UserAction) -> bool {
         | UserAction::Scale(_)
         | UserAction::DeleteInForeground
         | UserAction::DeleteInBackground
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
         | UserAction::Recreate => job.status.is_finished(),
     };
     if too_late {
@@ -123,7 +139,7 @@ fn is_possible(job: &Job, action: UserAction) -> bool {
         None => true,
         Some(spec) => {
             let sent = Job { spec: Arc::new(spec), ..job.clone() };
-            sent.spec != job.spec && would_refuse_spec(&RuleSet::V1_36, job, &sent).is_none()
+            sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
         }
     }
 }
@@ -149,6 +165,9 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         | UserAction::DeleteInBackground
         | UserAction::DeleteFinished
         | UserAction::DeleteOwner
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
         | UserAction::Recreate => return None,
     }
     Some(spec)
@@ -160,6 +179,9 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
     let life = world.life_mut(id);
     life.used |= 1 << number;
     match what {
+        UserStep::Job(
+            action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
+        ) => mirror::apply(life, *action, now, scope),
         UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
         UserStep::DeletePod(uid) => {
             let Some(pod) = life.pods.get(*uid) else { return };
@@ -175,8 +197,8 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
 fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
     let number = u128::from(id.0);
     let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
-    let job = Job { created: now, ..job_with(number, Uid(2000 + number), spec) };
-    life.past = Past::new(&job);
+    let job = Job { created: now, ..job_with(&scope.rules, number, Uid(2000 + number), spec) };
+    life.past = Past { gates: scope.gates_after(life.rollouts), ..Past::new(&job) };
     life.job = Some(Arc::new(job));
     for process in &mut life.processes {
         process.queued = true;
@@ -198,6 +220,9 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         | UserAction::DeleteInBackground
         | UserAction::DeleteFinished
         | UserAction::DeleteOwner
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
         | UserAction::Recreate => None,
     };
     if let Some(kind) = denied {
@@ -206,7 +231,7 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
     let after = match edited(&job.spec, action) {
         Some(spec) => {
             life.past.respecified(&spec);
-            Some(spec_updated(&RuleSet::V1_36, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
+            Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         None if matches!(action, UserAction::DeleteInBackground | UserAction::DeleteOwner) => None,
         None => Some(crate::ttl::deleted_in_foreground(&job)),

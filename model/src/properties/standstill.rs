@@ -37,6 +37,8 @@ fn is_forgotten(life: &Life, world: &World, scope: &Scope) -> bool {
 fn is_unfinished(life: &Life) -> bool {
     life.job.as_ref().is_some_and(|job| {
         let idle = job.spec.is_suspended() || job.spec.parallelism_count() == 0;
-        job.deleting || (!job.status.is_finished() && !idle)
+        // MB-11: for the Job of another manager nobody need do anything.
+        let own = life.manager.gates.read(job).is_managed_by_built_in();
+        job.deleting || (!job.status.is_finished() && !idle && own)
     })
 }

@@ -134,11 +134,12 @@ impl Renaming {
 
     /// The manager.
     pub fn manager(&self, manager: &Manager) -> Manager {
-        let Manager { old_job, behind, backoff } = manager;
+        let Manager { old_job, behind, backoff, gates } = manager;
         Manager {
             old_job: old_job.as_ref().map(|job| self.job(job)),
             behind: behind.iter().map(|unseen| self.unseen(unseen)).collect(),
             backoff: backoff.renamed(|uid| self.uid(uid)),
+            gates: *gates,
         }
     }
 
@@ -164,6 +165,8 @@ impl Renaming {
             refused: _,
             objection: _,
             removal: _,
+            gates: _,
+            writers: _,
             slips,
         } = past;
         let numbered = (1u128..).map(Uid).zip(pods);
@@ -209,6 +212,7 @@ impl Renaming {
             wrong_failure_count,
             hasty_creation,
             start_moved,
+            gates,
         } = slips;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Slips {
@@ -222,12 +226,13 @@ impl Renaming {
             wrong_failure_count: uid(wrong_failure_count),
             hasty_creation: uid(hasty_creation),
             start_moved: *start_moved,
+            gates: *gates,
         }
     }
 
     /// A Job's whole life. Processes of an algorithm are left as they are: worlds that have some are not reduced.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, ttl, late, faults, past, used } = life;
+        let Life { job, pods, manager, processes, ttl, late, faults, rollouts, past, used } = life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
@@ -236,6 +241,7 @@ impl Renaming {
             ttl: ttl.clone(),
             late: late.clone(),
             faults: *faults,
+            rollouts: *rollouts,
             past: self.past(past),
             used: *used,
         }
