@@ -76,14 +76,16 @@ impl Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
-                ProcessStep::Call(Fortune::Handled) => Action::Call(*job, *process),
+                ProcessStep::Choose(_) | ProcessStep::Call(_, Fortune::Handled) => {
+                    Action::Call(*job, *process)
+                }
                 ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
                 ProcessStep::ShowPod => Action::ShowPod(*job, *process),
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),
-                ProcessStep::Call(_)
+                ProcessStep::Call(..)
                 | ProcessStep::Orphan(..)
                 | ProcessStep::Crash
-                | ProcessStep::CrashInFlight
+                | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => Action::Unfair,
             },
@@ -165,7 +167,7 @@ fn is_quiet(process: &Process) -> bool {
 /// Whether a bound of the scope is what a Job waits for.
 fn is_excused(life: &Life, time_is_up: bool, scope: &Scope) -> bool {
     let held = |process: &Process| {
-        process.sync.as_ref().is_some_and(|sync| is_held_back(life, &sync.call, scope))
+        process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))
             || (time_is_up && process.wake.is_some())
     };
     life.processes.iter().any(held)

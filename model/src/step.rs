@@ -69,7 +69,7 @@ pub enum StepKind {
     Collect,
     /// [`Step::ShowPod`] and [`Step::ShowJob`].
     Show,
-    /// [`ProcessStep::Sync`] and [`TtlStep::Sync`].
+    /// [`ProcessStep::Sync`], [`ProcessStep::Choose`] and [`TtlStep::Sync`].
     Sync,
     /// [`ProcessStep::Call`] and [`ProcessStep::Orphan`] that the server handles.
     Call,
@@ -155,14 +155,14 @@ impl Step {
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
             Step::Crash(_) | Step::Rollout(_) => StepKind::Crash,
             Step::Process(_, _, what) => match what {
-                ProcessStep::Sync(_) => StepKind::Sync,
-                ProcessStep::Call(Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
+                ProcessStep::Sync(_) | ProcessStep::Choose(_) => StepKind::Sync,
+                ProcessStep::Call(_, Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
                     StepKind::Call
                 }
-                ProcessStep::Call(_) | ProcessStep::Orphan(..) => StepKind::Fault,
+                ProcessStep::Call(..) | ProcessStep::Orphan(..) => StepKind::Fault,
                 ProcessStep::ShowPod | ProcessStep::ShowJob => StepKind::Show,
                 ProcessStep::Crash
-                | ProcessStep::CrashInFlight
+                | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => StepKind::Crash,
             },
@@ -203,6 +203,9 @@ impl World {
     /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.
     pub fn happenings_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
         let life = self.life(job);
+        if processes::choices(life, job, steps) {
+            return;
+        }
         processes::enabled(self, job, scope, steps);
         ttl::enabled(self, job, scope, steps);
         ttl_controller::enabled(self, job, scope, steps);

@@ -22,14 +22,14 @@ use jobcheck_model::world::{Life, World};
 
 /// Different worlds, and steps to the farthest.
 const SIZES: &[(&str, usize, usize)] = &[
-    ("rollout/pod-replacement-policy", 6461, 23),
-    ("rollout/pod-failure-policy", 3133, 21),
-    ("rollout/backoff-limit-per-index", 3258, 25),
-    ("rollout/success-policy", 5291, 22),
+    ("rollout/pod-replacement-policy", 7118, 23),
+    ("rollout/pod-failure-policy", 3384, 21),
+    ("rollout/backoff-limit-per-index", 4666, 25),
+    ("rollout/success-policy", 7616, 22),
     ("rollout/managed-by", 31, 12),
     ("rollout/beside-another-manager", 12, 5),
-    ("rollout/without-delay", 3420, 18),
-    ("rollout/delay-in-turns", 57928, 23),
+    ("rollout/without-delay", 4020, 18),
+    ("rollout/delay-in-turns", 74103, 23),
 ];
 
 #[test]

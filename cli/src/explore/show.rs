@@ -131,7 +131,7 @@ impl Explorer {
             (Ok(()), Step::Write(..) | Step::Expire(_)) => json!({ "kind": "admitted" }),
             (
                 Ok(()),
-                Step::Process(_, _, ProcessStep::Call(_) | ProcessStep::Orphan(..))
+                Step::Process(_, _, ProcessStep::Call(..) | ProcessStep::Orphan(..))
                 | Step::Ttl(_, TtlStep::Delete(_)),
             ) => self.of_a_call(world, &after),
             (Ok(()), _) => json!({ "kind": "environment" }),
@@ -194,10 +194,12 @@ impl Explorer {
 
     fn process(&self, id: JobId, number: usize, process: &Process, world: &World) -> Value {
         let by = u8::try_from(number).unwrap_or(u8::MAX);
-        let next = process.sync.as_ref().map(|_| {
-            let call = Step::Process(id, by, ProcessStep::Call(Fortune::Handled));
+        let waiting = process.sync.iter().flat_map(|sync| sync.calls());
+        let told = waiting.map(|call| {
+            let call = Step::Process(id, by, ProcessStep::Call(call.name(), Fortune::Handled));
             story::line(&call, world, &self.scope).what
         });
+        let next: Vec<String> = told.collect();
         let old = process.job_behind.first().map(|unseen| status_text(&unseen.before.status));
         json!({
             "podCacheLacks": pods(process.knowledge.behind.iter().map(|unseen| unseen.uid)),

@@ -304,7 +304,7 @@ impl Walker<'_> {
     /// A write of the specification's manager.
     fn write(&mut self, id: JobId, write: &Write, after: &World) -> io::Result<()> {
         let call = match write {
-            Write::CreatePod(pod) => Call::CreatePod(pod.clone()),
+            Write::CreatePod(pod) => Call::CreatePod(0, pod.clone()),
             Write::DeletePod(uid) => Call::DeletePod(*uid),
             Write::ReleasePod(uid) => Call::ReleasePod(*uid),
             Write::Status(status) => Call::WriteStatus(status.clone()),
@@ -320,11 +320,12 @@ impl Walker<'_> {
         let base = self.known(id).base.get(&number).copied().unwrap_or_default();
         match what {
             ProcessStep::Sync(delivery) => self.sync(id, number, delivery),
-            ProcessStep::Call(fortune) => {
+            ProcessStep::Call(name, fortune) => {
                 let Some(sync) = process.sync else { return Ok(()) };
+                let Some(call) = sync.call(name) else { return Ok(()) };
                 let versions = self.known(id).versions.len();
                 let conflicts = sync.conflicts;
-                let attempt = Attempt { call: &sync.call, fortune, base, conflicts, received: None };
+                let attempt = Attempt { call, fortune, base, conflicts, received: None };
                 self.call(id, &attempt, after)?;
                 let known = self.known(id);
                 if fortune == Fortune::Handled && known.versions.len() > versions {
@@ -341,9 +342,11 @@ impl Walker<'_> {
                 let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }
-            ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => Ok(()),
+            ProcessStep::Choose(_) | ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => {
+                Ok(())
+            }
             ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
-            ProcessStep::CrashInFlight => {
+            ProcessStep::CrashInFlight(_) => {
                 let moment = self.scribe.moment();
                 self.known(id).late = Some((base, moment));
                 self.scribe.next_moment();
@@ -395,7 +398,7 @@ impl Walker<'_> {
         let fails = attempt.fortune == Fortune::Fails;
         let life = self.life(id);
         let uid = match attempt.call {
-            Call::CreatePod(_) => life.past.next_uid(),
+            Call::CreatePod(..) => life.past.next_uid(),
             Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
@@ -403,7 +406,7 @@ impl Walker<'_> {
         let known = &self.known[usize::from(id.0)];
         let who = Who::JobController;
         let asked = match attempt.call {
-            Call::CreatePod(pod) => {
+            Call::CreatePod(_, pod) => {
                 let body = pod::request(&jobcheck_model::pod::Pod { uid, ..*pod.clone() }, &known.job, &{
                     let mut names = known.names.clone();
                     names.born(&jobcheck_model::pod::Pod { uid, ..*pod.clone() });

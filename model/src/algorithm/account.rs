@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::indexes::IndexSet;
+use crate::indexes::{Index, IndexSet};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use crate::pod::{Phase, Pod};
 use crate::time::Time;
@@ -13,6 +13,17 @@ use super::io::{Answer, Call, Effect, Io, Stop};
 use super::read::{Census, Read};
 use super::switches::Switch;
 use super::sync::Settings;
+
+/// What was recorded.
+#[derive(Default)]
+struct Record {
+    /// Pods to release.
+    released: Vec<Uid>,
+    /// Newly completed indexes.
+    fresh: IndexSet,
+    /// Whether the lists are full.
+    full: bool,
+}
 
 /// The accounting of one sync.
 pub struct Accounting<'a> {
@@ -44,7 +55,7 @@ impl Accounting<'_> {
         let mut held: BTreeSet<Uid> =
             self.read.pods.iter().filter(|pod| self.census.is_tracked(pod)).map(|pod| pod.uid).collect();
         self.count_released(&held);
-        let (released, full) = self.record();
+        let (released, full) = self.record(io)?;
         self.announce();
         let mut stored = self.job.status.clone();
         io.note(Effect::Remember(self.census.recorded()));
@@ -85,30 +96,81 @@ impl Accounting<'_> {
 
     /// FT-02, FT-08, FT-10, FT-15: records the pods that have ended. Returns those to release, and whether the
     /// lists are full. S-03: a pod that a verdict rests on is kept until the verdict is stored.
-    fn record(&mut self) -> (Vec<Uid>, bool) {
-        let mut released = Vec::new();
-        let mut fresh = IndexSet::new();
-        let mut full = false;
-        for pod in self.accounted() {
-            if !self.may_release(pod) {
-                continue;
-            }
-            // The built-in looks after it has added one, so that lists that are full already grow.
-            let looks_late = self.on(Switch::ChecksCapAfterAdding);
-            full |= !looks_late && self.fills_cap(&fresh);
-            if full && (looks_late || !self.status.lists(pod.uid)) {
-                continue;
-            }
-            self.record_pod(pod, &mut fresh);
-            if !(self.verdict_waits && fail_job_message(pod).is_some()) {
-                released.push(pod.uid);
-            }
-            full |= looks_late && self.fills_cap(&fresh);
+    fn record(&mut self, io: &mut Io<'_>) -> Result<(Vec<Uid>, bool), Stop> {
+        let before = self.status.clone();
+        let mut turns = self.to_release();
+        if self.may_fill_lists(&turns) {
+            turns = self.turns(&before, io)?;
         }
-        if !fresh.is_empty() || !self.on(Switch::WritesIndexesOnlyWhenNew) {
+        self.status = before;
+        let mut record = self.record_in_turn(&turns);
+        if !record.fresh.is_empty() || !self.on(Switch::WritesIndexesOnlyWhenNew) {
             self.write_indexes();
         }
-        (released, full)
+        let lists = self.lists();
+        lists.succeeded.sort_unstable();
+        lists.failed.sort_unstable();
+        record.released.sort_unstable();
+        Ok((record.released, record.full))
+    }
+
+    /// Whether the lists become full in any order of the pods.
+    fn may_fill_lists(&mut self, pods: &[&Pod]) -> bool {
+        let mut fresh = IndexSet::new();
+        for pod in pods {
+            self.record_pod(pod, &mut fresh);
+        }
+        self.fills_cap(&fresh)
+    }
+
+    /// The built-in looks after it has added one, so that lists that are full already grow.
+    fn looks_late(&self) -> bool {
+        self.on(Switch::ChecksCapAfterAdding)
+    }
+
+    /// Records these pods, one after the other.
+    fn record_in_turn(&mut self, pods: &[&Pod]) -> Record {
+        let mut record = Record::default();
+        for pod in pods {
+            let looks_late = self.looks_late();
+            record.full |= !looks_late && self.fills_cap(&record.fresh);
+            if record.full && (looks_late || !self.status.lists(pod.uid)) {
+                continue;
+            }
+            self.record_pod(pod, &mut record.fresh);
+            if !(self.verdict_waits && fail_job_message(pod).is_some()) {
+                record.released.push(pod.uid);
+            }
+            record.full |= looks_late && self.fills_cap(&record.fresh);
+        }
+        record
+    }
+
+    /// An order in which the pods may come. Until the lists are full it is chance, of an Indexed Job among the pods of
+    /// one index.
+    fn turns<'b>(&mut self, before: &JobStatus, io: &mut Io<'_>) -> Result<Vec<&'b Pod>, Stop>
+    where
+        Self: 'b,
+    {
+        let mut rest = self.to_release();
+        let mut turns = Vec::new();
+        while let Some(first) = rest.first() {
+            self.status = before.clone();
+            let record = self.record_in_turn(&turns);
+            if record.full || (!self.looks_late() && self.fills_cap(&record.fresh)) {
+                break;
+            }
+            let equals = rest.iter().take_while(|pod| self.turn(pod) == self.turn(first));
+            let equals: Vec<Uid> = equals.map(|pod| pod.uid).collect();
+            let next = io.pick(&equals, 1)?;
+            turns.extend(rest.extract_if(.., |pod| next.contains(&pod.uid)));
+        }
+        turns.extend(rest);
+        Ok(turns)
+    }
+
+    fn turn(&self, pod: &Pod) -> Option<Index> {
+        pod.index.filter(|_| self.job.spec.is_indexed())
     }
 
     /// FT-10: newly completed indexes and listed UIDs together.
@@ -118,16 +180,15 @@ impl Accounting<'_> {
         recorded >= self.settings.constants.max_uncounted_pods
     }
 
-    /// The tracked pods, of an Indexed Job by index.
-    fn accounted<'b>(&self) -> Vec<&'b Pod>
+    /// The tracked pods that may be released, of an Indexed Job by index.
+    fn to_release<'b>(&self) -> Vec<&'b Pod>
     where
         Self: 'b,
     {
         let read: &'b Read = self.read;
-        let mut pods: Vec<&Pod> = read.pods.iter().filter(|pod| self.census.is_tracked(pod)).collect();
-        if self.job.spec.is_indexed() {
-            pods.sort_by_key(|pod| (pod.index, pod.uid));
-        }
+        let tracked = read.pods.iter().filter(|pod| self.census.is_tracked(pod) && self.may_release(pod));
+        let mut pods: Vec<&Pod> = tracked.collect();
+        pods.sort_by_key(|pod| self.turn(pod));
         pods
     }
 
@@ -208,34 +269,27 @@ impl Accounting<'_> {
     }
 
     fn release(&self, released: &[Uid], held: &mut BTreeSet<Uid>, io: &mut Io<'_>) -> Result<Answer, Stop> {
-        let mut went = Answer::Done;
-        for uid in released {
-            io.note(Effect::ExpectRelease(*uid));
-            match io.call(Call::ReleasePod(*uid))? {
-                Answer::Done => {
-                    held.remove(uid);
-                }
-                Answer::NotFound => {
-                    // FT-28: the removal is still to be seen, though somebody else's.
-                    if self.on(Switch::ForgetsVanishedReleases) {
-                        io.note(Effect::NoRelease(*uid));
-                    }
-                    held.remove(uid);
-                }
-                Answer::Error => {
-                    io.note(Effect::NoRelease(*uid));
-                    went = Answer::Error;
-                    if self.on(Switch::CountsDespiteFailedRelease) {
-                        held.remove(uid);
-                    }
-                }
+        let answers = io.all(released, |uid, branch| {
+            branch.note(Effect::ExpectRelease(*uid));
+            let answer = branch.call(Call::ReleasePod(*uid))?;
+            // FT-28: where the pod is gone the removal is still to be seen, though somebody else's.
+            let forgets = answer == Answer::NotFound && self.on(Switch::ForgetsVanishedReleases);
+            if answer == Answer::Error || forgets {
+                branch.note(Effect::NoRelease(*uid));
+            }
+            Ok(answer)
+        })?;
+        let failed = answers.contains(&Answer::Error);
+        for (uid, answer) in released.iter().zip(&answers) {
+            if *answer != Answer::Error || self.on(Switch::CountsDespiteFailedRelease) {
+                held.remove(uid);
             }
         }
-        let last_worked = released.last().is_some_and(|uid| !held.contains(uid));
-        if last_worked && self.on(Switch::CountsWholeListAfterLastRelease) {
+        let one_worked = answers.iter().any(|answer| *answer != Answer::Error);
+        if one_worked && self.on(Switch::CountsWholeListAfterOneRelease) {
             held.clear();
         }
-        Ok(went)
+        Ok(if failed { Answer::Error } else { Answer::Done })
     }
 
     /// TC-04, TC-05.

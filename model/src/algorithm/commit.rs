@@ -69,7 +69,7 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
     let gates = hand.gates(life);
     life.past.built_in_wrote(gates, life.job.as_deref());
     match call {
-        Call::CreatePod(pod) => create(life, hand, pod, scope),
+        Call::CreatePod(_, pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
         Call::ReleasePod(uid) => release(life, hand, *uid),
         Call::WriteStatus(_) if conflicts && !overwrites(scope) => Answer::Error,
@@ -86,7 +86,7 @@ fn overwrites(scope: &Scope) -> bool {
 #[must_use]
 pub fn as_write(life: &Life, call: &Call) -> Write {
     match call {
-        Call::CreatePod(pod) => {
+        Call::CreatePod(_, pod) => {
             Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
         }
         Call::DeletePod(uid) => Write::DeletePod(*uid),

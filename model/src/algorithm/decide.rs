@@ -5,7 +5,9 @@ use crate::job::{
     Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus, RestartPolicy, SuccessRule, Text,
 };
 use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::uid::Uid;
 
+use super::io::{Io, Stop};
 use super::read::{Census, Read};
 use super::switches::Switch;
 
@@ -57,17 +59,26 @@ impl Fate {
 }
 
 /// The first of the ends that holds; completions are looked at later, when pods have been managed.
-#[must_use]
-pub fn decide(spec: &JobSpec, status: &JobStatus, read: &Read, census: &Census<'_>) -> Option<Fate> {
-    let switches = census.switches();
-    let success_first = switches.on(Switch::LooksAtSuccessFirst);
-    announced(status, census)
-        .or_else(|| success_policy(spec, census).filter(|_| success_first))
-        .or_else(|| fail_job(spec, read))
+///
+/// # Errors
+///
+/// A choice that was not made yet.
+pub fn decide(
+    spec: &JobSpec,
+    status: &JobStatus,
+    read: &Read,
+    census: &Census<'_>,
+    io: &mut Io<'_>,
+) -> Result<Option<Fate>, Stop> {
+    let success_first = census.switches().on(Switch::LooksAtSuccessFirst);
+    let before = announced(status, census).or_else(|| success_policy(spec, census).filter(|_| success_first));
+    let verdict = if before.is_some() { None } else { fail_job(spec, read, io)? };
+    let first = before.or(verdict);
+    Ok(first
         .or_else(|| backoff_limit(spec, read, census))
         .or_else(|| deadline(spec, status, read))
         .or_else(|| failed_indexes(spec, census))
-        .or_else(|| success_policy(spec, census))
+        .or_else(|| success_policy(spec, census)))
 }
 
 fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
@@ -90,11 +101,17 @@ fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
         .or_else(|| of(&ConditionKind::FailureTarget, false))
 }
 
-/// PF-08: over all failed pods, released ones too.
-fn fail_job(spec: &JobSpec, read: &Read) -> Option<Fate> {
-    spec.pod_failure_policy.as_ref()?;
-    let message = read.pods.iter().find_map(fail_job_message)?;
-    Some(Fate { by_fail_job: true, ..Fate::new(false, "PodFailurePolicy", message) })
+/// PF-08: over all failed pods, released ones too. Which of them the message names is chance.
+fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Fate>, Stop> {
+    if spec.pod_failure_policy.is_none() {
+        return Ok(None);
+    }
+    let matching: Vec<Uid> =
+        read.pods.iter().filter(|pod| fail_job_message(pod).is_some()).map(|pod| pod.uid).collect();
+    let named = io.pick(&matching, 1)?;
+    let message = named.first().and_then(|uid| read.pods.get(*uid)).and_then(fail_job_message);
+    let fate = |message: &Text| Fate { by_fail_job: true, ..Fate::new(false, "PodFailurePolicy", message) };
+    Ok(message.map(fate))
 }
 
 /// What a FailJob rule says of a failed pod.

@@ -1,7 +1,7 @@
 //! Step 11: deleting and creating pods.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::indexes::Index;
 use crate::job::JobSpec;
@@ -9,7 +9,7 @@ use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::time::Time;
 use crate::uid::Uid;
 
-use super::io::{Answer, Call, Effect, Io, Stop};
+use super::io::{Answer, Branch, Call, Effect, Io, Stop};
 use super::read::{Census, Read, ended};
 use super::switches::{Switch, Switches};
 use super::sync::Settings;
@@ -32,6 +32,12 @@ pub enum Went {
     Well,
     /// A call failed; the sync is tried again in the end (PC-13).
     Wrong,
+}
+
+impl Went {
+    fn by(answers: &[Answer]) -> Went {
+        if answers.contains(&Answer::Error) { Went::Wrong } else { Went::Well }
+    }
 }
 
 /// The pods of one sync.
@@ -58,15 +64,12 @@ impl Manager<'_> {
     ///
     /// A call without an answer.
     pub fn delete_active(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
-        let mut went = Went::Well;
-        for pod in &self.census.active {
-            let answer = io.call(Call::DeletePod(pod.uid))?;
-            if answer == Answer::Error {
-                went = Went::Wrong;
-            }
-            self.note_deletion(pod, answer, counts);
+        let active = &self.census.active;
+        let answers = io.all(active, |pod, branch| branch.call(Call::DeletePod(pod.uid)))?;
+        for (pod, answer) in active.iter().zip(&answers) {
+            self.note_deletion(pod, *answer, counts);
         }
-        Ok(went)
+        Ok(Went::by(&answers))
     }
 
     fn note_deletion(&self, pod: &Pod, answer: Answer, counts: &mut Counts) {
@@ -93,8 +96,7 @@ impl Manager<'_> {
     /// A call without an answer.
     pub fn manage(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
         if self.spec.is_suspended() {
-            let all = self.by_preference(usize::MAX);
-            return self.delete_uncounted(&all, counts, io);
+            return self.delete_uncounted(&self.census.active, counts, io);
         }
         let wanted = self.wanted(counts.active);
         let counted = if self.switches().on(Switch::CountsTerminatingAsSurplus) {
@@ -108,7 +110,7 @@ impl Manager<'_> {
             wanted
         };
         let surplus = usize::try_from(counted - target).unwrap_or(0);
-        let victims = self.by_preference(surplus);
+        let victims = self.by_preference(surplus, io)?;
         if !victims.is_empty() {
             return self.delete_uncounted(&victims, counts, io);
         }
@@ -136,23 +138,39 @@ impl Manager<'_> {
     }
 
     /// PC-06, PC-09: the pods to delete, at least so many; of an Indexed Job misplaced and doubled ones first.
-    fn by_preference(&self, at_least: usize) -> Vec<&Pod> {
-        let mut active = self.census.active.clone();
-        active.sort_by_key(|pod| preference(pod));
+    fn by_preference(&self, at_least: usize, io: &mut Io<'_>) -> Result<Vec<&Pod>, Stop> {
         let mut victims: Vec<&Pod> = Vec::new();
         if self.spec.is_indexed() {
-            let mut kept: BTreeSet<Index> = BTreeSet::new();
-            for pod in active.iter().rev() {
-                let place = pod.valid_index(self.spec.completion_count());
-                if !place.is_some_and(|index| kept.insert(index)) {
-                    victims.push(pod);
-                }
+            victims = self.misplaced();
+            for doubles in self.doubles() {
+                victims.extend(first(&doubles, doubles.len() - 1, io)?);
             }
         }
-        let rest = active.into_iter().filter(|pod| !victims.iter().any(|it| it.uid == pod.uid));
-        let more = rest.take(at_least.saturating_sub(victims.len())).collect::<Vec<_>>();
+        let is_left = |pod: &&Pod| !victims.iter().any(|victim| victim.uid == pod.uid);
+        let rest: Vec<&Pod> = self.census.active.iter().copied().filter(is_left).collect();
+        let more = first(&rest, at_least.saturating_sub(victims.len()), io)?;
         victims.extend(more);
-        victims
+        Ok(victims)
+    }
+
+    fn place(&self, pod: &Pod) -> Option<Index> {
+        pod.valid_index(self.spec.completion_count())
+    }
+
+    /// Active pods without a valid index.
+    fn misplaced(&self) -> Vec<&Pod> {
+        self.census.active.iter().copied().filter(|pod| self.place(pod).is_none()).collect()
+    }
+
+    /// The active pods of each index that has more than one.
+    fn doubles(&self) -> Vec<Vec<&Pod>> {
+        let mut places: BTreeMap<Index, Vec<&Pod>> = BTreeMap::new();
+        for pod in &self.census.active {
+            if let Some(index) = self.place(pod) {
+                places.entry(index).or_default().push(pod);
+            }
+        }
+        places.into_values().filter(|pods| pods.len() > 1).collect()
     }
 
     /// FT-16: the finalizer goes first, so that the pod is never counted.
@@ -161,38 +179,40 @@ impl Manager<'_> {
             return Ok(Went::Well);
         }
         io.note(Effect::ExpectDeletions(victims.iter().map(|pod| pod.uid).collect()));
-        let mut went = Went::Well;
-        for pod in victims {
-            let answer = self.release_and_delete(pod, io)?;
+        let answers = io.all(victims, |pod, branch| {
+            let answer = self.release_and_delete(pod, branch)?;
             if answer == Answer::Error {
-                went = Went::Wrong;
-                io.note(Effect::NoDeletion(pod.uid));
+                branch.note(Effect::NoDeletion(pod.uid));
             }
+            Ok(answer)
+        })?;
+        for (pod, answer) in victims.iter().zip(&answers) {
             let vanished_ready =
-                answer == Answer::NotFound && self.switches().on(Switch::KeepsVanishedPodReady);
+                *answer == Answer::NotFound && self.switches().on(Switch::KeepsVanishedPodReady);
             if vanished_ready {
                 counts.active -= 1;
             } else {
-                self.note_deletion(pod, answer, counts);
+                self.note_deletion(pod, *answer, counts);
             }
         }
-        Ok(went)
+        Ok(Went::by(&answers))
     }
 
-    fn release_and_delete(&self, pod: &Pod, io: &mut Io<'_>) -> Result<Answer, Stop> {
+    fn release_and_delete(&self, pod: &Pod, branch: &mut Branch<'_>) -> Result<Answer, Stop> {
         if pod.finalizer {
-            io.note(Effect::ExpectRelease(pod.uid));
-            let answer = io.call(Call::ReleasePod(pod.uid))?;
+            branch.note(Effect::ExpectRelease(pod.uid));
+            let answer = branch.call(Call::ReleasePod(pod.uid))?;
             if answer == Answer::Error {
-                io.note(Effect::NoRelease(pod.uid));
+                branch.note(Effect::NoRelease(pod.uid));
             }
             if answer != Answer::Done {
                 return Ok(answer);
             }
         }
-        io.call(Call::DeletePod(pod.uid))
+        branch.call(Call::DeletePod(pod.uid))
     }
 
+    /// PC-11: in batches of 1, 2, 4, and so on.
     fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
         let newborns = match self.delayed_newborns(missing) {
             Ok(newborns) => newborns,
@@ -208,23 +228,32 @@ impl Manager<'_> {
             return Ok(Went::Well);
         }
         io.note(Effect::ExpectCreations(i8::try_from(newborns.len()).unwrap_or(i8::MAX)));
-        for (number, pod) in newborns.iter().enumerate() {
-            let answer = io.call(Call::CreatePod(Box::new(pod.clone())))?;
-            if answer != Answer::Done {
-                // PC-11: the rest is not tried.
-                for _ in number..newborns.len() {
-                    io.note(Effect::NoCreation);
+        let mut rest = newborns.as_slice();
+        let mut width = 1;
+        while !rest.is_empty() {
+            let (batch, later) = rest.split_at(width.min(rest.len()));
+            let answers = io.all(batch, |(number, pod), branch| {
+                let answer = branch.call(Call::CreatePod(*number, Box::new(pod.clone())))?;
+                if answer != Answer::Done {
+                    branch.note(Effect::NoCreation);
                 }
+                Ok(answer)
+            })?;
+            let created = answers.iter().filter(|answer| **answer == Answer::Done).count();
+            counts.active += i32::try_from(created).unwrap_or(i32::MAX);
+            if created < batch.len() {
+                // PC-11: the rest is not tried.
+                later.iter().for_each(|_| io.note(Effect::NoCreation));
                 let swallowed = self.switches().on(Switch::SwallowsCreateErrors);
                 return Ok(if swallowed { Went::Well } else { Went::Wrong });
             }
-            counts.active += 1;
+            (rest, width) = (later, 2 * width);
         }
         Ok(Went::Well)
     }
 
-    /// The pods to create now, or when the first of them may be created (BO-02, BO-11).
-    fn delayed_newborns(&self, missing: usize) -> Result<Vec<Pod>, Time> {
+    /// The pods to create now, by index or number, or when the first of them may be created (BO-02, BO-11).
+    fn delayed_newborns(&self, missing: usize) -> Result<Vec<(u32, Pod)>, Time> {
         let per_index = self.settings.limit_per_index(self.spec).is_some();
         if !per_index {
             let end = self.census.delay_ends(self.census.backoff(), self.settings.constants);
@@ -233,7 +262,8 @@ impl Manager<'_> {
             }
         }
         if !self.spec.is_indexed() {
-            return Ok(vec![self.newborn(None); missing]);
+            let numbers = 0..u32::try_from(missing).unwrap_or(u32::MAX);
+            return Ok(numbers.map(|number| (number, self.newborn(None))).collect());
         }
         let pending = self.pending(missing);
         let delay = |index: &Index| if per_index { self.index_delay_ends(*index) } else { None };
@@ -242,7 +272,7 @@ impl Manager<'_> {
         if let Some(end) = first_end {
             return Err(end);
         }
-        Ok(ready.into_iter().map(|index| self.newborn(Some(index))).collect())
+        Ok(ready.into_iter().map(|index| (index, self.newborn(Some(index)))).collect())
     }
 
     /// PC-18: the lowest free indexes.
@@ -315,6 +345,20 @@ fn preference(pod: &Pod) -> impl Ord + use<> {
         Reverse(pod.created),
         // Of equals, what a deletion that failed has left without finalizer.
         pod.finalizer,
-        Reverse(pod.uid),
     )
+}
+
+/// So many pods of those that are deleted first. Of equals it is chance which.
+fn first<'a>(pods: &[&'a Pod], count: usize, io: &mut Io<'_>) -> Result<Vec<&'a Pod>, Stop> {
+    let mut sorted = pods.to_vec();
+    sorted.sort_by_key(|pod| preference(pod));
+    let count = count.min(sorted.len());
+    let Some(last) = count.checked_sub(1).map(|last| preference(sorted[last])) else {
+        return Ok(Vec::new());
+    };
+    let mut taken: Vec<&Pod> = sorted.iter().copied().filter(|pod| preference(pod) < last).collect();
+    let equals: Vec<Uid> = sorted.iter().filter(|pod| preference(pod) == last).map(|pod| pod.uid).collect();
+    let picked = io.pick(&equals, count - taken.len())?;
+    taken.extend(sorted.into_iter().filter(|pod| picked.contains(&pod.uid)));
+    Ok(taken)
 }

@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{Manager, Own, Seen, Unseen, before};
 
-use super::io::{Answer, Call, Effect, Io, Stop};
+use super::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use super::read::{Failures, Read};
 use super::switches::{Switch, Switches};
 use super::sync::{Settings, sync};
@@ -63,10 +63,10 @@ pub struct Memory {
 pub struct Sync {
     /// What it read.
     pub read: Read,
-    /// The answers so far.
-    pub answers: Vec<Answer>,
-    /// The call that it makes next; follows from the above.
-    pub call: Call,
+    /// What it was told so far.
+    pub replies: Replies,
+    /// What it waits for; follows from the above.
+    pub wait: Wait,
     /// The Job as its last status write left it.
     pub written: Option<Arc<Job>>,
     /// Whether the Job has another version by now than the one that it read or wrote last: a status write
@@ -148,15 +148,15 @@ impl Process {
         let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
         let sync = Sync {
             read,
-            answers: Vec::new(),
-            call: Call::ReleasePod(Uid::EMPTY),
+            replies: Replies::default(),
+            wait: Wait::Calls(Vec::new()),
             written: None,
             conflicts: !self.job_behind.is_empty(),
             fresh,
             seen,
             deletes_failed: false,
         };
-        self.go_on(sync, settings);
+        self.go_on(sync, None, settings);
     }
 
     /// TC-13: whether this process finished the Job while its cache does not show it.
@@ -165,27 +165,36 @@ impl Process {
         self.job_behind.iter().zip(after).any(|(unseen, after)| unseen.own && after.status.is_finished())
     }
 
-    /// The answer to the call of the sync has come.
-    pub fn answered(&mut self, answer: Answer, settings: &Settings<'_>) {
+    /// The answer to a call of the sync has come.
+    pub fn answered(&mut self, name: CallName, answer: Answer, settings: &Settings<'_>) {
         let Some(mut sync) = self.sync.take() else { return };
-        sync.deletes_failed |=
-            answer == Answer::Error && matches!(sync.call, Call::DeletePod(_) | Call::ReleasePod(_));
-        sync.answers.push(answer);
-        self.go_on(sync, settings);
+        let deletes = matches!(name, CallName::DeletePod(_) | CallName::ReleasePod(_));
+        sync.deletes_failed |= answer == Answer::Error && deletes;
+        sync.replies.answer(name, answer);
+        self.go_on(sync, Some(name), settings);
     }
 
-    /// Runs the sync up to its next call, or to its end.
-    fn go_on(&mut self, mut sync_state: Sync, settings: &Settings<'_>) {
-        let mut io = Io::replaying(&sync_state.answers);
+    /// The sync has chosen a pod.
+    pub fn chose(&mut self, uid: Uid, settings: &Settings<'_>) {
+        let Some(mut sync) = self.sync.take() else { return };
+        sync.replies.choose(uid);
+        self.go_on(sync, None, settings);
+    }
+
+    /// Runs the sync up to where it waits, or to its end.
+    fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
+        let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = sync(&sync_state.read, settings, &mut io);
-        for effect in io.into_effects() {
+        let result = sync(&under_way.read, settings, &mut io);
+        let (stage, effects) = io.into_effects();
+        for effect in effects {
             self.take_effect(effect);
         }
         match result {
-            Err(Stop::Call(call)) => {
-                sync_state.call = call;
-                self.sync = Some(sync_state);
+            Err(Stop::Wait(wait)) => {
+                under_way.replies.stage = stage;
+                under_way.wait = wait.sorted();
+                self.sync = Some(under_way);
             }
             Err(Stop::Failed) => {
                 self.queued = true;
@@ -255,6 +264,34 @@ pub fn is_over(job: Option<&Arc<Job>>) -> bool {
 }
 
 impl Sync {
+    /// The calls that it waits for. Of creations that are equal, one stands for all.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        let calls = match &self.wait {
+            Wait::Calls(calls) => calls.as_slice(),
+            Wait::Choice(_) => &[],
+        };
+        calls
+            .iter()
+            .enumerate()
+            .filter(|(number, call)| !is_repeated(call, &calls[..*number]))
+            .map(|(_, call)| call)
+    }
+
+    /// The pods among which it has to choose, before anything else of its Job happens.
+    #[must_use]
+    pub fn choice(&self) -> &[Uid] {
+        match &self.wait {
+            Wait::Choice(pods) => pods,
+            Wait::Calls(_) => &[],
+        }
+    }
+
+    /// The call of this name, if it waits for it.
+    #[must_use]
+    pub fn call(&self, name: CallName) -> Option<&Call> {
+        self.calls().find(|call| call.name() == name)
+    }
+
     /// The Job that its decisions rest on.
     #[must_use]
     pub fn job(&self) -> Option<&Arc<Job>> {
@@ -262,7 +299,27 @@ impl Sync {
     }
 }
 
+/// Whether an equal pod is created already.
+fn is_repeated(call: &Call, others: &[Call]) -> bool {
+    let Call::CreatePod(_, pod) = call else { return false };
+    others.iter().any(|other| matches!(other, Call::CreatePod(_, twin) if twin == pod))
+}
+
 impl Memory {
+    /// The same of pods with other names.
+    #[must_use]
+    pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
+        let Memory { creations, deletions, deleting, releasing, failures } = self;
+        let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
+        Memory {
+            creations: *creations,
+            deletions: *deletions,
+            deleting: all(deleting),
+            releasing: all(releasing),
+            failures: Failures { record: failures.record, pods: all(&failures.pods) },
+        }
+    }
+
     /// What it holds, in words.
     #[must_use]
     pub fn told(&self) -> Vec<String> {

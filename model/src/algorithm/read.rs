@@ -12,6 +12,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::view::Backoff;
 
+use super::io::{Io, Stop};
 use super::switches::{Switch, Switches};
 use super::sync::Settings;
 
@@ -73,6 +74,8 @@ pub struct Census<'a> {
     pub failed_indexes: Option<IndexSet>,
     /// For each index that waits for a replacement its last failed pod (BI-08).
     pub delayed: BTreeMap<Index, &'a Pod>,
+    /// Of several that failed last, all.
+    last: BTreeMap<Index, Vec<&'a Pod>>,
 }
 
 impl<'a> Census<'a> {
@@ -96,6 +99,7 @@ impl<'a> Census<'a> {
             completed: IndexSet::new(),
             failed_indexes: None,
             delayed: BTreeMap::new(),
+            last: BTreeMap::new(),
         };
         census.new_successes = pods().filter(|pod| census.is_new_success(pod)).collect();
         census.new_failures = pods().filter(|pod| census.is_new_failure(pod)).collect();
@@ -199,11 +203,26 @@ impl<'a> Census<'a> {
             if is_active || is_failed || self.completed.contains(index) {
                 continue;
             }
-            let last = self.delayed.entry(index).or_insert(pod);
-            if rank(last) <= rank(pod) {
-                *last = pod;
+            let last = self.last.entry(index).or_default();
+            last.retain(|other| rank(other) >= rank(pod));
+            if last.iter().all(|other| rank(other) == rank(pod)) {
+                last.push(pod);
             }
         }
+    }
+
+    /// Of several pods of an index that failed last it is chance which one is kept.
+    ///
+    /// # Errors
+    ///
+    /// A choice that was not made yet.
+    pub fn settle_ties(&mut self, io: &mut Io<'_>) -> Result<(), Stop> {
+        for (index, pods) in &self.last {
+            let uids: Vec<Uid> = pods.iter().map(|pod| pod.uid).collect();
+            let kept = io.pick(&uids, 1)?;
+            self.delayed.extend(pods.iter().find(|pod| kept.contains(&pod.uid)).map(|pod| (*index, *pod)));
+        }
+        Ok(())
     }
 
     fn count_totals(&mut self) {

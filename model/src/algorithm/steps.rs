@@ -2,13 +2,14 @@
 
 use crate::scope::Scope;
 use crate::step::Step;
+use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
 use super::commit::{commit, commit_late};
 use super::deliveries;
 use super::informer::{show_job, show_pod};
-use super::io::{Answer, Call};
+use super::io::{Answer, Call, CallName};
 use super::process::Process;
 use super::switches::Switch;
 
@@ -18,8 +19,10 @@ pub enum ProcessStep {
     /// It takes the key from its queue, reads its caches, and goes on to its first call. So many events reach its
     /// caches just before.
     Sync(Delivery),
-    /// Its call is answered.
-    Call(Fortune),
+    /// It takes this one of the pods between which it does not decide.
+    Choose(Uid),
+    /// This call of its sync is answered.
+    Call(CallName, Fortune),
     /// It releases a pod that no sync looks at.
     Orphan(Uid, Fortune),
     /// Its Pod cache advances.
@@ -28,8 +31,8 @@ pub enum ProcessStep {
     ShowJob,
     /// It dies, and is started again.
     Crash,
-    /// It dies while its request is on the way, and is started again.
-    CrashInFlight,
+    /// It dies while this request is on the way, and is started again.
+    CrashInFlight(CallName),
     /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it).
     Usurp,
     /// It notices at last, and stops; requests of it that were not handled never will be.
@@ -78,6 +81,17 @@ pub struct Faults {
     pub usurpations: u8,
 }
 
+/// The choices that a process has to make; whether there are any. They come before anything else of the Job: nobody
+/// sees when they are made.
+pub fn choices(life: &Life, job: JobId, steps: &mut Vec<Step>) -> bool {
+    let before = steps.len();
+    for (number, process) in (0u8..).zip(&life.processes) {
+        let pods = process.sync.iter().flat_map(|sync| sync.choice());
+        steps.extend(pods.map(|uid| Step::Process(job, number, ProcessStep::Choose(*uid))));
+    }
+    steps.len() > before
+}
+
 /// What can happen in the processes of a Job.
 pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
     let life = world.life(job);
@@ -93,10 +107,11 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
     let fortunes = || fortunes(life, scope);
     match &process.sync {
-        Some(sync) if !is_held_back(life, &sync.call, scope) => {
-            fortunes().for_each(|fortune| add(ProcessStep::Call(fortune)));
+        Some(sync) => {
+            for call in sync.calls().filter(|call| !is_held_back(life, call, scope)) {
+                fortunes().for_each(|fortune| add(ProcessStep::Call(call.name(), fortune)));
+            }
         }
-        Some(_) => {}
         None => deliveries::before_a_sync(life, process, scope, add),
     }
     // B06: the Job is still there, though no sync looks at its pods any more.
@@ -114,8 +129,9 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
     }
     if life.faults.crashes < scope.faults.crashes && (process.sync.is_some() || process.memory_matters()) {
         add(ProcessStep::Crash);
-        if process.sync.is_some() && scope.late_requests && life.late.is_none() {
-            add(ProcessStep::CrashInFlight);
+        if scope.late_requests && life.late.is_none() {
+            let calls = process.sync.iter().flat_map(|sync| sync.calls());
+            calls.for_each(|call| add(ProcessStep::CrashInFlight(call.name())));
         }
     }
 }
@@ -131,7 +147,7 @@ fn fortunes(life: &Life, scope: &Scope) -> impl Iterator<Item = Fortune> + use<>
 /// Whether the scope's bound on pods holds a creation back.
 #[must_use]
 pub fn is_held_back(life: &Life, call: &Call, scope: &Scope) -> bool {
-    matches!(call, Call::CreatePod(_)) && life.past.pods.len() >= scope.pods
+    matches!(call, Call::CreatePod(..)) && life.past.pods.len() >= scope.pods
 }
 
 /// Does it.
@@ -146,7 +162,8 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods);
             processes[by].start_sync(job.as_ref(), pods, now, &settings);
         }
-        ProcessStep::Call(fortune) => call(life, by, fortune, now, scope),
+        ProcessStep::Choose(uid) => life.processes[by].chose(uid, &settings),
+        ProcessStep::Call(name, fortune) => call(life, by, name, fortune, now, scope),
         ProcessStep::Orphan(uid, fortune) => orphan(life, by, uid, fortune, now, scope),
         ProcessStep::ShowPod => {
             let Life { job, pods, processes, .. } = life;
@@ -161,21 +178,21 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
         ProcessStep::Resign => {
             life.processes.remove(by);
         }
-        ProcessStep::CrashInFlight => {
+        ProcessStep::CrashInFlight(name) => {
             life.late = life.processes[by]
                 .sync
                 .as_ref()
-                .map(|sync| Late { call: sync.call.clone(), conflicts: sync.conflicts });
+                .and_then(|sync| Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts }));
             crash(life, by);
         }
     }
 }
 
-fn call(life: &mut Life, by: usize, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
-    let Some(sync) = &life.processes[by].sync else { return };
-    let request = sync.call.clone();
+fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time, scope: &Scope) {
+    let sync = life.processes[by].sync.as_ref();
+    let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
     let answer = send(life, by, &request, fortune, true, now, scope);
-    life.processes[by].answered(answer, &scope.settings());
+    life.processes[by].answered(name, answer, &scope.settings());
 }
 
 /// Sends a request, of the sync or of another worker: the sync under way does not know what that one did.
@@ -185,7 +202,7 @@ fn send(
     request: &Call,
     fortune: Fortune,
     of_sync: bool,
-    now: crate::time::Time,
+    now: Time,
     scope: &Scope,
 ) -> Answer {
     match fortune {
@@ -203,7 +220,7 @@ fn send(
 }
 
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
-fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: crate::time::Time, scope: &Scope) {
+fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, scope: &Scope) {
     let process = &life.processes[by];
     let job = process.cached_job(life.job.as_ref());
     // MB-04: what another manager's pods hold is its own business.

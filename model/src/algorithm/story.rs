@@ -5,8 +5,8 @@ use crate::scope::Scope;
 use crate::world::Life;
 
 use super::commit::as_write;
-use super::io::Call;
-use super::process::Sync;
+use super::io::{Call, CallName};
+use super::process::Process;
 use super::steps::{Fortune, ProcessStep};
 use super::ttl::TtlStep;
 
@@ -23,11 +23,12 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
             let (shown, lacking) = pods.split_at(delivery.pods);
             format!("{}starts a sync{}", news(shown, delivery.jobs), staleness(lacking, jobs))
         }
-        ProcessStep::Call(fortune) => {
-            let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
-            let conflicts = |sync: &Sync| sync.conflicts && matches!(sync.call, Call::WriteStatus(_));
-            let conflict = process.sync.as_ref().is_some_and(conflicts) && fortune == Fortune::Handled;
-            format!("{call}{}{}", fate(fortune), if conflict { ", which conflicts" } else { "" })
+        ProcessStep::Choose(uid) => format!("picks {} among equals", name(uid)),
+        ProcessStep::Call(which, fortune) => {
+            let conflicts = process.sync.as_ref().is_some_and(|sync| sync.conflicts);
+            let conflict = conflicts && which == CallName::WriteStatus && fortune == Fortune::Handled;
+            let conflict = if conflict { ", which conflicts" } else { "" };
+            format!("{}{}{conflict}", called(life, process, which), fate(fortune))
         }
         ProcessStep::Orphan(uid, fortune) => {
             format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))
@@ -40,9 +41,8 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
         ProcessStep::Crash => "dies and is started again".to_owned(),
         ProcessStep::Usurp => "loses its lease without noticing: a second one starts".to_owned(),
         ProcessStep::Resign => "stops: it is not the leader any more".to_owned(),
-        ProcessStep::CrashInFlight => {
-            let call = process.sync.as_ref().map(|sync| told(life, &sync.call)).unwrap_or_default();
-            format!("dies, its request under way ({call}), and is started again")
+        ProcessStep::CrashInFlight(which) => {
+            format!("dies, its request under way ({}), and is started again", called(life, process, which))
         }
     };
     (who, text)
@@ -101,6 +101,11 @@ fn staleness(pods: &[String], jobs: usize) -> String {
 pub(crate) fn landed(life: &Life) -> String {
     let call = life.late.as_ref().map(|late| told(life, &late.call)).unwrap_or_default();
     format!("handles the request of the dead process: {call}")
+}
+
+fn called(life: &Life, process: &Process, which: CallName) -> String {
+    let call = process.sync.as_ref().and_then(|sync| sync.call(which));
+    call.map(|call| told(life, call)).unwrap_or_default()
 }
 
 fn told(life: &Life, call: &Call) -> String {

@@ -38,7 +38,7 @@ pub enum Switch {
     /// B02: a status write that conflicts is made again, on the version that is stored.
     OverwritesOnConflict,
     /// B03: all UIDs are counted once the last removal has worked.
-    CountsWholeListAfterLastRelease,
+    CountsWholeListAfterOneRelease,
     /// B16: a UID is counted although the removal of its finalizer failed.
     CountsDespiteFailedRelease,
     /// B05: the Job's end does not wait for pods that are to be seen.

@@ -82,7 +82,8 @@ impl Sync<'_> {
     fn run(&self, io: &mut Io<'_>) -> Result<(), Stop> {
         let (job, read) = (self.job, self.read);
         let spec = &*job.spec;
-        let census = Census::of(job, read, self.settings);
+        let mut census = Census::of(job, read, self.settings);
+        census.settle_ties(io)?;
         let mut status = JobStatus {
             uncounted: Some(job.status.uncounted.clone().unwrap_or_default()),
             ..job.status.clone()
@@ -96,7 +97,7 @@ impl Sync<'_> {
             terminating: census.terminating,
         };
         let manager = Manager { read, spec, census: &census, settings: self.settings };
-        let mut fate = decide(spec, &status, read, &census);
+        let mut fate = decide(spec, &status, read, &census, io)?;
         let mut verdict_waits = false;
         let went;
         if let Some(decided) = fate.clone() {

@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jobcheck_model::algorithm::scopes as algorithm;
 use jobcheck_model::check::{Bounds, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::compact::{Identity, Renaming};
+use jobcheck_model::mutants::{MUTANTS, Mutant};
 use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
+use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::{all, initial};
 use jobcheck_model::world::{Life, World};
 
@@ -87,17 +89,66 @@ fn there_are_as_many_representatives_as_orbits() {
     }
 }
 
+#[test]
+fn of_the_algorithm_too() {
+    let sizes = crate::algorithm::SIZES.iter().filter(|(_, states, _)| *states < 2_000);
+    let mut compared = 0;
+    for (name, _, _) in sizes {
+        let scope = with_lazy_caches(algorithm::one_fault().into_iter().find(|scope| scope.name == *name));
+        let bounds = Bounds { symmetry: true, partial_order: true, ..Bounds::none(2) };
+        let worlds = worlds(&scope, usize::MAX);
+        assert_eq!(explore(&scope, &bounds).states, orbits(&worlds, &scope), "{name}");
+        compared += worlds.len();
+    }
+    assert!(compared > 10_000, "{compared}");
+}
+
+fn with_lazy_caches(scope: Option<Scope>) -> Scope {
+    let scope = scope.unwrap();
+    Scope { algorithm: Algorithm { lazy_caches: true, ..scope.algorithm.clone() }, ..scope }
+}
+
 /// A renamed world can do what the world can do, under other names, and breaks the same properties.
 #[test]
 fn steps_and_properties_do_not_depend_on_names() {
     let mut compared = 0;
-    for scope in all() {
+    for scope in all().into_iter().chain(algorithm::all()) {
         let some = worlds(&scope, 1_200);
         for world in some.iter().skip(some.len() % 17).step_by(17) {
             compared += compare(world, &scope);
         }
     }
     assert!(compared > 5_000, "{compared}");
+}
+
+/// The same deep in the scopes where everything goes wrong, and with each known defect.
+#[test]
+fn nor_do_they_on_random_walks() {
+    let departures = MUTANTS.iter().map(Mutant::scope);
+    let mut compared = 0;
+    for scope in algorithm::all_faults().into_iter().chain(algorithm::large()).chain(departures) {
+        let scope = with_lazy_caches(Some(scope));
+        for seed in 0..12 {
+            for world in walk(&scope, seed).iter().skip(seed % 3).step_by(3) {
+                compared += compare(world, &scope);
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared}");
+}
+
+/// The worlds of one random walk.
+fn walk(scope: &Scope, seed: usize) -> Vec<World> {
+    let mut worlds = vec![initial(scope)];
+    let mut random = seed as u64;
+    for _ in 0..45 {
+        let world = &worlds[worlds.len() - 1];
+        let steps = world.enabled(scope);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let Some(step) = steps.get((random >> 33) as usize % steps.len().max(1)) else { break };
+        worlds.push(world.apply(step, scope));
+    }
+    worlds
 }
 
 fn compare(world: &World, scope: &Scope) -> usize {

@@ -8,7 +8,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::table::{Id, Known, Table};
+use super::table::{Id, Known, Table, hash_of};
 use crate::algorithm::process::{Process, Sync};
 use crate::job::Job;
 use crate::past::Past;
@@ -166,6 +166,22 @@ impl KnownParts {
             });
         }
         world
+    }
+
+    /// What orders the processes of one Job ([`Known::rank`]).
+    pub fn rank_of_processes(&mut self, tables: &Tables, id: Id) -> (u64, Id) {
+        let packed = self.processes.part(&tables.processes, id).clone();
+        let ranks: Vec<[u64; 3]> = packed
+            .iter()
+            .map(|[knowledge, sync, idle]| {
+                [
+                    self.managers.rank(&tables.managers, *knowledge).0,
+                    self.syncs.rank(&tables.syncs, *sync).0,
+                    self.idle.rank(&tables.idle, *idle).0,
+                ]
+            })
+            .collect();
+        (hash_of(&ranks), id)
     }
 
     fn unpack_processes(&mut self, tables: &Tables, id: Id) -> Vec<Process> {

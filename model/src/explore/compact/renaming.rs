@@ -3,15 +3,19 @@
 //! The fields of whatever may name a pod are listed one by one, so that a new field does not compile until it
 //! was decided here whether it names one.
 
+mod identity;
+mod processes;
+
 use std::sync::Arc;
 
+pub use self::identity::Identity;
 use super::parts::JobPart;
-use crate::job::{Condition, Job, JobSpec, JobStatus, Text, Uncounted};
+use crate::job::{Condition, Job, JobStatus, Text, Uncounted};
 use crate::past::{Decision, Ending, Past, PodPast, Slips};
 use crate::pod::{Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::uid::Uid;
-use crate::world::{Life, Manager, Own, Unseen, World};
+use crate::world::{Life, Manager, Own, Unseen};
 
 /// A permutation of the UIDs of all pods that one Job ever had: `Uid(n)` becomes the n-th entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,58 +234,17 @@ impl Renaming {
         }
     }
 
-    /// A Job's whole life. Processes of an algorithm are left as they are: worlds that have some are not reduced.
+    /// A Job's whole life.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, ttl, late, faults, rollouts, past, used } = life;
+        let Life { job, pods, manager, processes, ttl: _, late: _, faults: _, rollouts: _, past, used: _ } =
+            life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
             manager: self.manager(manager),
-            processes: processes.clone(),
-            ttl: ttl.clone(),
-            late: late.clone(),
-            faults: *faults,
-            rollouts: *rollouts,
+            processes: processes.iter().map(|process| self.process(process)).collect(),
             past: self.past(past),
-            used: *used,
+            ..self.rest(life)
         }
-    }
-}
-
-/// What tells a Job from another one with an equal specification.
-#[derive(Clone, Debug)]
-pub struct Identity(Arc<Job>);
-
-impl Identity {
-    /// The identities of the Jobs of a world, each of which is still there.
-    pub fn of_all(world: &World) -> Vec<Identity> {
-        let World { now: _, lives } = world;
-        lives.iter().filter_map(|life| life.job.clone()).map(Identity).collect()
-    }
-
-    /// The Job under this identity.
-    pub fn job_part(&self, part: &JobPart) -> JobPart {
-        JobPart(part.0.as_ref().map(|job| self.job(job)))
-    }
-
-    /// The selector and the template hold the UID and the name too; nobody changes them.
-    fn job(&self, job: &Arc<Job>) -> Arc<Job> {
-        let (uid, name, own) = (self.0.uid, self.0.name.clone(), &self.0.spec);
-        let (selector, template) = (own.selector.clone(), own.template.clone());
-        let spec = Arc::new(JobSpec { selector, template, ..JobSpec::clone(&job.spec) });
-        Arc::new(Job { uid, name, spec, ..Job::clone(job) })
-    }
-
-    /// The whole life of the Job under this identity.
-    #[must_use]
-    pub fn life(&self, life: &Life) -> Life {
-        let job = life.job.as_ref().map(|job| self.job(job));
-        Life { job, manager: self.manager(&life.manager), ..life.clone() }
-    }
-
-    /// The manager of the Job under this identity: its cache may hold another version.
-    pub fn manager(&self, manager: &Manager) -> Manager {
-        let old_job = manager.old_job.as_ref().map(|job| self.job(job));
-        Manager { old_job, ..manager.clone() }
     }
 }

@@ -17,7 +17,8 @@
 //! nearest of them; so that the nearest broken one is as near as without the reduction.
 //!
 //! - A creation takes `Uid(k + 1)`, which no permutation of the first k moves, and appends to the history.
-//! - Nobody else chooses by UID. The order of PC-09 and the last failure of BI-08 know ties, and allow every pod
+//! - Nobody else chooses by UID. An algorithm is answered in any order, and chooses by chance
+//!   ([`crate::algorithm::io`]). The order of PC-09 and the last failure of BI-08 know ties, and allow every pod
 //!   of a tie. Lists of the status are sets that are written in order, and the renamed ones are sorted again.
 //!   Views, tallies, and sums count. What takes a first pod (messages, the first broken sentence) ends in texts.
 //! - Which *id* a broken guard names may depend on a first pod in one place: a delay that is not kept is BO-04 or
@@ -32,7 +33,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, REST, Tables, offset};
+use super::parts::{
+    JOB, KnownParts, MANAGER, PARTS, PAST, PODS, PROCESSES, Packed, PackedProcess, REST, Tables, offset,
+};
 use super::renaming::{Identity, Renaming};
 use super::table::{Id, hash_of};
 use crate::catalogue::Req;
@@ -45,12 +48,9 @@ const MOST_PODS: usize = 6;
 /// Whether the reduction is sound in a scope.
 #[must_use]
 pub fn is_sound(scope: &Scope) -> bool {
-    // An algorithm goes through the pods in the order of their names.
-    if scope.algorithm.processes > 0 {
-        return false;
-    }
     let by_first_pod = [Req::BO01, Req::BO04, Req::BO10, Req::RP10];
-    !scope.without.iter().any(|req| by_first_pod.contains(req))
+    // The TTL controller keeps versions of the Job, which are not renamed.
+    scope.algorithm.ttl.is_none() && !scope.without.iter().any(|req| by_first_pod.contains(req))
 }
 
 /// The permutations, and which Jobs may change places.
@@ -61,6 +61,8 @@ pub struct Group {
     identities: Vec<Identity>,
     /// For each Job, the first one with an equal specification.
     classes: Vec<usize>,
+    /// The parts of a Job that name pods, but for the past.
+    naming: &'static [usize],
 }
 
 impl Group {
@@ -72,6 +74,11 @@ impl Group {
             renamings: (0..=most).map(Renaming::all).collect(),
             identities: Identity::of_all(first),
             classes: (0..scope.jobs.len()).map(class).collect(),
+            naming: if scope.algorithm.processes > 0 {
+                &[PODS, JOB, PROCESSES, REST]
+            } else {
+                &[PODS, JOB, MANAGER]
+            },
         }
     }
 
@@ -109,8 +116,11 @@ pub struct Finder<'a> {
 }
 
 type Ids = [Id; PARTS];
-/// What Jobs are ordered by. Where there are processes, there is no symmetry.
-type Rank = [(u64, Id); PARTS - 1];
+/// What Jobs are ordered by.
+type Rank = [(u64, Id); PARTS];
+/// Parts of a process; the numbers go on where those of a Job's parts end.
+const SYNC: usize = PARTS;
+const IDLE: usize = PARTS + 1;
 
 impl Finder<'_> {
     /// The representative of a world.
@@ -143,32 +153,27 @@ impl Finder<'_> {
         packed
     }
 
-    /// The first of all renamed lives: by the past, then by what is left to choose.
-    fn of_life(&mut self, ids: Ids) -> Ids {
+    /// The first of all renamed lives: by the past, then by one part after the other.
+    fn of_life(&mut self, mut ids: Ids) -> Ids {
         let (past, renamings) = self.of_past(ids[PAST]);
         let pods = self.parts.pasts.part(&self.tables.pasts, past).pods.len();
-        let mut best: Option<([(u64, Id); 3], Ids)> = None;
-        for number in renamings.iter() {
-            let renamed = [
-                self.renamed(JOB, ids[JOB], pods, *number),
-                self.renamed(PODS, ids[PODS], pods, *number),
-                self.renamed(MANAGER, ids[MANAGER], pods, *number),
-            ];
-            let mut ids = ids;
-            (ids[JOB], ids[PODS], ids[MANAGER], ids[PAST]) = (renamed[0], renamed[1], renamed[2], past);
-            if renamings.len() == 1 {
-                return ids;
+        ids[PAST] = past;
+        let mut left: Vec<u16> = renamings.to_vec();
+        for kind in self.group.naming {
+            let mut first: Option<((u64, Id), Vec<u16>)> = None;
+            for number in left {
+                let id = self.renamed(*kind, ids[*kind], pods, number);
+                let rank = self.rank_of(*kind, id);
+                match &mut first {
+                    Some((other, numbers)) if *other == rank => numbers.push(number),
+                    Some((other, _)) if *other < rank => {}
+                    first => *first = Some((rank, vec![number])),
+                }
             }
-            let rank = [
-                self.parts.pods.rank(&self.tables.pods, ids[PODS]),
-                self.parts.jobs.rank(&self.tables.jobs, ids[JOB]),
-                self.parts.managers.rank(&self.tables.managers, ids[MANAGER]),
-            ];
-            if best.as_ref().is_none_or(|(other, _)| rank < *other) {
-                best = Some((rank, ids));
-            }
+            let Some(((_, id), numbers)) = first else { return ids };
+            (ids[*kind], left) = (id, numbers);
         }
-        best.map_or(ids, |(_, ids)| ids)
+        ids
     }
 
     /// The first of the renamed pasts in which the pods' histories are sorted, and every renaming that leads
@@ -208,7 +213,8 @@ impl Finder<'_> {
         if let Some(known) = self.memory.renamed.get(&key) {
             return *known;
         }
-        let renaming = &self.group.renamings[pods][usize::from(number)];
+        let group = self.group;
+        let renaming = &group.renamings[pods][usize::from(number)];
         let (parts, tables) = (&mut *self.parts, self.tables);
         let renamed = match kind {
             JOB => {
@@ -218,6 +224,31 @@ impl Finder<'_> {
             PODS => {
                 let part = renaming.pods(&parts.pods.part(&tables.pods, id).0);
                 parts.pods.id_of(&tables.pods, part.into())
+            }
+            SYNC => {
+                let part = parts.syncs.part(&tables.syncs, id).as_ref().as_ref();
+                let part = part.map(|sync| renaming.sync(sync));
+                parts.syncs.id_of(&tables.syncs, part)
+            }
+            IDLE => {
+                let part = renaming.idle(parts.idle.part(&tables.idle, id));
+                parts.idle.id_of(&tables.idle, part)
+            }
+            REST => {
+                let part = renaming.rest(parts.rests.part(&tables.rests, id));
+                parts.rests.id_of(&tables.rests, part)
+            }
+            PROCESSES => {
+                let packed = parts.processes.part(&tables.processes, id).clone();
+                let rename = |[knowledge, sync, idle]: &PackedProcess| {
+                    [
+                        self.renamed(MANAGER, *knowledge, pods, number),
+                        self.renamed(SYNC, *sync, pods, number),
+                        self.renamed(IDLE, *idle, pods, number),
+                    ]
+                };
+                let packed = packed.iter().map(rename).collect();
+                self.parts.processes.id_of(&tables.processes, packed)
             }
             _ => {
                 let part = renaming.manager(parts.managers.part(&tables.managers, id));
@@ -230,35 +261,67 @@ impl Finder<'_> {
 
     /// A Job in the place of another.
     fn placed(&mut self, mut ids: Ids, place: usize) -> Ids {
-        let identity = &self.group.identities[place];
-        let (parts, tables) = (&mut *self.parts, self.tables);
-        for kind in [JOB, MANAGER] {
-            let key = (kind, ids[kind], place);
-            ids[kind] = match self.memory.placed.get(&key) {
-                Some(known) => *known,
-                None => {
-                    let id = if kind == JOB {
-                        let part = identity.job_part(parts.jobs.part(&tables.jobs, ids[JOB]));
-                        parts.jobs.id_of(&tables.jobs, part)
-                    } else {
-                        let part = identity.manager(parts.managers.part(&tables.managers, ids[MANAGER]));
-                        parts.managers.id_of(&tables.managers, part)
-                    };
-                    self.memory.placed.insert(key, id);
-                    id
-                }
-            };
+        for kind in [JOB, MANAGER, PROCESSES] {
+            ids[kind] = self.part_in_place(kind, ids[kind], place);
         }
         ids
     }
 
+    fn part_in_place(&mut self, kind: usize, id: Id, place: usize) -> Id {
+        if let Some(known) = self.memory.placed.get(&(kind, id, place)) {
+            return *known;
+        }
+        let group = self.group;
+        let identity = &group.identities[place];
+        let (parts, tables) = (&mut *self.parts, self.tables);
+        let placed = match kind {
+            JOB => {
+                let part = identity.job_part(parts.jobs.part(&tables.jobs, id));
+                parts.jobs.id_of(&tables.jobs, part)
+            }
+            SYNC => {
+                let part = parts.syncs.part(&tables.syncs, id).as_ref().as_ref();
+                let part = part.map(|sync| identity.sync(sync));
+                parts.syncs.id_of(&tables.syncs, part)
+            }
+            IDLE => {
+                let part = identity.idle(parts.idle.part(&tables.idle, id));
+                parts.idle.id_of(&tables.idle, part)
+            }
+            PROCESSES => {
+                let packed = parts.processes.part(&tables.processes, id).clone();
+                let place_all = |[knowledge, sync, idle]: &PackedProcess| {
+                    [
+                        self.part_in_place(MANAGER, *knowledge, place),
+                        self.part_in_place(SYNC, *sync, place),
+                        self.part_in_place(IDLE, *idle, place),
+                    ]
+                };
+                let packed = packed.iter().map(place_all).collect();
+                self.parts.processes.id_of(&tables.processes, packed)
+            }
+            _ => {
+                let part = identity.manager(parts.managers.part(&tables.managers, id));
+                parts.managers.id_of(&tables.managers, part)
+            }
+        };
+        self.memory.placed.insert((kind, id, place), placed);
+        placed
+    }
+
     fn rank(&mut self, ids: Ids) -> Rank {
-        [
-            self.parts.pasts.rank(&self.tables.pasts, ids[PAST]),
-            self.parts.pods.rank(&self.tables.pods, ids[PODS]),
-            self.parts.jobs.rank(&self.tables.jobs, ids[JOB]),
-            self.parts.managers.rank(&self.tables.managers, ids[MANAGER]),
-            self.parts.rests.rank(&self.tables.rests, ids[REST]),
-        ]
+        [PAST, PODS, JOB, MANAGER, PROCESSES, REST].map(|kind| self.rank_of(kind, ids[kind]))
+    }
+
+    fn rank_of(&mut self, kind: usize, id: Id) -> (u64, Id) {
+        let (parts, tables) = (&mut *self.parts, self.tables);
+        match kind {
+            PAST => parts.pasts.rank(&tables.pasts, id),
+            PODS => parts.pods.rank(&tables.pods, id),
+            JOB => parts.jobs.rank(&tables.jobs, id),
+            PROCESSES => parts.rank_of_processes(tables, id),
+            REST => parts.rests.rank(&tables.rests, id),
+            _ => parts.managers.rank(&tables.managers, id),
+        }
     }
 }

@@ -1,0 +1,120 @@
+//! The processes of an algorithm, and what they left on its way.
+
+use std::sync::Arc;
+
+use super::Renaming;
+use crate::algorithm::io::{Answer, Call, CallName, Replies, Wait};
+use crate::algorithm::process::{Process, Sync, UnseenJob};
+use crate::algorithm::read::{Failures, Read};
+use crate::algorithm::steps::Late;
+use crate::uid::Uid;
+use crate::world::{Life, Seen};
+
+impl Renaming {
+    /// A process without what it knows and without its sync.
+    pub fn idle(&self, process: &Process) -> Process {
+        let Process { knowledge: _, job_behind, memory, queued: _, wake: _, orphans, sync: _ } = process;
+        let unseen = |it: &UnseenJob| UnseenJob { before: self.job(&it.before), own: it.own };
+        Process {
+            job_behind: job_behind.iter().map(unseen).collect(),
+            memory: memory.renamed(|uid| self.uid(uid)),
+            orphans: self.uids(orphans),
+            ..process.clone()
+        }
+    }
+
+    /// A process.
+    pub fn process(&self, process: &Process) -> Process {
+        Process {
+            knowledge: self.manager(&process.knowledge),
+            sync: process.sync.as_ref().map(|sync| self.sync(sync)),
+            ..self.idle(process)
+        }
+    }
+
+    /// A sync under way.
+    pub fn sync(&self, sync: &Sync) -> Sync {
+        let Sync { read, replies, wait, written, conflicts: _, fresh: _, seen, deletes_failed: _ } = sync;
+        Sync {
+            read: self.read(read),
+            replies: self.replies(replies),
+            wait: self.wait(wait),
+            written: written.as_ref().map(|job| self.job(job)),
+            seen: self.seen(seen),
+            ..sync.clone()
+        }
+    }
+
+    /// What stands beside the parts: a request of a dead process.
+    pub fn rest(&self, rest: &Life) -> Life {
+        let late = |late: &Late| Late { call: self.call(&late.call), conflicts: late.conflicts };
+        Life { late: rest.late.as_ref().map(late), ..rest.clone() }
+    }
+
+    fn uids<'a, C: FromIterator<Uid>>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> C {
+        uids.into_iter().map(|uid| self.uid(*uid)).collect()
+    }
+
+    fn read(&self, read: &Read) -> Read {
+        let Read {
+            job,
+            pods,
+            satisfied: _,
+            creations_seen: _,
+            finished_unseen: _,
+            releasing,
+            failures,
+            now: _,
+        } = read;
+        Read {
+            job: job.as_ref().map(|job| self.job(job)),
+            pods: Arc::new(self.pods(pods)),
+            releasing: self.uids(releasing),
+            failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
+            ..read.clone()
+        }
+    }
+
+    fn seen(&self, seen: &Seen) -> Seen {
+        let Seen { cache, post, expectations_met: _, deletion_unseen: _ } = seen;
+        Seen { cache: Arc::new(self.pods(cache)), post: Arc::new(self.pods(post)), ..seen.clone() }
+    }
+
+    fn replies(&self, replies: &Replies) -> Replies {
+        let Replies { answers, choices, stage } = replies;
+        let answer =
+            |((stage, name), answer): (&(u8, CallName), &Answer)| ((*stage, self.name(*name)), *answer);
+        let choice = |(stage, uid): &(u8, Uid)| (*stage, self.uid(*uid));
+        Replies {
+            answers: answers.iter().map(answer).collect(),
+            choices: choices.iter().map(choice).collect(),
+            stage: *stage,
+        }
+    }
+
+    fn name(&self, name: CallName) -> CallName {
+        match name {
+            CallName::CreatePod(_) | CallName::WriteStatus => name,
+            CallName::DeletePod(uid) => CallName::DeletePod(self.uid(uid)),
+            CallName::ReleasePod(uid) => CallName::ReleasePod(self.uid(uid)),
+        }
+    }
+
+    fn wait(&self, wait: &Wait) -> Wait {
+        let renamed = match wait {
+            Wait::Calls(calls) => Wait::Calls(calls.iter().map(|call| self.call(call)).collect()),
+            Wait::Choice(pods) => Wait::Choice(self.uids(pods)),
+        };
+        renamed.sorted()
+    }
+
+    /// A pod that is to be created has no UID yet.
+    fn call(&self, call: &Call) -> Call {
+        match call {
+            Call::CreatePod(..) => call.clone(),
+            Call::DeletePod(uid) => Call::DeletePod(self.uid(*uid)),
+            Call::ReleasePod(uid) => Call::ReleasePod(self.uid(*uid)),
+            Call::WriteStatus(status) => Call::WriteStatus(Box::new(self.status(status))),
+        }
+    }
+}
