@@ -378,6 +378,9 @@ catalogue! {
     H2 = "H2" [Executor] Must, Judged::View, "Ideal of PC-01 and PC-12, where 1.36 departs from it (JC manageJob)", "A refused creation does not add to active, also where the namespace is being deleted.";
     H3 = "H3" [Executor] Must, Judged::View, "Ideal of PC-03, where 1.36 departs from it (JC deleteActivePods)", "A refused deletion leaves its pod in ready.";
     H4 = "H4" [Executor] Must, Judged::View, "Ideal of PC-02, where 1.36 departs from it (JC deleteActivePods)", "A DELETE that finds no pod does not add to terminating.";
+    J01 = "J-01" [Executor] Must, Judged::View, "Ideal of PC-01 to PC-03 and SY-03, where 1.36 departs from it (JC deleteJobPods)", "A sync reports no pod as active that the process deleted in an earlier one, whatever its Pod cache shows.";
+    J02 = "J-02" [Executor] Must, Judged::Truth, "Ideal of SC-05 and FT-10, where 1.36 departs from it (JC trackJobStatusAndRemoveFinalizers)", "Lists that are full take no further UID while the removal of finalizers is refused.";
+    J03 = "J-03" [Executor] Must, Judged::Truth, "Ideal of FT-02 and FT-28, where 1.36 departs from it (JC removeTrackingFinalizerFromPods)", "A pod that was gone when it was released is not counted again, whatever the Pod cache shows.";
 }
 
 #[cfg(test)]

@@ -339,6 +339,12 @@ impl JobStatus {
         self.uncounted.as_ref().map_or(&[], |lists| &lists.failed)
     }
 
+    /// How many UIDs both lists hold together.
+    #[must_use]
+    pub fn listed(&self) -> usize {
+        self.uncounted_succeeded().len() + self.uncounted_failed().len()
+    }
+
     /// Whether a UID stands in either list.
     #[must_use]
     pub fn lists(&self, uid: Uid) -> bool {

@@ -398,6 +398,10 @@ impl Ledger for Past {
         false
     }
 
+    fn was_vanished(&self, _uid: Uid) -> bool {
+        false
+    }
+
     fn is_strange(&self, _uid: Uid) -> bool {
         false
     }

@@ -47,6 +47,8 @@ pub enum Reading {
     Ideal,
     /// A listed failure that ends well counts a second time (S-01, S-02).
     FlippedFailure,
+    /// A listed success whose pod fails after all counts as a failure, too (S-07).
+    FlippedSuccess,
 }
 
 /// The global pod-failure backoff record (BO-01, BO-05).
@@ -91,15 +93,23 @@ impl<'a> View<'a> {
     fn counts_as_listed(&self, pod: &Pod) -> bool {
         let status = &self.job.status;
         let listed_failed = status.uncounted_failed().contains(&pod.uid);
-        status.uncounted_succeeded().contains(&pod.uid) || (listed_failed && self.reading == Reading::Ideal)
+        status.uncounted_succeeded().contains(&pod.uid)
+            || (listed_failed && self.reading != Reading::FlippedFailure)
     }
 
     /// Pods that failed and are in no list and no counter yet; ignored failures among them.
     pub fn new_failures(&self) -> impl Iterator<Item = &'a Pod> {
         let view = *self;
-        view.cache.unaccounted().filter(move |pod| {
-            view.has_failed(pod) && view.is_eligible(pod) && !view.job.status.lists(pod.uid)
-        })
+        view.cache
+            .unaccounted()
+            .filter(move |pod| view.has_failed(pod) && view.is_eligible(pod) && !view.is_listed_failure(pod))
+    }
+
+    fn is_listed_failure(&self, pod: &Pod) -> bool {
+        match self.reading {
+            Reading::FlippedSuccess => self.job.status.uncounted_failed().contains(&pod.uid),
+            Reading::Ideal | Reading::FlippedFailure => self.job.status.lists(pod.uid),
+        }
     }
 
     /// Indexes that are completed: stored ones below `completions` and those of new successes (FT-12, PC-23). An
@@ -110,7 +120,7 @@ impl<'a> View<'a> {
         for pod in self.new_successes() {
             set.extend(pod.index);
         }
-        if self.reading == Reading::Ideal && self.spec().backoff_limit_per_index.is_some() {
+        if self.reading != Reading::FlippedFailure && self.spec().backoff_limit_per_index.is_some() {
             let failed = self.job.status.failed_set(self.spec().completion_count());
             let stored = self.job.status.completed(self.spec().completion_count());
             set = set.minus(&failed.minus(&stored));
@@ -127,7 +137,7 @@ impl<'a> View<'a> {
         let mut set = stored.clone();
         for pod in self.cache.unaccounted().filter(|pod| self.is_eligible(pod) && self.has_failed(pod)) {
             if let Some(index) = pod.index.filter(|_| exhausts_index(pod, limit)) {
-                let spared = self.reading == Reading::Ideal && completed.contains(index);
+                let spared = self.reading != Reading::FlippedFailure && completed.contains(index);
                 if !spared {
                     set.insert(index);
                 }

@@ -91,7 +91,9 @@ fn parse(text: &str, cases: &mut Vec<Case>) -> Result<(), String> {
 ///
 /// The recording is missing, or an edit does not fit it.
 pub fn make(case: &Case) -> Result<String, String> {
-    let path = folder().join("recordings").join(format!("{}.jsonl", case.from));
+    let file = format!("{}.jsonl", case.from);
+    let [conforming, known] = ["recordings", "known"].map(|of| folder().join(of).join(&file));
+    let path = if known.exists() { known } else { conforming };
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     // Lines keep the numbers that they have in the recording, whatever was dropped or inserted before.

@@ -78,9 +78,10 @@ fn every_invalid_trace_is_rejected_for_the_requirement_that_it_breaks() {
     );
 }
 
-/// The documented deviations of judging.md 1 and of docs/findings.md.
-const DEVIATIONS: [&str; 12] =
-    ["H2", "H3", "H4", "S-01", "S-02", "S-03", "S-04", "S-05", "S-07", "S-08", "S-09", "S-12"];
+/// The documented deviations of judging.md 1 and of docs/findings.md, but J-02.
+const DEVIATIONS: [&str; 14] = [
+    "H2", "H3", "H4", "J-01", "J-03", "S-01", "S-02", "S-03", "S-04", "S-05", "S-07", "S-08", "S-09", "S-12",
+];
 
 #[test]
 fn a_deviation_is_known_by_its_exact_pattern_and_by_nothing_near_it() {
@@ -115,14 +116,18 @@ fn the_invalid_traces_are_what_the_edits_make() {
     assert_eq!(found, expected, "files without edits, or the other way round");
 }
 
+/// Broken by a recording alone (`tests/suite/found.rs`): it takes 500 pods.
+const RECORDED: &str = "J-02";
+
 #[test]
 fn every_requirement_that_a_trace_can_break_is_broken_by_one() {
     let broken: BTreeSet<String> = cases().unwrap().into_iter().map(|case| case.requirement).collect();
+    assert!(!broken.contains(RECORDED));
     let missing: Vec<&str> = CATALOGUE
         .iter()
         .filter(|entry| entry.judged.by_trace())
         .map(|entry| entry.id)
-        .filter(|id| !broken.contains(*id))
+        .filter(|id| *id != RECORDED && !broken.contains(*id))
         .collect();
     assert!(missing.is_empty(), "no invalid trace breaks {missing:?}");
 }

@@ -43,6 +43,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("US", "User stories"),
     ("S", "Documented deviations of the built-in: the ideal that it misses"),
     ("H", "Deviations of the built-in that were read in its source and seen in recordings"),
+    ("J", "Deviations of the built-in that the model found and recordings show"),
 ];
 
 const INTRODUCTION: &str = "\
@@ -204,8 +205,9 @@ fn defined_ids() -> BTreeSet<String> {
     ids
 }
 
-/// Deviations that were read in the source first and that recordings of ours show (docs/findings.md).
-const CONFIRMED: [&str; 3] = ["H2", "H3", "H4"];
+/// Deviations that were read in the source (H) or found with the model (J) first, and that recordings of ours show
+/// (docs/findings.md).
+const CONFIRMED: [&str; 6] = ["H2", "H3", "H4", "J-01", "J-02", "J-03"];
 
 /// Words of the shape `FT-02`.
 fn ids_in(text: &str) -> BTreeSet<String> {

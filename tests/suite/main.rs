@@ -8,6 +8,7 @@ mod corpus;
 mod coverage;
 mod edited;
 mod explore;
+mod found;
 mod gaps;
 mod gates;
 mod known;

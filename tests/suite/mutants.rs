@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
-use jobcheck_model::check::{Bounds, Outcome, explore};
+use jobcheck_model::Req;
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::catalogue::CATALOGUE;
+use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::scope::Scope;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::{Algorithm, Scope};
 
 #[test]
 fn every_known_defect_is_caught_as_it_is_pinned() {
@@ -67,4 +71,33 @@ fn with_the_reductions_each_defect_is_caught_too() {
             }
         }
     }
+}
+
+/// Where a defect shows only without other safeguards, it is the defect that breaks the requirement: without it, the
+/// missing safeguards break others at most.
+#[test]
+fn a_missing_safeguard_is_not_what_breaks_the_requirement() {
+    let mut compared = 0;
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.is_searchable() && mutant.switches.len() > 1) {
+        let sound = mutant.sound_scope();
+        let algorithm =
+            Algorithm { switches: Switches::of(&mutant.switches[1..]), ..sound.algorithm.clone() };
+        let own = mutant.requirement();
+        // The rules of the server stay; they are no guards.
+        let others =
+            CATALOGUE.iter().map(|entry| entry.req).filter(|req| *req != own && !req.id().starts_with("SS"));
+        let scope = others.fold(Scope { algorithm, ..sound }, Scope::without);
+        let bounds = Bounds { partial_order: true, ..Bounds::none(2) };
+        let is_own = |number: Option<usize>| number.is_some_and(|number| asks_for(number, own));
+        let outcome = explore_for(&scope, &bounds, &is_own).outcome;
+        assert!(matches!(outcome, Outcome::Holds), "{}: {outcome:?}", mutant.id);
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+}
+
+/// The property of this requirement, and that every write is admitted.
+fn asks_for(number: usize, req: Req) -> bool {
+    let property = &PROPERTIES[number];
+    property.req == req || property.name.starts_with("every write of the algorithm")
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"jobcheck/harness/controlplane/faultproxy"
 )
 
 // The actors: user name, group, and the user agent under which they appear in the audit log.
@@ -30,6 +33,9 @@ var actors = map[string]string{ // user → user agent
 
 const controllers = "job-controller,ttl-after-finished-controller,garbage-collector-controller," +
 	"namespace-controller,pod-garbage-collector-controller"
+
+// The controller manager's kubeconfig.
+const ownKubeconfig = "kcm.kubeconfig"
 
 // Everything about Jobs and Pods that changes something, refusals included.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
@@ -54,7 +60,8 @@ type Cluster struct {
 	tokens         map[string]string
 	clients        map[string]*Client
 	qps            int
-	accounts       bool // each controller under a service account of its own, as on most clusters
+	accounts       bool              // each controller under a service account of its own, as on most clusters
+	proxy          *faultproxy.Proxy // between the API server and the controller manager, once behindProxy was called
 
 	start chan launch // processes are started from one locked thread, see launcher
 
@@ -194,16 +201,68 @@ func up(bin, dir string, qps int, accounts bool) (*Cluster, error) {
 		return c, err
 	}
 
+	c.writeKubeconfig(ownKubeconfig, c.base, "insecure-skip-tls-verify: true")
+	c.clients["admin"].must("POST", "/api/v1/nodes", jsonBody, Object{"metadata": Object{"name": nodeName}})
+	return c, c.startController()
+}
+
+// writeKubeconfig says where the controller manager finds the API server when it starts the next time.
+func (c *Cluster) writeKubeconfig(file, server, trust string) {
 	kubeconfig := fmt.Sprintf(`apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+clusters: [{name: c, cluster: {server: %q, %s}}]
 users: [{name: u, user: {token: %s}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
-`, c.base, c.tokens["system:kube-controller-manager"])
-	c.file("kcm.kubeconfig", []byte(kubeconfig))
-	c.clients["admin"].must("POST", "/api/v1/nodes", jsonBody, Object{"metadata": Object{"name": nodeName}})
-	return c, c.startController()
+`, server, trust, c.tokens["system:kube-controller-manager"])
+	c.file(file, []byte(kubeconfig))
+}
+
+// behindProxy starts the controller manager again, with the fault proxy between it and the API server.
+func (c *Cluster) behindProxy() error {
+	c.killController()
+	proxy, err := c.newProxy(ownKubeconfig)
+	if err != nil {
+		return err
+	}
+	c.proxy = proxy
+	return c.startController()
+}
+
+// newProxy starts a fault proxy and writes a kubeconfig that points at it.
+func (c *Cluster) newProxy(kubeconfig string) (*faultproxy.Proxy, error) {
+	authority, err := os.ReadFile(filepath.Join(c.dir, "certs", "apiserver.crt"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	proxy, err := faultproxy.Start(c.base, roots)
+	if err != nil {
+		return nil, err
+	}
+	c.writeKubeconfig(kubeconfig, proxy.URL(), "certificate-authority-data: "+base64.StdEncoding.EncodeToString(proxy.Certificate()))
+	return proxy, nil
+}
+
+// startSecond starts another controller manager beside the first, behind a fault proxy of its own, and returns what
+// ends both.
+func (c *Cluster) startSecond() (*faultproxy.Proxy, func(), error) {
+	proxy, err := c.newProxy("second.kubeconfig")
+	if err != nil {
+		return nil, nil, err
+	}
+	second, err := c.spawnController("second.kubeconfig")
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	c.note("a second one starts")
+	c.mu.Unlock()
+	return proxy, func() {
+		second.stop(syscall.SIGKILL)
+		_ = proxy.Close()
+	}, nil
 }
 
 func (c *Cluster) waitReady(url string) error {
@@ -223,12 +282,16 @@ func (c *Cluster) note(what string) {
 	c.faults = append(c.faults, fault{time.Now(), what})
 }
 
-func (c *Cluster) startController() error {
-	started, err := c.spawn("kube-controller-manager", "--kubeconfig", filepath.Join(c.dir, "kcm.kubeconfig"),
+func (c *Cluster) spawnController(kubeconfig string) (*process, error) {
+	return c.spawn("kube-controller-manager", "--kubeconfig", filepath.Join(c.dir, kubeconfig),
 		"--controllers", controllers, "--leader-elect=false", "--bind-address=127.0.0.1",
 		"--secure-port", strconv.Itoa(freePort()), "--cert-dir", filepath.Join(c.dir, "kcm-certs"),
 		"--use-service-account-credentials="+strconv.FormatBool(c.accounts),
 		"--kube-api-qps", strconv.Itoa(c.qps), "--kube-api-burst", strconv.Itoa(c.qps*3/2))
+}
+
+func (c *Cluster) startController() error {
+	started, err := c.spawnController(ownKubeconfig)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.controller = started
@@ -273,6 +336,9 @@ func (c *Cluster) down() {
 	c.mu.Lock()
 	all := c.processes
 	c.mu.Unlock()
+	if c.proxy != nil {
+		_ = c.proxy.Close() // everything behind it is stopped
+	}
 	for i := len(all) - 1; i >= 0; i-- {
 		select {
 		case <-all[i].done:

@@ -24,6 +24,7 @@ const (
 	steady   = iota // it is left alone
 	restarts        // it is killed or paused at random moments; several runs share the moments
 	alone           // the script itself kills it: one run at a time
+	faulty          // it is behind the fault proxy, and the script says what goes wrong: one run at a time
 )
 
 type kind struct {
@@ -63,6 +64,16 @@ var kinds = map[string]kind{
 	"s07-flip":           {"S-07: a pod recorded as succeeded turns Failed", alone, playFlip},
 	"s09-ready-active":   {"S-09: a ready pod is gone before the controller can release it", alone, playReadyAboveActive},
 	"h4-delete-404":      {"H4 of the bug list: the controller deletes a pod that is gone", alone, playDelete404},
+	"j01-stale-active":   {"J-01: a sync does not wait for the deletions of the one before", faulty, playStaleActive},
+	"j02-full-lists":     {"J-02: full lists grow while removals fail (two minutes, 10 MB)", alone, playFullLists},
+	"j03-counted-twice":  {"J-03: a pod that was gone when it was released is counted again", faulty, playCountedTwice},
+	"l2-one-batch":       {"L2 without a fault: two events in one batch", steady, playBothInOneBatch},
+	"bo05-lost-record":   {"BO-05: a failure without a delay, because an answer was lost", faulty, playLostRecord},
+	"s11-stripped-pod":   {"S-11: a pod without finalizer, because an answer was lost", faulty, playStrippedPod},
+	"two-leaders":        {"SY-01: two controller managers count one pod", alone, playTwoLeaders},
+	"late-creation":      {"a request of a dead process doubles an index", faulty, playLateCreation},
+	"tc09-false-failed":  {"TC-09: Failed=False set by hand", steady, playFalseTerminal},
+	"s07-deletes-pods":   {"S-07: a healthy pod is deleted for the failure of one that was recorded as succeeded", faulty, playFlipDeletes},
 	"s12-false-interim":  {"S-12: FailureTarget=False set by hand", steady, playFalseCondition},
 	"throttled":          {"random, meant for a low -qps: decisions on old views", steady, playRandom},
 	"throttled-restarts": {"throttled with restarts", restarts, playRandom},
@@ -141,6 +152,9 @@ func soak(bin, out string, names []string, seeds string, parallel, qps int, acco
 	go func() {
 		<-stop
 		cluster.down()
+		if !keep {
+			os.RemoveAll(dir)
+		}
 		os.Exit(130)
 	}()
 	fmt.Println("control plane is up,", dir)
@@ -156,6 +170,13 @@ func soak(bin, out string, names []string, seeds string, parallel, qps int, acco
 		<-stopped
 	}
 	pool(cluster, out, plan[alone], 1)
+	if len(plan[faulty]) > 0 {
+		if err := cluster.behindProxy(); err != nil {
+			return err
+		}
+		time.Sleep(3 * time.Second)
+		pool(cluster, out, plan[faulty], 1)
+	}
 	if n := lost.Load(); n > 0 {
 		return fmt.Errorf("%d runs were not recorded", n)
 	}

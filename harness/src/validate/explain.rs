@@ -51,7 +51,7 @@ impl Track {
                     self.report(event, write, broken, views);
                     return true;
                 }
-                let known = self.known_reading(settings, versions, latest, judge);
+                let known = self.known_reading(settings, versions, latest, &views, judge);
                 self.report_views(event, settings, write, views, known);
                 false
             }
@@ -101,22 +101,38 @@ impl Track {
         if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
 
-    /// S-01, S-02: whether the built-in's way to read a flipped failure explains the write.
+    /// S-01, S-02, S-07, J-01: whether the built-in's way to read what it has explains the write.
     fn known_reading(
         &mut self,
         settings: &Settings,
         versions: Versions,
         latest: Option<Time>,
+        views: &[ViewRefusal],
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Option<Req> {
         if !self.is_built_in() {
             return None;
         }
         let indexed = self.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
-        match self.explain(settings, versions, latest, Reading::FlippedFailure, judge) {
-            Explained::Yes(_) => Some(if indexed { Req::S02 } else { Req::S01 }),
-            Explained::No(_) | Explained::Capped => None,
+        let flips = [
+            (Reading::FlippedFailure, if indexed { Req::S02 } else { Req::S01 }),
+            (Reading::FlippedSuccess, Req::S07),
+        ];
+        for (reading, known) in flips {
+            if let Explained::Yes(_) = self.explain(settings, versions, latest, reading, judge) {
+                return Some(known);
+            }
         }
+        // What a sync creates and deletes waits for the deletions before it; what it reports does not.
+        let is_number = |broken: &Broken| matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
+        let only_numbers = views.iter().any(|view| view.broken.iter().all(is_number));
+        if versions != Versions::Stored || !only_numbers {
+            return None;
+        }
+        self.history.forget_deletions(true);
+        let explained = self.explain(settings, versions, latest, Reading::Ideal, judge);
+        self.history.forget_deletions(false);
+        matches!(explained, Explained::Yes(_)).then_some(Req::J01)
     }
 
     /// H3 in a watch, which does not show the refusal: the Job's end is decided, so that the sync deletes every

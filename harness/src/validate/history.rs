@@ -70,6 +70,8 @@ pub struct History {
     own: FxHashMap<Uid, Vec<Position>>,
     /// Entries that a view may contain early and that the current states contain.
     pulled: Vec<Position>,
+    /// Whether caches may lack the deletions of earlier syncs (J-01).
+    forgets_deletions: bool,
 }
 
 impl History {
@@ -162,6 +164,31 @@ impl History {
         let uncounted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| !pod.finalizer);
         self.range(position, self.sync_start)
             .any(|entry| matches!(entry.own, Some(OwnWrite::Delete)) && uncounted(&entry.before))
+    }
+
+    /// The process does not know that it released the pod: the answer was lost.
+    pub fn unhear_release(&mut self, uid: Uid) {
+        let Some(positions) = self.own.get_mut(&uid) else { return };
+        let (start, entries) = (self.start, &mut self.entries);
+        positions.retain(|position| {
+            let own = &mut entries[(*position - start) as usize].own;
+            let is_release = matches!(own, Some(OwnWrite::Release));
+            *own = own.take().filter(|_| !is_release);
+            !is_release
+        });
+        if positions.is_empty() {
+            self.own.remove(&uid);
+        }
+        self.restore(uid);
+    }
+
+    /// Takes the process for one that does not wait to see the deletions of its earlier syncs (J-01), or no longer.
+    pub fn forget_deletions(&mut self, forgets: bool) {
+        self.forgets_deletions = forgets;
+        let written: Vec<Uid> = self.own.keys().copied().collect();
+        for uid in written {
+            self.restore(uid);
+        }
     }
 
     /// Whether a cache at `position` lacks this pod.
@@ -304,7 +331,11 @@ impl History {
             for position in positions.iter().filter(|position| **position >= from) {
                 let entry = &self.entries[(*position - self.start) as usize];
                 let Some(write) = entry.own.clone() else { continue };
-                if *position < self.sync_start {
+                let is_earlier = *position < self.sync_start;
+                if is_earlier && self.forgets_deletions && matches!(write, OwnWrite::Delete) {
+                    continue;
+                }
+                if is_earlier {
                     // An earlier sync's write is known by its answer, a state that etcd held.
                     cached = entry.after.clone();
                     left = cached.clone();

@@ -157,11 +157,14 @@ fn status_written(
     match by {
         By::Manager => {
             judge_contract(&before.status, &after.status, track.executor, &mut findings);
-            judge_list_size(&after.status, settings.constants.max_uncounted_pods, &mut findings);
+            let cap = settings.constants.max_uncounted_pods;
+            judge_list_size(&after.status, cap, &mut findings);
             if track.executor {
+                known::check_full_lists(track, before, after, cap, &mut findings);
                 known::note_flips(track, &before.status);
                 executor_truth(track, before, after, &mut findings);
                 known::check_labels(track, after, &mut findings);
+                known::unhear_counted_twice(track, &after.status, &findings);
             }
         }
         By::Intruder => intrusion(track, event, by, "status write", &mut findings),

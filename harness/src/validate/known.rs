@@ -10,19 +10,23 @@
 //! | S-03 | the matching pod is in the list, and a deletion was refused in this sync or created pods are unseen; a watch must show another active pod |
 //! | S-04 | the interim write leaves a `startTime` absent that was absent; or the terminal one is refused for that alone |
 //! | S-05 | the pod was adopted when it had terminated, or after it had been counted |
-//! | S-07 | the write is refused for UIDs that are listed as succeeded and whose pods show Failed now |
+//! | S-07 | the write is refused for UIDs that are listed as succeeded and whose pods show Failed now; of what the sync did before, if counting those pods as failures explains all of it |
 //! | S-08 | some view that explains everything before lacks the active pod |
 //! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
 //! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
 //! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
 //! | H3 | `ready` falls short by deletions that were refused |
 //! | H4 | `terminating` exceeds the truth by deletions that found no pod |
+//! | J-01 | nothing but `active`, `ready` and `terminating` is wrong, and a view that lacks deletions of earlier syncs explains all of the write |
+//! | J-02 | the lists were full, a removal was refused since, and the write adds one UID at most |
+//! | J-03 | the UID was listed when the PATCH that releases its pod was answered with 404 |
 
 use jobcheck_model::apiserver::{RuleSet, validate_status_update};
+use jobcheck_model::guards::counting::added;
 use jobcheck_model::indexes::Index;
 use jobcheck_model::job::{Job, JobStatus};
 use jobcheck_model::pod::{Phase, Pod};
-use jobcheck_model::{Broken, Findings, Req};
+use jobcheck_model::{Broken, Findings, Req, Uid};
 
 use super::event::Event;
 use super::setbacks::Refused;
@@ -49,6 +53,36 @@ pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
             _ => true,
         };
         broken.known = broken.known.filter(|_| has_occasion);
+    }
+}
+
+/// J-03: a manager that counts a pod again does not know that the pod was released, by itself or by others. Where the
+/// log shows a release of its own before the one that found no pod, it never got that answer.
+pub fn unhear_counted_twice(track: &mut Track, listed: &JobStatus, findings: &Findings) {
+    if !findings.broken.iter().any(|broken| broken.known == Some(Req::J03)) {
+        return;
+    }
+    let twice = |uid: &&Uid| track.counted.counted.contains(*uid) && track.counted.vanished.contains(*uid);
+    let twice: Vec<Uid> =
+        listed.uncounted_failed().iter().chain(listed.uncounted_succeeded()).filter(twice).copied().collect();
+    for uid in twice {
+        track.history.unhear_release(uid);
+    }
+}
+
+/// J-02: lists that are full grow by the first new pod that each sync meets, once removals were refused.
+pub fn check_full_lists(track: &mut Track, before: &Job, after: &Job, cap: usize, findings: &mut Findings) {
+    let (old, new) = (&before.status, &after.status);
+    let enter = added(old.uncounted_succeeded(), new.uncounted_succeeded()).count()
+        + added(old.uncounted_failed(), new.uncounted_failed()).count();
+    let was_full = old.listed() >= cap && track.is_built_in();
+    let has_occasion = was_full && track.setbacks.listed_at_refusal >= cap && enter <= 1;
+    for broken in findings.broken.iter_mut().filter(|it| it.req == Req::SC05 && has_occasion) {
+        broken.req = Req::J02;
+        broken.known = Some(Req::J02);
+    }
+    if new.listed() < cap {
+        track.setbacks.listed_at_refusal = 0;
     }
 }
 

@@ -13,7 +13,7 @@ use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
 use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
-use super::router::{DEPARTED, Judge, job_controller};
+use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use crate::project::{PodBirth, PodObject};
 
@@ -52,9 +52,11 @@ impl Judge {
     fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
         let key = (event.namespace.clone(), event.name.clone());
-        let uid = it.uid.or_else(|| self.pod_names.get(&key).copied());
-        let late = || self.departed.iter().find(|(name, _)| *name == key).map(|(_, job)| *job);
-        let owner = uid.and_then(|uid| self.owners.get(&uid).copied()).or_else(late);
+        let late = self.departed.iter().rev().find(|departed| departed.key == key);
+        let living = it.uid.or_else(|| self.pod_names.get(&key).copied());
+        let uid = living.or(late.map(|departed| departed.pod));
+        let owner =
+            living.and_then(|uid| self.owners.get(&uid).copied()).or(late.map(|departed| departed.job));
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
         if let Some(track) = self.tracks.get_mut(&job) {
@@ -207,7 +209,7 @@ impl Judge {
         if self.departed.len() == DEPARTED {
             self.departed.pop_front();
         }
-        self.departed.push_back((key, job));
+        self.departed.push_back(Departed { key, pod: uid, job });
     }
 
     fn pod_leaves(

@@ -275,11 +275,16 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
-        (Some(Verb::Patch), 404) => track.refused.add(RefusedWrite::ReleaseOfNothing),
+        (Some(Verb::Patch), 404) => {
+            track.refused.add(RefusedWrite::ReleaseOfNothing);
+            let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.lists(*uid));
+            track.counted.vanished.extend(uid.filter(listed));
+        }
         // A failed release keeps a surplus pod alive just as a failed deletion does.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
-            track.setbacks.pod_write_refused(event);
+            let listed = track.stored.as_ref().map_or(0, |job| job.status.listed());
+            track.setbacks.pod_write_refused(event, listed);
             if code >= 500 {
                 uncertain(track, event, it, uid);
             }

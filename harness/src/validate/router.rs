@@ -71,6 +71,17 @@ pub struct Summary {
     pub doubts: Vec<String>,
 }
 
+/// A pod that is gone.
+#[derive(Debug)]
+pub(super) struct Departed {
+    /// Its namespace and name.
+    pub(super) key: (Text, Text),
+    /// Its UID.
+    pub(super) pod: Uid,
+    /// The UID of its Job.
+    pub(super) job: Uid,
+}
+
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) settings: Settings,
@@ -79,8 +90,8 @@ pub(super) struct Judge {
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) strays: FxHashMap<Uid, Pod>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
-    /// Pods that went lately, and their Jobs: a late DELETE names them.
-    pub(super) departed: VecDeque<((Text, Text), Uid)>,
+    /// Pods that went lately: a late request names them.
+    pub(super) departed: VecDeque<Departed>,
     /// Jobs that went lately: another may come under such a name (BO-06).
     pub(super) departed_jobs: VecDeque<(Text, Text)>,
     /// Jobs that were named by their pods lately, and not shown yet.

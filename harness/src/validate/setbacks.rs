@@ -31,6 +31,8 @@ pub struct Setbacks {
     pub server_error: Option<i64>,
     /// Creations that may have been committed although the answer was a server error.
     pub lost_creations: u32,
+    /// How many UIDs were listed when the removal of a finalizer was last refused; 0 once there was room again (J-02).
+    pub listed_at_refusal: usize,
     namespace: Option<GivenUp>,
 }
 
@@ -56,8 +58,9 @@ impl Setbacks {
         self.answered(event);
     }
 
-    /// Another write to a pod was refused.
-    pub fn pod_write_refused(&mut self, event: &Event) {
+    /// Another write to a pod was refused, while so many UIDs were listed.
+    pub fn pod_write_refused(&mut self, event: &Event, listed: usize) {
+        self.listed_at_refusal = listed;
         self.release = event.when.map(|when| when.done).or(self.release);
         self.answered(event);
     }

@@ -123,6 +123,8 @@ pub struct CountedPods {
     pub counted: FxHashSet<Uid>,
     /// UIDs that were adopted after they had been counted.
     pub readopted: FxHashSet<Uid>,
+    /// UIDs that were listed when their release found no pod (J-03).
+    pub vanished: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
     /// UIDs that were listed as failed, and whose pods ended well (S-01).
@@ -152,6 +154,10 @@ impl Ledger for CountedPods {
 
     fn was_readopted(&self, uid: Uid) -> bool {
         self.readopted.contains(&uid)
+    }
+
+    fn was_vanished(&self, uid: Uid) -> bool {
+        self.vanished.contains(&uid)
     }
 
     fn is_strange(&self, uid: Uid) -> bool {

@@ -143,12 +143,12 @@ impl Manager<'_> {
         if self.spec.is_indexed() {
             victims = self.misplaced();
             for doubles in self.doubles() {
-                victims.extend(first(&doubles, doubles.len() - 1, io)?);
+                victims.extend(first(&doubles, doubles.len() - 1, self.switches(), io)?);
             }
         }
         let is_left = |pod: &&Pod| !victims.iter().any(|victim| victim.uid == pod.uid);
         let rest: Vec<&Pod> = self.census.active.iter().copied().filter(is_left).collect();
-        let more = first(&rest, at_least.saturating_sub(victims.len()), io)?;
+        let more = first(&rest, at_least.saturating_sub(victims.len()), self.switches(), io)?;
         victims.extend(more);
         Ok(victims)
     }
@@ -330,7 +330,7 @@ impl Manager<'_> {
 }
 
 /// PC-09: the smaller, the sooner deleted.
-fn preference(pod: &Pod) -> impl Ord + use<> {
+fn preference(pod: &Pod, switches: &Switches) -> impl Ord + use<> {
     let phase = match pod.phase {
         Phase::Pending => 0,
         Phase::Unknown => 1,
@@ -344,20 +344,26 @@ fn preference(pod: &Pod) -> impl Ord + use<> {
         Reverse(pod.max_restarts),
         Reverse(pod.created),
         // Of equals, what a deletion that failed has left without finalizer.
-        pod.finalizer,
+        pod.finalizer && !switches.on(Switch::OverlooksStrippedPods),
     )
 }
 
 /// So many pods of those that are deleted first. Of equals it is chance which.
-fn first<'a>(pods: &[&'a Pod], count: usize, io: &mut Io<'_>) -> Result<Vec<&'a Pod>, Stop> {
+fn first<'a>(
+    pods: &[&'a Pod],
+    count: usize,
+    switches: &Switches,
+    io: &mut Io<'_>,
+) -> Result<Vec<&'a Pod>, Stop> {
+    let rank = |pod: &Pod| preference(pod, switches);
     let mut sorted = pods.to_vec();
-    sorted.sort_by_key(|pod| preference(pod));
+    sorted.sort_by_key(|pod| rank(pod));
     let count = count.min(sorted.len());
-    let Some(last) = count.checked_sub(1).map(|last| preference(sorted[last])) else {
+    let Some(last) = count.checked_sub(1).map(|last| rank(sorted[last])) else {
         return Ok(Vec::new());
     };
-    let mut taken: Vec<&Pod> = sorted.iter().copied().filter(|pod| preference(pod) < last).collect();
-    let equals: Vec<Uid> = sorted.iter().filter(|pod| preference(pod) == last).map(|pod| pod.uid).collect();
+    let mut taken: Vec<&Pod> = sorted.iter().copied().filter(|pod| rank(pod) < last).collect();
+    let equals: Vec<Uid> = sorted.iter().filter(|pod| rank(pod) == last).map(|pod| pod.uid).collect();
     let picked = io.pick(&equals, count - taken.len())?;
     taken.extend(sorted.into_iter().filter(|pod| picked.contains(&pod.uid)));
     Ok(taken)

@@ -110,16 +110,28 @@ pub fn two_leaders() -> Vec<Scope> {
 /// The process dies once, its request may still be handled, another request fails, and both caches lag by two.
 const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/non-indexed", "non-indexed"),
+    ("all-faults/deleted-pods", "deleted-pods"),
     ("all-faults/full-lists", "full-lists"),
+    ("all-faults/ready-pods", "ready-pods"),
     ("all-faults/work-queue", "work-queue"),
     ("all-faults/indexed", "indexed"),
+    ("all-faults/indexed-deletion", "indexed-deletion"),
     ("all-faults/backoff-limit", "backoff-limit"),
+    ("all-faults/backoff-delay", "backoff-delay"),
+    ("all-faults/replace-failed", "replace-failed"),
+    ("all-faults/replace-failed-indexes", "replace-failed-indexes"),
+    ("all-faults/replace-terminating", "replace-terminating"),
     ("all-faults/fail-job", "fail-job"),
     ("all-faults/ignored-failures", "ignored-failures"),
     ("all-faults/success-policy", "success-policy"),
     ("all-faults/per-index", "per-index"),
     ("all-faults/fail-index", "fail-index"),
+    ("all-faults/max-failed-indexes", "max-failed-indexes"),
+    ("all-faults/suspend", "suspend"),
     ("all-faults/deadline", "deadline"),
+    ("all-faults/elastic", "elastic"),
+    ("all-faults/ttl", "ttl"),
+    ("all-faults/two-jobs", "two-jobs"),
 ];
 
 /// The kubelet takes successes back, while both caches lag by two, or while one request fails.

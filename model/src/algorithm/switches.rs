@@ -21,6 +21,8 @@ pub enum Switch {
     AppendsBesideFalseInterim,
     /// H1: deletions are counted, not told apart.
     CountsDeletions,
+    /// S-11, H1: of pods that PC-09 holds equal, one that lost its finalizer already is not deleted first.
+    OverlooksStrippedPods,
     /// H3: a pod is no longer ready although its DELETE failed.
     LowersReadyOnFailedDelete,
     /// H4: a pod whose DELETE answers 404 terminates.

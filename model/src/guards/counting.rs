@@ -283,6 +283,8 @@ pub trait Ledger {
     fn is_counted(&self, uid: Uid) -> bool;
     /// Whether the pod was adopted again after it had been counted (S-05).
     fn was_readopted(&self, uid: Uid) -> bool;
+    /// Whether the pod was gone when its manager tried to release it (J-03).
+    fn was_vanished(&self, uid: Uid) -> bool;
     /// Whether the pod is controlled by another Job (PC-29).
     fn is_strange(&self, uid: Uid) -> bool;
     /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
@@ -388,6 +390,8 @@ fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {
         findings.premise(Req::FT02);
     } else if ledger.was_readopted(uid) {
         findings.deviation(Req::S05, what, "a pod that no counter holds", uid);
+    } else if ledger.was_vanished(uid) {
+        findings.deviation(Req::J03, what, "a pod that no counter holds", uid);
     } else {
         findings.require(Req::FT02, false, what, "a pod that no counter holds", uid);
     }

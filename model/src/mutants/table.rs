@@ -36,6 +36,18 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::BI01, 11),
     },
     Mutant {
+        id: "S-02",
+        issues: &[],
+        title: "an index is completed by a pod that is recorded as failed",
+        switches: &[Switch::CountsListedFailureAsSuccess],
+        world: || Scope {
+            user: vec![UserAction::DeletePod],
+            faults: failing(1),
+            ..small(retries(0, many_indexes(1, 1)), 1)
+        },
+        shows: Shows::Breaks(Req::FT12, 10),
+    },
+    Mutant {
         id: "S-03",
         issues: &[],
         title: "a FailJob verdict that cannot be stored yet is dropped",
@@ -89,6 +101,18 @@ pub const JOBS: &[Mutant] = &[
         switches: &[Switch::AppendsBesideFalseInterim],
         world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::TC06, 7),
+    },
+    Mutant {
+        id: "H1",
+        issues: &[],
+        title: "two changes of one pod pass for the deletions of two, and a healthy one is deleted",
+        switches: &[Switch::CountsDeletions, Switch::GateIgnoresDeletions, Switch::OverlooksStrippedPods],
+        world: || {
+            let scope = Scope { user: vec![UserAction::Scale(1)], ..small(retries(6, many(3, 3)), 3) };
+            // What J-01 does to the counts is another defect.
+            lagging(1, scope).without(Req::PC01).without(Req::PC02).without(Req::PC03)
+        },
+        shows: Shows::Breaks(Req::FT14, 19),
     },
     Mutant {
         id: "H3",
