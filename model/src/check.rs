@@ -16,6 +16,7 @@ use crate::explore::engine::{
 pub use crate::explore::found::Found;
 use crate::properties::PROPERTIES;
 use crate::scope::{Algorithm, Scope};
+use crate::scopes::gates::gates;
 use crate::step::Step;
 use crate::world::World;
 
@@ -101,7 +102,7 @@ pub enum Outcome {
 /// All scopes that have a name: those of the specification, and then those of the algorithm.
 #[must_use]
 pub fn scopes() -> Vec<Scope> {
-    [crate::scopes::all(), crate::algorithm::scopes::all()].concat()
+    [crate::scopes::all(), gates(), crate::algorithm::scopes::all()].concat()
 }
 
 /// Explores a scope; where it asks for progress, for that, too, and unreduced.

@@ -17,6 +17,7 @@ pub mod constants;
 pub mod env;
 pub mod explore;
 pub mod failure_policy;
+pub mod gates;
 pub mod guards;
 pub mod indexes;
 pub mod job;

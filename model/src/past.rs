@@ -1,7 +1,12 @@
 //! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
 //! see it.
 
+mod gated;
+
+pub use gated::Writers;
+
 use crate::catalogue::Req;
+use crate::gates::Gates;
 use crate::guards::counting::{Ledger, added};
 use crate::indexes::{Index, IndexSet};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, RestartPolicy, Text};
@@ -31,6 +36,10 @@ pub struct Past {
     pub objection: Option<Req>,
     /// What the TTL controller's DELETE found.
     pub removal: Option<Removal>,
+    /// The feature gates that were on in every process so far.
+    pub gates: Gates,
+    /// Who wrote the status.
+    pub writers: Writers,
     /// Things that must never happen, and have.
     pub slips: Slips,
 }
@@ -95,6 +104,10 @@ pub struct Ending {
     pub text: (Text, Text),
     /// Whether the decision stood in an earlier write.
     pub announced: bool,
+    /// Whether the gates of the process ask for an interim condition (UG-07).
+    pub owes_interim: bool,
+    /// Whether they ask to wait for pods that terminate (UG-07).
+    pub owes_delay: bool,
     /// Pods that were terminating, of those that a living process knew would be created.
     pub terminating: u32,
     /// Pods that were active, of the same.
@@ -137,6 +150,8 @@ pub struct Slips {
     pub hasty_creation: Option<Uid>,
     /// `startTime` moved although the Job was not suspended.
     pub start_moved: bool,
+    /// What a process did that its feature gates forbid.
+    pub gates: Option<Req>,
 }
 
 impl Past {
@@ -153,6 +168,8 @@ impl Past {
             refused: None,
             objection: None,
             removal: None,
+            gates: Gates::ON,
+            writers: Writers::default(),
             slips: Slips::default(),
         }
     }
@@ -185,7 +202,9 @@ impl Past {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
             let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
-            let wrong = failures != pod.failure_count && fresh && !surprised;
+            // UG-10: what failed while nobody counted is not known.
+            let known = self.gates.job_backoff_limit_per_index;
+            let wrong = failures != pod.failure_count && fresh && !surprised && known;
             if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
@@ -208,8 +227,9 @@ impl Past {
         if fresh && job.spec.is_suspended() {
             self.slips.creation_while_suspended = Some(pod.uid);
         }
+        let limited = job.spec.backoff_limit_per_index.is_some();
         let failed = job.status.failed_set(None);
-        if pod.index.is_some_and(|index| failed.contains(index)) {
+        if limited && pod.index.is_some_and(|index| failed.contains(index)) {
             self.slips.retry_of_failed_index = Some(pod.uid);
         }
     }
@@ -425,10 +445,15 @@ impl Decision {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
-        let restarts = if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 };
+        let restarts = restarts(spec, pods);
         Some(Decision { good, reason, message, when, completions: spec.completions, restarts })
     }
+}
+
+/// BO-13: restarts of containers, where they count.
+fn restarts(spec: &JobSpec, pods: &Pods) -> u32 {
+    let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
+    if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }
 }
 
 impl Ending {
@@ -443,6 +468,8 @@ impl Ending {
             good,
             text: (condition.reason.clone(), condition.message.clone()),
             announced,
+            owes_interim: true,
+            owes_delay: true,
             terminating,
             active,
             completion_time: status.completion_time,

@@ -18,12 +18,14 @@ use rustc_hash::FxHashMap;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
+use crate::algorithm::ttl::{TtlStep, clock};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
 use crate::env::kubelet::KubeletStep;
 use crate::explore::found::Found;
 use crate::explore::progress::{Builder, Edge, Fairness, Label, Lasso, Property, check};
-use crate::job::{ConditionKind, Job, JobStatus};
+use crate::guards::ttl::expiry;
+use crate::job::{Job, JobStatus};
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -118,6 +120,11 @@ enum Action {
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
+    /// A sync of the TTL controller.
+    TtlSync(JobId),
+    /// A request of the TTL controller is handled.
+    TtlRequest(JobId),
+    TtlShow(JobId),
     Tick,
     /// What need not happen.
     Unfair,
@@ -147,13 +154,22 @@ impl Action {
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
             Step::RemoveJob(job) => Action::RemoveJob(*job),
             Step::Expire(job) => Action::Expire(*job),
+            Step::Ttl(job, what) => match what {
+                TtlStep::Sync => Action::TtlSync(*job),
+                TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled) => {
+                    Action::TtlRequest(*job)
+                }
+                TtlStep::Show => Action::TtlShow(*job),
+                TtlStep::Get(_) | TtlStep::Delete(_) | TtlStep::Crash => Action::Unfair,
+            },
             Step::Tick => Action::Tick,
             Step::Land(_)
             | Step::Write(..)
             | Step::User(..)
             | Step::ShowPod(_)
             | Step::ShowJob(_)
-            | Step::Crash(_) => Action::Unfair,
+            | Step::Crash(_)
+            | Step::Rollout(_) => Action::Unfair,
         }
     }
 }
@@ -183,21 +199,21 @@ impl Actions {
 }
 
 fn is_at_rest(world: &World, scope: &Scope) -> bool {
-    world.lives.iter().all(|life| is_excused(life, world, scope) || is_over(life, world))
+    world.lives.iter().all(|life| is_excused(life, world, scope) || is_over(life, world, scope))
 }
 
 /// Whether a Job has come to its end, and nobody has anything to do.
-fn is_over(life: &Life, world: &World) -> bool {
-    is_quiet(life) && shortcoming(life, world).is_none()
+fn is_over(life: &Life, world: &World, scope: &Scope) -> bool {
+    is_quiet(life) && shortcoming(life, world, scope).is_none()
 }
 
 fn is_quiet(life: &Life) -> bool {
     let quiet = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
-    life.processes.iter().all(quiet)
+    life.processes.iter().all(quiet) && life.ttl.as_ref().is_none_or(|controller| controller.is_quiet())
 }
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
-fn shortcoming(life: &Life, world: &World) -> Option<(Option<Req>, &'static str)> {
+fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
     let held = life.pods.iter().any(|pod| pod.finalizer);
     let Some(job) = &life.job else {
         return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
@@ -214,7 +230,7 @@ fn shortcoming(life: &Life, world: &World) -> Option<(Option<Req>, &'static str)
             Some((Some(Req::FT19), "the Job is being deleted, and a pod keeps its finalizer"))
         }
         () if job.deleting => Some((None, "the Job is being deleted, and does not go")),
-        () if finished && has_expired(&job.status, job.spec.ttl_seconds_after_finished, world) => {
+        () if finished && has_expired(job, world, scope) => {
             Some((Some(Req::TT14), "the Job has expired, and is not deleted"))
         }
         () if finished => None,
@@ -248,12 +264,9 @@ fn untrue(status: &JobStatus, life: &Life) -> Option<(Option<Req>, &'static str)
     }
 }
 
-fn has_expired(status: &JobStatus, ttl: Option<i32>, world: &World) -> bool {
-    let ends = [ConditionKind::Complete, ConditionKind::Failed]
-        .iter()
-        .filter(|kind| status.is_true(kind))
-        .find_map(|kind| status.condition(kind)?.last_transition_time);
-    ttl.zip(ends).is_some_and(|(ttl, end)| world.now >= end.plus(i64::from(ttl)))
+/// By the clock of whoever deletes expired Jobs.
+fn has_expired(job: &Job, world: &World, scope: &Scope) -> bool {
+    expiry(job).is_some_and(|end| clock(world.now, scope) >= end)
 }
 
 fn is_late(job: &Job, world: &World) -> bool {
@@ -274,8 +287,8 @@ fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
 /// What is wrong with the world in which a cycle turns, and whether things go on happening in it.
 fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String) {
     let mut stuck =
-        world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world));
-    let found = stuck.next().and_then(|life| shortcoming(life, world));
+        world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world, scope));
+    let found = stuck.next().and_then(|life| shortcoming(life, world, scope));
     let (req, what) = found.unwrap_or((None, "the controller has work for ever"));
     let how = if goes_on { "for ever" } else { "and nothing more has to happen" };
     (req, format!("{what}, {how}"))

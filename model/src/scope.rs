@@ -3,9 +3,11 @@
 use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switches;
 use crate::algorithm::sync::Settings;
+use crate::apiserver::RuleSet;
 use crate::catalogue::Req;
 use crate::constants::Constants;
 use crate::env::user::UserAction;
+use crate::gates::Gates;
 use crate::job::JobSpec;
 use crate::requirement::{Broken, Findings};
 
@@ -46,6 +48,10 @@ pub struct Scope {
     pub progress: bool,
     /// The subject's constants.
     pub constants: Constants,
+    /// The gates of the first manager's process, and of each that takes over; all are on where there are none.
+    pub gates: Vec<Gates>,
+    /// The rules of the API server, with its gates.
+    pub rules: RuleSet,
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,
@@ -60,6 +66,9 @@ pub struct Algorithm {
     pub switches: Switches,
     /// By how many versions a Job cache may lag.
     pub job_lag: usize,
+    /// Seconds by which the clock of the TTL controller is ahead of the API server's, where its algorithm is explored
+    /// ([`crate::algorithm::ttl`]); else the specification deletes Jobs as their TTL allows.
+    pub ttl: Option<i64>,
     /// Whether events are held back until a sync reads the caches ([`crate::algorithm::deliveries`]).
     pub lazy_caches: bool,
 }
@@ -71,8 +80,15 @@ impl Scope {
         Settings {
             switches: &self.algorithm.switches,
             constants: &self.constants,
+            gates: Gates::ON,
             has_delays: self.has_delays(),
         }
+    }
+
+    /// The gates of the process that manages a Job after so many have taken over.
+    #[must_use]
+    pub fn gates_after(&self, rollouts: u8) -> Gates {
+        self.gates.get(usize::from(rollouts)).copied().unwrap_or_default()
     }
 
     /// The scope with the guards of one requirement switched off.

@@ -1,9 +1,12 @@
 //! The named scopes.
 
+pub mod gates;
+
 use std::sync::Arc;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::Faults;
+use crate::algorithm::ttl::TtlController;
 use crate::apiserver::{RuleSet, created};
 use crate::constants::Constants;
 use crate::env::user::UserAction;
@@ -11,25 +14,36 @@ use crate::job::{
     CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
     PodReplacementPolicy, Selector, SuccessPolicy, SuccessRule, Template,
 };
+use crate::past::Past;
 use crate::scope::{Algorithm, Scope};
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::world::{Life, World};
+use crate::world::{Life, Manager, World};
 
 /// The world that a scope starts from: its Jobs are created, nothing has happened to them.
 #[must_use]
 pub fn initial(scope: &Scope) -> World {
     let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
-        let processes = vec![Process::started(); scope.algorithm.processes];
-        Life { processes, ..Life::new(new_job(number, spec)) }
+        let manager = Manager { gates: scope.gates_after(0), ..Manager::default() };
+        let process = Process { knowledge: manager.clone(), ..Process::started() };
+        let processes = vec![process; scope.algorithm.processes];
+        let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
+        let life = Life::new(new_job(&scope.rules, number, spec));
+        let past = Past { gates: manager.gates, ..life.past };
+        Life { manager, processes, ttl, past, ..life }
     });
     let lives = lives.collect();
     World { now: Time(0), lives }
 }
 
-fn new_job(number: u128, spec: &JobSpec) -> Job {
+fn new_job(rules: &RuleSet, number: u128, spec: &JobSpec) -> Job {
+    job_with(rules, number, Uid(1000 + number), spec)
+}
+
+/// The Job of this number as it is created; its UID tells it from others of the name.
+pub(crate) fn job_with(rules: &RuleSet, number: u128, uid: Uid, spec: &JobSpec) -> Job {
     let sent = Job {
-        uid: Uid(1000 + number),
+        uid,
         name: format!("job-{number}").into(),
         namespace: "default".into(),
         generation: 0,
@@ -40,16 +54,16 @@ fn new_job(number: u128, spec: &JobSpec) -> Job {
         spec: Arc::new(spec.clone()),
         status: JobStatus::default(),
     };
-    created(&RuleSet::V1_36, &sent)
+    created(rules, &sent)
 }
 
 /// The scope of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Scope> {
-    all().into_iter().find(|scope| scope.name == name)
+    [all(), gates::gates()].concat().into_iter().find(|scope| scope.name == name)
 }
 
-/// All scopes, the smallest ideas first.
+/// All scopes whose managers have all gates on, the smallest ideas first; [`gates`] has those of the others.
 #[must_use]
 pub fn all() -> Vec<Scope> {
     vec![
@@ -137,6 +151,8 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         late_requests: false,
         progress: false,
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
+        gates: Vec::new(),
+        rules: RuleSet::V1_36,
         without: Vec::new(),
     }
 }

@@ -3,15 +3,17 @@
 use crate::algorithm::informer;
 use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::algorithm::ttl as ttl_controller;
+use crate::algorithm::ttl::TtlStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, crashes, kubelet, user};
+use crate::env::{caches, clock, collector, crashes, kubelet, rollouts, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
 use crate::ttl;
 use crate::uid::Uid;
-use crate::world::{JobId, World};
+use crate::world::{JobId, Life, World};
 
 /// One atomic transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +36,12 @@ pub enum Step {
     ShowJob(JobId),
     /// The process that manages the Job dies, and another takes over; where the specification manages it.
     Crash(JobId),
+    /// Another process takes over, with the scope's next gates.
+    Rollout(JobId),
     /// A process of the Job does something, or something happens to it.
     Process(JobId, u8, ProcessStep),
+    /// The TTL controller does something about the Job, or something happens to it; where it is an algorithm.
+    Ttl(JobId, TtlStep),
     /// The request of a dead process reaches the server.
     Land(JobId),
     /// A second passes.
@@ -53,7 +59,7 @@ pub enum StepKind {
     ReleasePod,
     /// [`Write::Status`].
     StatusWrite,
-    /// [`Step::Expire`].
+    /// [`Step::Expire`], and the DELETE of the TTL controller's algorithm.
     Expire,
     /// [`Step::Kubelet`].
     Kubelet,
@@ -63,13 +69,13 @@ pub enum StepKind {
     Collect,
     /// [`Step::ShowPod`] and [`Step::ShowJob`].
     Show,
-    /// [`ProcessStep::Sync`] and [`ProcessStep::Choose`].
+    /// [`ProcessStep::Sync`], [`ProcessStep::Choose`] and [`TtlStep::Sync`].
     Sync,
     /// [`ProcessStep::Call`] and [`ProcessStep::Orphan`] that the server handles.
     Call,
     /// A request that fails, or whose answer is lost.
     Fault,
-    /// [`Step::Crash`], and processes of the algorithm that start or stop.
+    /// [`Step::Crash`], [`Step::Rollout`], and processes of the algorithm that start or stop.
     Crash,
     /// [`Step::Land`].
     Land,
@@ -147,7 +153,7 @@ impl Step {
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
-            Step::Crash(_) => StepKind::Crash,
+            Step::Crash(_) | Step::Rollout(_) => StepKind::Crash,
             Step::Process(_, _, what) => match what {
                 ProcessStep::Sync(_) | ProcessStep::Choose(_) => StepKind::Sync,
                 ProcessStep::Call(_, Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
@@ -159,6 +165,14 @@ impl Step {
                 | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => StepKind::Crash,
+            },
+            Step::Ttl(_, what) => match what {
+                TtlStep::Sync => StepKind::Sync,
+                TtlStep::Get(Fortune::Handled) => StepKind::Call,
+                TtlStep::Delete(Fortune::Handled) => StepKind::Expire,
+                TtlStep::Get(_) | TtlStep::Delete(_) => StepKind::Fault,
+                TtlStep::Show => StepKind::Show,
+                TtlStep::Crash => StepKind::Crash,
             },
             Step::Land(_) => StepKind::Land,
             Step::Tick => StepKind::Tick,
@@ -194,11 +208,13 @@ impl World {
         }
         processes::enabled(self, job, scope, steps);
         ttl::enabled(self, job, scope, steps);
+        ttl_controller::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
         crashes::enabled(job, life, scope, steps);
+        rollouts::enabled(job, life, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern no single Job.
@@ -220,12 +236,18 @@ impl World {
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
             Step::Crash(job) => crashes::apply(next.life_mut(*job)),
+            Step::Rollout(job) => rollouts::apply(next.life_mut(*job), scope),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
+            Step::Ttl(job, what) => ttl_controller::apply(&mut next, *job, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
         }
         let now = next.now;
-        for life in &mut next.lives {
+        for (before, life) in self.lives.iter().zip(&mut next.lives) {
+            let Life { ttl, job, .. } = life;
+            if let Some(ttl) = ttl.as_mut().filter(|_| *job != before.job) {
+                ttl.note(before.job.as_ref(), job.as_ref());
+            }
             informer::settle(life, now, scope);
         }
         next
@@ -245,7 +267,9 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::ShowPod(_)
         | Step::ShowJob(_)
         | Step::Crash(_)
+        | Step::Rollout(_)
         | Step::Process(..)
+        | Step::Ttl(..)
         | Step::Land(_)
         | Step::Tick => return Ok(()),
     };

@@ -1,5 +1,7 @@
 //! The TTL-after-finished controller: its one write, guard and effect.
 
+use std::sync::Arc;
+
 use crate::apiserver::{Propagation, finalizers_after_delete};
 use crate::guards::ttl::{JobDeletion, judge_ttl_deletion};
 use crate::job::Job;
@@ -7,11 +9,14 @@ use crate::past::Removal;
 use crate::requirement::Findings;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, World};
+use crate::time::Time;
+use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
 
 /// The DELETE, where the specification admits it.
 pub fn enabled(world: &World, id: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let Some(job) = &world.life(id).job else { return };
+    let life = world.life(id);
+    let Some(job) = life.job.as_ref().filter(|_| life.ttl.is_none()) else { return };
     let concerned = job.spec.ttl_seconds_after_finished.is_some();
     if concerned && !job.deleting && scope.admits(&judge(world, id)) {
         steps.push(Step::Expire(id));
@@ -39,13 +44,63 @@ pub fn apply(world: &mut World, id: JobId, scope: &Scope) {
     let now = world.now;
     let life = world.life_mut(id);
     let Some(job) = life.job.clone() else { return };
-    let ttl = job.spec.ttl_seconds_after_finished.map_or(i64::MAX, i64::from);
-    let ended = life.past.ending.as_ref().and_then(|ending| ending.said);
-    life.past.removal = Some(Removal {
-        finished: ended.is_some(),
-        expired: ended.is_some_and(|ended| now >= ended.plus(ttl)),
-    });
+    life.past.removal = Some(removal(life, std::slice::from_ref(&job), now));
     life.set_job(Some(deleted_in_foreground(&job)), scope.job_lag);
+}
+
+/// What a deletion did, as it really was: `held` are the versions that etcd held since the Job was read.
+fn removal(life: &Life, held: &[Arc<Job>], clock: Time) -> Removal {
+    let ended = life.past.ending.as_ref().and_then(|ending| ending.said);
+    let expired = |job: &Arc<Job>| {
+        let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
+        ended.zip(ttl).is_some_and(|(ended, ttl)| clock >= ended.plus(ttl))
+    };
+    Removal { finished: life.past.ending.is_some(), expired: held.iter().any(expired) }
+}
+
+/// A DELETE by a TTL controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The UID that is its precondition.
+    pub uid: Option<Uid>,
+    /// Whether the propagation is Foreground; else it is Background.
+    pub foreground: bool,
+}
+
+impl Request {
+    /// The propagation policy.
+    #[must_use]
+    pub fn propagation(&self) -> &'static str {
+        if self.foreground { "Foreground" } else { "Background" }
+    }
+
+    /// Whether the server finds the Job that it asks for.
+    #[must_use]
+    pub fn fits(&self, job: &Job) -> bool {
+        self.uid.is_none_or(|uid| uid == job.uid)
+    }
+}
+
+/// The server handles a DELETE, which is judged by the versions that etcd held since the controller's GET. Whether
+/// there was such a Job.
+pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: Time, scope: &Scope) -> bool {
+    let Some(job) = life.job.clone().filter(|job| request.fits(job)) else { return false };
+    let deletion = JobDeletion {
+        propagation: Some(request.propagation().to_owned()),
+        uid_precondition: request.uid,
+        request_known: true,
+        latest: Some(clock),
+    };
+    let mut findings = Findings::new();
+    let readable: Vec<&Job> = held.iter().map(AsRef::as_ref).collect();
+    judge_ttl_deletion(&readable, &deletion, &mut findings);
+    let broken = scope.verdict(findings).map(|broken| broken.req);
+    life.past.objection = life.past.objection.or(broken);
+    if !job.deleting {
+        life.past.removal = Some(removal(life, held, clock));
+        life.set_job(request.foreground.then(|| deleted_in_foreground(&job)), scope.job_lag);
+    }
+    true
 }
 
 /// The Job after a DELETE in the foreground.

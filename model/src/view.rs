@@ -1,6 +1,7 @@
 //! What a decision was taken from.
 
 use crate::constants::Constants;
+use crate::gates::Gates;
 use crate::indexes::IndexSet;
 use crate::job::{Job, JobSpec};
 use crate::pod::{Phase, Pod};
@@ -32,6 +33,8 @@ pub struct View<'a> {
     pub backoff: Backoff,
     /// The subject's constants.
     pub constants: &'a Constants,
+    /// The gates of the process. [`View::job`] is read with them.
+    pub gates: Gates,
     /// Which documented deviation of the built-in the view is read with.
     pub reading: Reading,
 }

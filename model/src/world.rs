@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Faults, Late};
+use crate::algorithm::ttl::TtlController;
 use crate::backoff::BackoffRecord;
 use crate::constants::Constants;
+use crate::gates::Gates;
 use crate::job::Job;
 use crate::past::Past;
 use crate::pod::Pod;
@@ -45,10 +47,14 @@ pub struct Life {
     pub manager: Manager,
     /// The processes that manage it, where an algorithm is explored.
     pub processes: Vec<Process>,
+    /// The TTL controller, where its algorithm is explored.
+    pub ttl: Option<Box<TtlController>>,
     /// The request of a dead process that may still reach the server.
     pub late: Option<Late>,
     /// The faults so far.
     pub faults: Faults,
+    /// How often a process with other gates took over ([`crate::env::rollouts`]).
+    pub rollouts: u8,
     /// What really happened: ghost history, which no guard reads.
     pub past: Past,
     /// What the user has done already: one bit for each of the scope's actions.
@@ -64,6 +70,8 @@ pub struct Manager {
     pub behind: Vec<Unseen>,
     /// The delays of the global backoff.
     pub backoff: BackoffRecord,
+    /// The feature gates of its process.
+    pub gates: Gates,
 }
 
 /// A change of a pod that the Pod cache does not show yet.
@@ -118,11 +126,20 @@ impl Life {
             pods: Arc::new(Pods::new()),
             manager: Manager::default(),
             processes: Vec::new(),
+            ttl: None,
             late: None,
             faults: Faults::default(),
+            rollouts: 0,
             past,
             used: 0,
         }
+    }
+
+    /// The Job with the fields of those features alone that were on in every process so far: of what others did
+    /// properties say nothing.
+    #[must_use]
+    pub fn read_job(&self) -> Option<Arc<Job>> {
+        self.job.as_ref().map(|job| self.past.gates.read(job))
     }
 
     /// The Job as the manager's Job cache shows it; `None` where it shows that the Job is gone.
@@ -291,6 +308,7 @@ impl Seen {
             latest: Some(now),
             backoff: Backoff::default(),
             constants,
+            gates: Gates::ON,
             reading: Reading::Ideal,
         };
         view.backoff = record.in_view(&view);
@@ -310,8 +328,10 @@ impl Hash for Life {
         self.manager.behind.hash(state);
         self.manager.backoff.hash(state);
         self.processes.hash(state);
+        self.ttl.hash(state);
         self.late.hash(state);
         self.faults.hash(state);
+        self.rollouts.hash(state);
         self.past.hash(state);
         self.used.hash(state);
     }
@@ -321,7 +341,7 @@ fn hash_job<H: Hasher>(job: Option<&Job>, state: &mut H) {
     job.is_some().hash(state);
     let Some(job) = job else { return };
     let spec = &job.spec;
-    (job.uid, job.deleting, job.finalizers.len()).hash(state);
+    (job.uid, job.created, job.deleting, job.finalizers.len()).hash(state);
     (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
     job.status.hash(state);
 }

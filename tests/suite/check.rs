@@ -10,6 +10,7 @@ use jobcheck_model::explore::{similar, story};
 use jobcheck_model::manager::Write;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::gates::gates;
 use jobcheck_model::scopes::{all, initial, named};
 use jobcheck_model::step::{Step, admits};
 use jobcheck_model::world::World;
@@ -48,6 +49,12 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("crash-indexed", 115156, 17),
     ("crash-per-index", 49164, 18),
     ("crash-backoff", 25404, 20),
+    ("gates/pod-replacement-policy", 2902, 14),
+    ("gates/pod-failure-policy", 1173, 12),
+    ("gates/backoff-limit-per-index", 4212, 16),
+    ("gates/success-policy", 2826, 12),
+    ("gates/managed-by", 20, 6),
+    ("gates/beside-another-manager", 4, 3),
 ];
 
 pub fn scope(name: &str) -> Scope {
@@ -68,7 +75,7 @@ pub fn broken(scope: &Scope, req: Req, symmetry: bool) -> Option<Found> {
 fn every_scope_is_exhausted_at_its_pinned_size_and_every_premise_is_reached() {
     let mut sizes = Vec::new();
     let mut reached = vec![false; PROPERTIES.len()];
-    for scope in all() {
+    for scope in [all(), gates()].concat() {
         let found = explore(&scope, &Bounds::none(1));
         assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
         sizes.push((scope.name, found.states, found.depth));
@@ -148,6 +155,10 @@ pub const MISSED: &[(&[Req], &str, Req, usize)] = &[
     (&[Req::SU08], "deadline", Req::SU08, 1),
     (&[Req::TT03], "ttl", Req::TT03, 6),
     (&[Req::TT13], "ttl", Req::TT13, 1),
+    (&[Req::UG05], "gates/pod-replacement-policy", Req::UG05, 2),
+    (&[Req::BI04], "gates/backoff-limit-per-index", Req::UG09, 4),
+    (&[Req::MB03], "gates/managed-by", Req::UG15, 1),
+    (&[Req::MB03], "gates/beside-another-manager", Req::MB14, 2),
 ];
 
 #[test]

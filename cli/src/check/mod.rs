@@ -240,11 +240,13 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
     use algorithm::progress_scopes::progress;
-    use algorithm::scopes::{all_faults, large, one_fault};
-    let specification = || if size == Size::Large { Vec::new() } else { scopes::all() };
+    use algorithm::scopes::{all_faults, large, one_fault, rollouts, ttl};
+    let specification =
+        || if size == Size::Large { Vec::new() } else { [scopes::all(), scopes::gates::gates()].concat() };
+    let quick = || [one_fault(), ttl(), rollouts(), progress()].concat();
     let algorithm = || match size {
-        Size::Quick => [one_fault(), progress()].concat(),
-        Size::Default => [one_fault(), progress(), all_faults()].concat(),
+        Size::Quick => quick(),
+        Size::Default => [quick(), all_faults()].concat(),
         Size::Large => large(),
     };
     match subject {

@@ -51,6 +51,8 @@ pub fn bounds(scope: &Scope) -> String {
     add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
     add(faults.usurpations > 0, "two leaders for a while".to_owned());
     add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
+    let ahead = scope.algorithm.ttl.unwrap_or_default();
+    add(ahead != 0, format!("TTL controller's clock {ahead:+} s"));
     parts.join(", ")
 }
 
@@ -126,6 +128,8 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(faults.crashes > 0, format!("crash {}", faults.crashes));
     add(scope.late_requests, "late request".to_owned());
     add(faults.usurpations > 0, format!("two leaders {}", faults.usurpations));
+    let ahead = scope.algorithm.ttl.unwrap_or_default();
+    add(ahead != 0, format!("TTL clock {ahead:+} s"));
     text
 }
 

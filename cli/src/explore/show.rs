@@ -4,6 +4,7 @@ use jobcheck_harness::render::native;
 use jobcheck_model::Uid;
 use jobcheck_model::algorithm::process::Process;
 use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
+use jobcheck_model::algorithm::ttl::TtlStep;
 use jobcheck_model::explore::story::{self, Line, status_text};
 use jobcheck_model::job::JobSpec;
 use jobcheck_model::mutants::Mutant;
@@ -128,9 +129,11 @@ impl Explorer {
         let verdict = match (admits(world, step, &self.strict), step) {
             (Err(broken), _) => refused(&broken),
             (Ok(()), Step::Write(..) | Step::Expire(_)) => json!({ "kind": "admitted" }),
-            (Ok(()), Step::Process(_, _, ProcessStep::Call(..) | ProcessStep::Orphan(..))) => {
-                self.of_a_call(world, &after)
-            }
+            (
+                Ok(()),
+                Step::Process(_, _, ProcessStep::Call(..) | ProcessStep::Orphan(..))
+                | Step::Ttl(_, TtlStep::Delete(_)),
+            ) => self.of_a_call(world, &after),
             (Ok(()), _) => json!({ "kind": "environment" }),
         };
         told["verdict"] = verdict;

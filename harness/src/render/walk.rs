@@ -28,6 +28,8 @@ use super::names::Names;
 use super::pod::{self, Facts, GRACE};
 use super::scribe::{Asked, Scribe, Told, Who};
 
+mod deletions;
+
 const STRATEGIC: Option<&str> = Some("application/strategic-merge-patch+json");
 
 /// Takes the steps one by one and writes what the API server would have logged.
@@ -127,7 +129,8 @@ impl Walker<'_> {
         self.scribe.next_moment();
         match step {
             Step::Write(id, write) => self.write(*id, write, &after)?,
-            Step::Expire(id) => self.delete_job(*id, &after, Who::TtlController, "Foreground")?,
+            Step::Expire(id) => self.expire(*id, &after)?,
+            Step::Ttl(id, what) => self.ttl(*id, *what, &after)?,
             Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
@@ -135,7 +138,7 @@ impl Walker<'_> {
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
-            Step::Crash(_) => self.scribe.restart()?,
+            Step::Crash(_) | Step::Rollout(_) => self.scribe.restart()?,
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
         }
         self.world = after;
@@ -196,30 +199,6 @@ impl Walker<'_> {
         facts.version = version.filter(|_| !is_last_patch).unwrap_or(facts.version);
         let object = known.render_pod(pod);
         if is_new { Told::Created(object) } else { Told::Done(object) }
-    }
-
-    fn delete_job(
-        &mut self,
-        id: JobId,
-        after: &World,
-        who: Who,
-        propagation: &'static str,
-    ) -> io::Result<()> {
-        let preconditions = match who {
-            Who::TtlController => Some(json!({
-                "uid": self.known(id).job.uid.to_string(),
-                "resourceVersion": self.known(id).version().to_string(),
-            })),
-            Who::JobController | Who::GarbageCollector | Who::Kubelet | Who::User => None,
-        };
-        let mut options =
-            json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "propagationPolicy": propagation });
-        if let Some(preconditions) = preconditions {
-            options["preconditions"] = preconditions;
-        }
-        let answer = self.job_stored(id, after);
-        let asked = about_job(&self.known[usize::from(id.0)], who, Verb::Delete, Some(options), answer);
-        self.scribe.request(&Asked { propagation: Some(propagation), ..asked })
     }
 
     /// The last pod is gone, and the garbage collector takes its finalizer away.
@@ -291,13 +270,21 @@ impl Walker<'_> {
 
     fn user(&mut self, id: JobId, action: UserAction, after: &World) -> io::Result<()> {
         let is_status = match action {
-            UserAction::DeleteInForeground => {
+            UserAction::DeleteInForeground | UserAction::DeleteFinished => {
                 return self.delete_job(id, after, Who::User, "Foreground");
             }
             UserAction::DeleteInBackground => {
                 return self.delete_job(id, after, Who::User, "Background");
             }
-            UserAction::DenyFailureTarget | UserAction::DenyFailed => true,
+            UserAction::DeleteOwner => {
+                return self.delete_job(id, after, Who::GarbageCollector, "Background");
+            }
+            UserAction::Recreate => return self.recreate(id, after),
+            UserAction::MirrorStarts
+            | UserAction::MirrorAnnounces
+            | UserAction::MirrorFinishes
+            | UserAction::DenyFailureTarget
+            | UserAction::DenyFailed => true,
             UserAction::Suspend
             | UserAction::Resume
             | UserAction::Scale(_)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jobcheck_model::Findings;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::job::Job;
 use jobcheck_model::view::{Backoff, Reading, View};
 
@@ -216,6 +217,7 @@ impl Search<'_> {
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,
+            gates: Gates::ON,
             reading: self.setting.reading,
         };
         view.backoff = self.setting.backoff.in_view(&view);

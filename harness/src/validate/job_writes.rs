@@ -405,6 +405,10 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if let Some(after) = it.after.clone() {
         updated(track, event, it, by, settings);
         track.stored = Some(after);
+        if by == By::Ttl {
+            // TT-09: what it reads after its own DELETE shows the deletion.
+            track.replaced = None;
+        }
     }
     if it.gone {
         gone(track, event);

@@ -1,5 +1,6 @@
 //! What still has to happen when a trace ends (judging.md 4).
 
+use jobcheck_model::gates::Gates;
 use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::job::ConditionKind;
@@ -131,6 +132,7 @@ fn unfinished(
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,
+        gates: Gates::ON,
         reading: Reading::Ideal,
     };
     view.backoff = track.backoff.in_view(&view);

@@ -39,6 +39,8 @@ pub struct Accounting<'a> {
     pub fate: Option<Fate>,
     /// Whether a FailJob verdict could not be stored in this sync.
     pub verdict_waits: bool,
+    /// Pods that terminate.
+    pub terminating: i32,
     /// The status as this sync will write it.
     pub status: JobStatus,
 }
@@ -252,7 +254,9 @@ impl Accounting<'_> {
     /// TC-03, TC-14: the interim condition is stored before anything that it decides.
     fn announce(&mut self) {
         let Some(fate) = self.fate.clone().filter(|fate| !fate.announced) else { return };
-        if self.on(Switch::AnnouncesWithTheEnd) {
+        let asked = self.settings.delays_the_end() || self.on(Switch::AnnouncesWithoutGates);
+        let silent = !asked && !fate.is_of_a_policy();
+        if self.on(Switch::AnnouncesWithTheEnd) || silent {
             return;
         }
         let now = self.read.now;
@@ -292,7 +296,7 @@ impl Accounting<'_> {
     fn finish(&mut self) {
         let Some(fate) = self.fate.clone() else { return };
         let waiting = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
-        let terminating = self.status.terminating.unwrap_or(0) > 0;
+        let terminating = self.terminating > 0 && self.settings.delays_the_end();
         if waiting > 0 || (terminating && !self.on(Switch::FinishesWhilePodsTerminate)) {
             return;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::apiserver::status_updated;
 use crate::catalogue::Req;
+use crate::gates::Gates;
 use crate::job::{Job, JobStatus};
 use crate::manager::{Write, judge_by, refusal};
 use crate::pod::Pod;
@@ -38,6 +39,11 @@ impl Hand {
         }
     }
 
+    /// The gates of the process; a dead one had the same.
+    fn gates(self, life: &Life) -> Gates {
+        self.process(life).or(life.processes.first()).map_or(Gates::ON, |process| process.knowledge.gates)
+    }
+
     fn process(self, life: &Life) -> Option<&Process> {
         self.number().and_then(|number| life.processes.get(number))
     }
@@ -60,6 +66,8 @@ pub fn commit_late(life: &mut Life, late: &Late, now: Time, scope: &Scope) {
 }
 
 fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Time, scope: &Scope) -> Answer {
+    let gates = hand.gates(life);
+    life.past.built_in_wrote(gates, life.job.as_deref());
     match call {
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
@@ -121,7 +129,8 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     if hand == Hand::Nobody || rivals {
         life.past.created_unasked(&pod);
     } else {
-        life.past.created(&pod, life.job.as_deref(), fresh, first_delay, &life.pods);
+        let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
+        life.past.created(&pod, job.as_deref(), fresh, first_delay, &life.pods);
     }
     set_pod(life, hand, &pod, |_| {});
     Answer::Done
@@ -146,6 +155,7 @@ fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
         let seen = sync.and_then(|sync| sync.seen.post.get(uid).cloned());
         // What is lost is judged by the specification that was read, and by the status that is stored.
         let read = sync.and_then(|sync| sync.job()).or(life.job.as_ref());
+        let read = read.map(|job| hand.gates(life).read(job));
         let job =
             life.job.as_ref().zip(read).map(|(job, read)| Job { spec: read.spec.clone(), ..Job::clone(job) });
         // S-11: an active pod without finalizer holds a slot; which pod it keeps from running is nobody's slip.
@@ -174,7 +184,9 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
         life.past.refused.get_or_insert(broken.req);
         return Answer::Error;
     }
-    life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
+    let gates = hand.gates(life);
+    life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
+    life.past.status_written_with(gates, &job, new, &life.pods, now);
     set_job(life, hand, Some(status_updated(&job, &sent)));
     Answer::Done
 }
@@ -187,7 +199,7 @@ fn remember_failures(life: &mut Life, by: usize, call: &Call, now: Time, scope: 
     if matches!(call, Call::WriteStatus(_)) {
         let mut record = std::mem::take(&mut process.knowledge.backoff);
         let old = record.clone();
-        record.keep(&sync.seen.view(job, now, &old, &scope.constants));
+        record.keep(&sync.seen.view(&process.knowledge.gates.read(job), now, &old, &scope.constants));
         process.knowledge.backoff = record;
     }
 }

@@ -38,6 +38,13 @@ impl Fate {
         Fate::new(true, "CompletionsReached", "Reached expected number of succeeded pods")
     }
 
+    /// UG-07: whether it is announced under every gate: a policy's verdict is, since it came with its own interim
+    /// condition.
+    #[must_use]
+    pub fn is_of_a_policy(&self) -> bool {
+        *self.reason == *"PodFailurePolicy" || *self.reason == *"SuccessPolicy"
+    }
+
     /// The interim condition.
     #[must_use]
     pub fn interim(&self) -> ConditionKind {
@@ -64,7 +71,7 @@ pub fn decide(
     io: &mut Io<'_>,
 ) -> Result<Option<Fate>, Stop> {
     let success_first = census.switches().on(Switch::LooksAtSuccessFirst);
-    let before = announced(status).or_else(|| success_policy(spec, census).filter(|_| success_first));
+    let before = announced(status, census).or_else(|| success_policy(spec, census).filter(|_| success_first));
     let verdict = if before.is_some() { None } else { fail_job(spec, read, io)? };
     let first = before.or(verdict);
     Ok(first
@@ -74,7 +81,11 @@ pub fn decide(
         .or_else(|| success_policy(spec, census)))
 }
 
-fn announced(status: &JobStatus) -> Option<Fate> {
+fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
+    let settings = census.settings();
+    let forgets = census.switches().on(Switch::ForgetsSuccessCriteriaMet)
+        && !settings.delays_the_end()
+        && !settings.gates.job_success_policy;
     let of = |kind: &ConditionKind, good: bool| {
         let condition = status.conditions.iter().find(|it: &&Condition| it.kind == *kind)?;
         (condition.status == ConditionStatus::True).then(|| Fate {
@@ -85,7 +96,9 @@ fn announced(status: &JobStatus) -> Option<Fate> {
             by_fail_job: false,
         })
     };
-    of(&ConditionKind::SuccessCriteriaMet, true).or_else(|| of(&ConditionKind::FailureTarget, false))
+    of(&ConditionKind::SuccessCriteriaMet, true)
+        .filter(|_| !forgets)
+        .or_else(|| of(&ConditionKind::FailureTarget, false))
 }
 
 /// PF-08: over all failed pods, released ones too. Which of them the message names is chance.
@@ -153,7 +166,8 @@ fn failed_indexes(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
 
 /// SX-01, SX-02.
 fn success_policy(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
-    let policy = spec.success_policy.as_ref().filter(|_| !census.completed.is_empty())?;
+    let is_asked = census.settings().gates.job_success_policy && !census.completed.is_empty();
+    let policy = spec.success_policy.as_ref().filter(|_| is_asked)?;
     let rule =
         policy.rules.iter().position(|rule| is_met(rule, &census.completed, spec.completion_count()))?;
     Some(Fate::new(true, "SuccessPolicy", &format!("Matched rules at index {rule}")))

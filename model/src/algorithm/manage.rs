@@ -121,7 +121,7 @@ impl Manager<'_> {
 
     /// RP-02: whether a pod that terminates holds its place.
     fn is_patient(&self) -> bool {
-        self.spec.replaces_only_failed() && !self.switches().on(Switch::ReplacesTerminatingPods)
+        self.settings.is_patient(self.spec) && !self.switches().on(Switch::ReplacesTerminatingPods)
     }
 
     /// PC-04, PC-05.
@@ -254,7 +254,7 @@ impl Manager<'_> {
 
     /// The pods to create now, by index or number, or when the first of them may be created (BO-02, BO-11).
     fn delayed_newborns(&self, missing: usize) -> Result<Vec<(u32, Pod)>, Time> {
-        let per_index = self.spec.backoff_limit_per_index.is_some();
+        let per_index = self.settings.limit_per_index(self.spec).is_some();
         if !per_index {
             let end = self.census.delay_ends(self.census.backoff(), self.settings.constants);
             if let Some(end) = end {

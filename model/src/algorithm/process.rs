@@ -188,6 +188,7 @@ impl Process {
     /// Runs the sync up to where it waits, or to its end.
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
+        let settings = &Settings { gates: self.knowledge.gates, ..*settings };
         let result = sync(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         for effect in effects {

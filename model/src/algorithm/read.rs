@@ -54,6 +54,7 @@ pub struct Census<'a> {
     job: &'a Job,
     read: &'a Read,
     switches: &'a Switches,
+    settings: Settings<'a>,
     delays: bool,
     /// Active pods.
     pub active: Vec<&'a Pod>,
@@ -88,7 +89,8 @@ impl<'a> Census<'a> {
             job,
             read,
             switches: settings.switches,
-            delays: settings.has_delays && job.spec.backoff_limit_per_index.is_none(),
+            settings: *settings,
+            delays: settings.has_delays && settings.limit_per_index(&job.spec).is_none(),
             active: pods().filter(|pod| pod.is_active()).collect(),
             terminating: int(pods().filter(|pod| pod.is_terminating()).count()),
             ready: int(pods().filter(|pod| pod.is_ready()).count()),
@@ -114,6 +116,12 @@ impl<'a> Census<'a> {
         self.switches
     }
 
+    /// The settings of the process.
+    #[must_use]
+    pub fn settings(&self) -> &Settings<'a> {
+        &self.settings
+    }
+
     fn spec(&self) -> &'a JobSpec {
         &self.job.spec
     }
@@ -134,7 +142,7 @@ impl<'a> Census<'a> {
     /// FT-18: whether the pod is a failure under the Job's policies.
     #[must_use]
     pub fn is_failure(&self, pod: &Pod) -> bool {
-        pod.has_failed(self.spec().replaces_only_failed())
+        pod.has_failed(self.settings.is_patient(self.spec()))
     }
 
     /// Whether the UID is recorded as a failure, which it stays (FT-13, S-01, S-02).
@@ -169,7 +177,7 @@ impl<'a> Census<'a> {
         let completions = spec.completion_count();
         self.completed = self.job.status.completed(completions);
         self.completed.extend(self.new_successes.iter().filter_map(|pod| pod.valid_index(completions)));
-        if let Some(limit) = spec.backoff_limit_per_index {
+        if let Some(limit) = self.settings.limit_per_index(spec) {
             let stored = self.job.status.failed_set(completions);
             let mut failed = stored.clone();
             // BI-05: every failed pod that still has the finalizer, recorded or not.

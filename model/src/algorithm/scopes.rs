@@ -1,5 +1,11 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod rollouts;
+mod ttl;
+
+pub use rollouts::rollouts;
+pub use ttl::{both, empty, one_pod, ttl};
+
 use super::progress_scopes::progress;
 use super::steps::Faults;
 use super::switches::Switches;
@@ -145,7 +151,7 @@ fn flips() -> [Scope; 2] {
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), progress(), all_faults(), large(), two_leaders()].concat()
+    [one_fault(), ttl(), rollouts(), progress(), all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.
@@ -190,7 +196,12 @@ pub(super) fn family(
 /// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm =
-        Algorithm { processes: 1, switches: Switches::default(), job_lag: lag, lazy_caches: false };
+    let algorithm = Algorithm {
+        processes: 1,
+        switches: Switches::default(),
+        job_lag: lag,
+        ttl: None,
+        lazy_caches: false,
+    };
     Scope { algorithm, lag, job_lag: false, ..scope }
 }

@@ -11,7 +11,7 @@ use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call, CallName};
 use super::process::Process;
-use super::switches::Switches;
+use super::switches::{Switch, Switches};
 
 /// What a process does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +114,10 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
         }
         None => deliveries::before_a_sync(life, process, scope, add),
     }
-    for uid in &process.orphans {
+    // B06: the Job is still there, though no sync looks at its pods any more.
+    let leaves = scope.algorithm.switches.on(Switch::LeavesOrphansOfFinishedJobs)
+        && process.cached_job(life.job.as_ref()).is_some();
+    for uid in process.orphans.iter().filter(|_| !leaves) {
         fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
     deliveries::alone(life, process, scope, add);
@@ -218,7 +221,11 @@ fn send(
 
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, scope: &Scope) {
-    if super::process::is_over(life.processes[by].cached_job(life.job.as_ref())) {
+    let process = &life.processes[by];
+    let job = process.cached_job(life.job.as_ref());
+    // MB-04: what another manager's pods hold is its own business.
+    let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
+    if super::process::is_over(job) && !external {
         let answer = send(life, by, &Call::ReleasePod(uid), fortune, false, now, scope);
         if answer == Answer::Error {
             return;

@@ -1,12 +1,14 @@
 //! The steps of a process in words.
 
 use crate::explore::story::{name, written};
+use crate::scope::Scope;
 use crate::world::Life;
 
 use super::commit::as_write;
 use super::io::{Call, CallName};
 use super::process::Process;
 use super::steps::{Fortune, ProcessStep};
+use super::ttl::TtlStep;
 
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
 
@@ -44,6 +46,23 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
         }
     };
     (who, text)
+}
+
+/// What the TTL controller does.
+pub(crate) fn ttl_step(life: &Life, what: TtlStep, scope: &Scope) -> String {
+    let request = life.ttl.as_ref().and_then(|ttl| ttl.request(&scope.algorithm.switches));
+    match what {
+        TtlStep::Sync => "looks at the Job in its cache".to_owned(),
+        TtlStep::Get(fortune) => format!("reads the Job{}", fate(fortune)),
+        TtlStep::Delete(fortune) => {
+            let propagation = request.map_or("", |request| request.propagation());
+            let finds = request.zip(life.job.as_ref()).is_some_and(|(request, job)| request.fits(job));
+            let lost = if finds { "" } else { ", of which there is none with this UID" };
+            format!("deletes the Job, propagation {propagation}{}{lost}", fate(fortune))
+        }
+        TtlStep::Show => "its cache shows the stored Job".to_owned(),
+        TtlStep::Crash => "dies and is started again".to_owned(),
+    }
 }
 
 fn fate(fortune: Fortune) -> &'static str {

@@ -105,6 +105,35 @@ pub enum Switch {
     IgnoresRestarts,
     /// B47: the deadline is waited for from the sync alone that starts the Job.
     ArmsDeadlineAtStartOnly,
+    /// 1.36, with the gates JobManagedBy, JobPodReplacementPolicy and JobSuccessPolicy off: a stored SuccessCriteriaMet is
+    /// not looked at.
+    ForgetsSuccessCriteriaMet,
+    /// MB-03: it does not look at `managedBy`.
+    IgnoresManagedBy,
+    /// UG-05: it reports `terminating` whether or not its gate is on.
+    ReportsTerminatingWithoutGate,
+    /// UG-07: it announces every end.
+    AnnouncesWithoutGates,
+    /// UG-09: it keeps to limits per index whether or not their gate is on.
+    LimitsIndexesWithoutGate,
+    /// B06: a pod that is deleted while it has the finalizer is no orphan as long as its Job is there, finished or not.
+    LeavesOrphansOfFinishedJobs,
+    /// B48 a: the TTL controller decides by its cache, without a fresh GET.
+    TtlTrustsItsCache,
+    /// B48 b: its DELETE has no UID as precondition.
+    TtlOmitsUidPrecondition,
+    /// B48 c: it takes an interim condition for the end.
+    TtlTakesInterimForEnd,
+    /// B48 d: it takes an end in the future for now.
+    TtlClampsFutureEnd,
+    /// B48 e: it deletes in the background.
+    TtlDeletesInBackground,
+    /// B49: it does not queue a Job again that is not expired yet.
+    TtlIsNotQueuedAgain,
+    /// B50 a: it takes the first condition for the end, whatever it says.
+    TtlTakesAnyConditionForEnd,
+    /// TT-09: it does not look whether the Job is being deleted.
+    TtlDeletesAgain,
 }
 
 /// A set of switches.

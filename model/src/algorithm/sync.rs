@@ -1,7 +1,10 @@
 //! One sync of a Job, in the order of requirements.md 0.2.
 
 use crate::constants::Constants;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
+use crate::gates::Gates;
+use crate::job::{
+    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
+};
 use crate::time::Time;
 
 use super::account::{Accounting, put};
@@ -18,8 +21,39 @@ pub struct Settings<'a> {
     pub switches: &'a Switches,
     /// The numbers that it was started with.
     pub constants: &'a Constants,
+    /// The feature gates that it was started with.
+    pub gates: Gates,
     /// Whether pods carry times.
     pub has_delays: bool,
+}
+
+impl Settings<'_> {
+    /// MB-02, UG-14: whether the Job is left to another manager.
+    fn leaves_alone(&self, job: &Job) -> bool {
+        let looks = self.gates.job_managed_by && !self.switches.on(Switch::IgnoresManagedBy);
+        looks && !job.is_managed_by_built_in()
+    }
+
+    /// RP-02, UG-05, S-31: whether a pod is replaced only once it has ended. A pod failure policy asks for that too.
+    #[must_use]
+    pub fn is_patient(&self, spec: &JobSpec) -> bool {
+        let policy = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
+        (policy && self.gates.job_pod_replacement_policy) || spec.pod_failure_policy.is_some()
+    }
+
+    /// BI-01, UG-09.
+    #[must_use]
+    pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
+        let counts =
+            self.gates.job_backoff_limit_per_index || self.switches.on(Switch::LimitsIndexesWithoutGate);
+        spec.backoff_limit_per_index.filter(|_| counts)
+    }
+
+    /// UG-07: whether an end is announced, and waits for pods that terminate.
+    #[must_use]
+    pub fn delays_the_end(&self) -> bool {
+        self.gates.job_managed_by || self.gates.job_pod_replacement_policy
+    }
 }
 
 /// Syncs a Job.
@@ -32,7 +66,7 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
         io.note(Effect::Forget);
         return Ok(());
     };
-    if !job.is_managed_by_built_in() || job.status.is_finished() || read.finished_unseen {
+    if settings.leaves_alone(job) || job.status.is_finished() || read.finished_unseen {
         return Ok(());
     }
     Sync { job, read, settings }.run(io)
@@ -86,9 +120,12 @@ impl Sync<'_> {
         self.arm_deadline(&status, io);
         status.active = counts.active;
         status.ready = Some(counts.ready);
-        status.terminating = Some(counts.terminating);
-        let accounting =
-            Accounting { job, read, census: &census, settings: self.settings, fate, verdict_waits, status };
+        let reported = self.settings.gates.job_pod_replacement_policy
+            || self.settings.switches.on(Switch::ReportsTerminatingWithoutGate);
+        status.terminating = Some(counts.terminating).filter(|_| reported);
+        let terminating = counts.terminating;
+        let (census, settings) = (&census, self.settings);
+        let accounting = Accounting { job, read, census, settings, fate, verdict_waits, terminating, status };
         accounting.run(io)?;
         if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
     }

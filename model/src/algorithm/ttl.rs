@@ -1,437 +1,258 @@
-//! The algorithm of the TTL-after-finished controller (KEP-592), one API call at a time: a cache that lags, a
-//! work queue with delays, a fresh GET, and a DELETE.
+//! The algorithm of the TTL-after-finished controller (KEP-592), one API call at a time: a cache that lags, a work
+//! queue with delays, a fresh GET, and a DELETE.
 //!
-//! It is a small [`System`] of its own: of a Job it sees the end and the TTL alone, and it shares no decision
-//! with [`crate::guards::ttl`], which judge every DELETE that the server commits.
+//! It runs beside the Job controller where a scope has it ([`Algorithm::ttl`]), and shares no decision with
+//! [`crate::guards::ttl`], which judge every DELETE that the server commits.
 //!
 //! # Caveats
 //!
-//! That a Job is gone at last (TT-14) is looked at where nothing moves by itself any more, not on cycles. The two
-//! clocks differ by a constant and tick together. The Job controller is reduced to "decides, then finishes". A
-//! request of a dead process does not reach the server later.
+//! Its clock is a constant number of seconds ahead of the one that the server and the Job controller go by. Its cache
+//! shows what is stored, or one version before it: those between are never seen. A request of it that is dead never
+//! reaches the server later.
+//!
+//! [`Algorithm::ttl`]: crate::scope::Algorithm::ttl
 
 use std::sync::Arc;
 
-use crate::catalogue::Req;
-use crate::explore::engine::{End, Limits, Run, System, explore};
-use crate::guards::ttl::{JobDeletion, judge_ttl_deletion};
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
-use crate::requirement::Findings;
-use crate::scopes::many;
+use crate::job::{ConditionKind, ConditionStatus, Job};
+use crate::scope::Scope;
+use crate::step::Step;
 use crate::time::Time;
+use crate::ttl::{Request, carry_out};
 use crate::uid::Uid;
+use crate::world::{JobId, Life, World};
 
-/// A known defect of TTL controllers (bugs.md B48, B49).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Defect {
-    /// B48 a: it decides by its cache, without a fresh GET.
-    TrustsCache,
-    /// B48 b: the DELETE has no UID as precondition.
-    NoUidPrecondition,
-    /// B48 c: an interim condition is taken for the end.
-    InterimIsFinished,
-    /// B48 d: an end in the future is taken for now.
-    ClampsFutureFinish,
-    /// B48 e: background instead of foreground.
-    DeletesInBackground,
-    /// TT-09: it does not look whether the Job is being deleted.
-    DeletesAgain,
-    /// B49: a Job that is not expired yet is not queued again.
-    DoesNotRequeue,
+use super::steps::Fortune;
+use super::switches::{Switch, Switches};
+
+/// A TTL controller, as far as one Job's key goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TtlController {
+    cache: Cache,
+    queued: bool,
+    /// When the key is added to the work queue, by its own clock (TT-04).
+    wake: Option<Time>,
+    phase: Phase,
 }
 
-/// What no TTL controller can promise (bugs.md B48): judged so, a controller without a defect fails too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ideal {
-    /// Not before the expiry by the API server's clock.
-    OneClock,
-    /// Not before the expiry of the Job as it is stored when the DELETE is committed, whatever was read (TT-06).
-    NoWindow,
+/// What its cache shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Cache {
+    Stored,
+    Before(Option<Arc<Job>>),
 }
 
-/// A small world of the TTL controller.
-#[derive(Clone, Debug, Default)]
-pub struct TtlScope {
-    /// By how many seconds the controller's clock may differ from the API server's, either way.
-    pub skew: i64,
-    /// Seconds that pass by the API server's clock.
-    pub ticks: i64,
-    /// `ttlSecondsAfterFinished` of the Jobs.
-    pub ttl: i64,
-    /// What the user sets it to, once.
-    pub edit: Option<i64>,
-    /// Whether the user once deletes the Job, and may create another of its name at once.
-    pub recreates: bool,
-    /// Requests that fail, answers that are lost and crashes, together.
-    pub faults: u8,
-    /// What is wrong with the controller.
-    pub defect: Option<Defect>,
-    /// A requirement whose guard is switched off.
-    pub without: Option<Req>,
-    /// More than the specification asks for.
-    pub ideal: Option<Ideal>,
-}
-
-/// How far a Job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Fate {
-    Running,
-    Decided(i64),
-    Finished(i64),
-}
-
-/// A version of the Job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Version {
-    uid: u8,
-    fate: Fate,
-    ttl: i64,
-    deleting: bool,
-}
-
-/// Where the sync is.
+/// Where its sync is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Get,
-    /// The UID that was read, and the versions that etcd held since (TT-06's window).
-    Delete(u8, Vec<Version>),
+    Delete {
+        /// The UID that was checked.
+        uid: Uid,
+        /// The versions that etcd held since they were read (TT-06's window).
+        held: Vec<Arc<Job>>,
+    },
 }
 
-/// The state of the world.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TtlState {
-    now: i64,
-    skew: i64,
-    stored: Option<Version>,
-    cache: Option<Version>,
-    queued: bool,
-    wake: Option<i64>,
-    phase: Phase,
-    edited: bool,
-    recreated: bool,
-    faults: u8,
-    objection: Option<Req>,
-}
-
-/// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a TTL controller does, or what happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TtlStep {
-    /// A sync begins.
+    /// It takes the key from its queue, and looks at its cache.
     Sync,
-    /// The request under way is handled.
-    Call,
-    /// It fails.
-    Fail,
-    /// It is handled, and the answer is lost.
-    Lose,
-    /// The process dies and is started again.
-    Crash,
-    /// The cache shows what is stored.
+    /// Its GET is answered.
+    Get(Fortune),
+    /// Its DELETE is answered.
+    Delete(Fortune),
+    /// Its cache shows what is stored.
     Show,
-    /// The Job controller takes the Job one step to its end.
-    Advance,
-    /// The garbage collector is done with the pods.
-    Remove,
-    /// The user sets the TTL.
-    Edit,
-    /// The user deletes the Job and creates another of its name.
-    Recreate,
-    /// The user deletes the Job in the foreground.
-    Delete,
-    /// A second passes.
-    Tick,
+    /// It dies, and is started again.
+    Crash,
 }
 
-impl Version {
-    fn new(uid: u8, ttl: i64) -> Version {
-        Version { uid, fate: Fate::Running, ttl, deleting: false }
+impl TtlController {
+    /// It was just started, and has listed the Jobs.
+    #[must_use]
+    pub fn started() -> TtlController {
+        TtlController { cache: Cache::Stored, queued: false, wake: None, phase: Phase::Idle }
     }
 
-    /// The Job as guards see it.
-    fn job(&self) -> Job {
-        let ttl = i32::try_from(self.ttl).ok();
-        let (kind, time) = match self.fate {
-            Fate::Running => (None, 0),
-            Fate::Decided(time) => (Some(ConditionKind::SuccessCriteriaMet), time),
-            Fate::Finished(time) => (Some(ConditionKind::Complete), time),
-        };
-        let condition = |kind| Condition {
-            kind,
-            status: ConditionStatus::True,
-            reason: "".into(),
-            message: "".into(),
-            last_transition_time: Some(Time(time)),
-        };
-        Job {
-            uid: Uid(u128::from(self.uid)),
-            name: "job".into(),
-            namespace: "default".into(),
-            generation: 1,
-            created: Time(0),
-            deleting: self.deleting,
-            finalizers: Vec::new(),
-            metadata_digest: 0,
-            spec: Arc::new(JobSpec { ttl_seconds_after_finished: ttl, ..many(1, 1) }),
-            status: JobStatus {
-                conditions: kind.into_iter().map(condition).collect(),
-                ..JobStatus::default()
-            },
+    /// The Job has changed in etcd: its cache shows what it showed, and what is read may be old by now.
+    pub fn note(&mut self, before: Option<&Arc<Job>>, after: Option<&Arc<Job>>) {
+        if self.cache == Cache::Stored {
+            self.cache = Cache::Before(before.cloned());
+        }
+        if let (Phase::Delete { held, .. }, Some(after)) = (&mut self.phase, after) {
+            held.push(after.clone());
         }
     }
-}
 
-impl TtlState {
-    /// The TTL controller's clock.
-    fn clock(&self) -> i64 {
-        self.now + self.skew
+    /// Whether it waits for nothing, its own clock apart.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.phase == Phase::Idle && !self.queued && self.cache == Cache::Stored
     }
 
-    fn store(&mut self, version: Option<Version>) {
-        self.stored = version;
-        if let (Phase::Delete(_, window), Some(version)) = (&mut self.phase, version) {
-            window.push(version);
+    fn cached(&self, stored: Option<&Arc<Job>>) -> Option<Arc<Job>> {
+        match &self.cache {
+            Cache::Stored => stored.cloned(),
+            Cache::Before(job) => job.clone(),
         }
-    }
-}
-
-impl TtlScope {
-    fn has(&self, defect: Defect) -> bool {
-        self.defect == Some(defect)
-    }
-
-    /// When the controller takes the Job for expired; `None` where it is no candidate (TT-01, TT-02).
-    fn due(&self, version: Version, clock: i64) -> Option<i64> {
-        let finish = match version.fate {
-            _ if version.deleting && !self.has(Defect::DeletesAgain) => return None,
-            Fate::Finished(time) => time,
-            Fate::Decided(time) if self.has(Defect::InterimIsFinished) => time,
-            Fate::Running | Fate::Decided(_) => return None,
-        };
-        let clamped = if self.has(Defect::ClampsFutureFinish) { finish.min(clock) } else { finish };
-        Some(clamped + version.ttl)
     }
 
     /// Whether a version is expired; one that will be is queued for then (TT-04).
-    fn is_expired(&self, state: &mut TtlState, version: Option<Version>) -> bool {
-        let clock = state.clock();
-        let Some(due) = version.and_then(|version| self.due(version, clock)) else { return false };
-        if due > clock && !self.has(Defect::DoesNotRequeue) {
-            state.wake = Some(state.wake.map_or(due, |wake| wake.min(due)));
+    fn is_expired(&mut self, job: Option<&Arc<Job>>, clock: Time, switches: &Switches) -> bool {
+        let Some(due) = job.and_then(|job| due(job, clock, switches)) else { return false };
+        if due > clock && !switches.on(Switch::TtlIsNotQueuedAgain) {
+            self.wake = Some(self.wake.map_or(due, |wake| wake.min(due)));
         }
         due <= clock
     }
 
-    fn sync(&self, state: &mut TtlState) {
-        state.queued = false;
-        state.wake = state.wake.filter(|wake| *wake > state.clock());
-        let cached = state.cache;
-        if !self.is_expired(state, cached) {
+    fn sync(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
+        self.queued = false;
+        self.wake = self.wake.filter(|wake| *wake > clock);
+        let cached = self.cached(stored);
+        if !self.is_expired(cached.as_ref(), clock, switches) {
             return;
         }
-        state.phase = match (cached, state.stored) {
-            (Some(cached), stored) if self.has(Defect::TrustsCache) => {
-                Phase::Delete(cached.uid, stored.into_iter().collect())
+        self.phase = match cached {
+            Some(cached) if switches.on(Switch::TtlTrustsItsCache) => {
+                Phase::Delete { uid: cached.uid, held: stored.into_iter().cloned().collect() }
             }
-            _ => Phase::Get,
+            Some(_) | None => Phase::Get,
         };
     }
 
-    /// The server handles the request (TT-05, TT-06).
-    fn call(&self, state: &mut TtlState) {
-        match std::mem::replace(&mut state.phase, Phase::Idle) {
-            Phase::Idle => {}
-            Phase::Get => {
-                let fresh = state.stored;
-                if let Some(version) = fresh.filter(|_| self.is_expired(state, fresh)) {
-                    state.phase = Phase::Delete(version.uid, vec![version]);
-                }
-            }
-            Phase::Delete(uid, window) => self.delete(state, uid, &window),
+    /// TT-05: everything is looked at again, on the fresh object.
+    fn read(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
+        self.phase = Phase::Idle;
+        if let Some(job) = stored.filter(|_| self.is_expired(stored, clock, switches)) {
+            self.phase = Phase::Delete { uid: job.uid, held: vec![job.clone()] };
         }
     }
 
-    fn delete(&self, state: &mut TtlState, uid: u8, window: &[Version]) {
-        let checked = !self.has(Defect::NoUidPrecondition);
-        let Some(stored) = state.stored.filter(|stored| !checked || stored.uid == uid) else {
-            // NotFound and Conflict are errors (TT-07).
-            state.queued = true;
-            return;
-        };
-        let policy = if self.has(Defect::DeletesInBackground) { "Background" } else { "Foreground" };
-        let deletion = JobDeletion {
-            propagation: Some(policy.to_owned()),
-            uid_precondition: checked.then_some(Uid(u128::from(uid))),
-            request_known: true,
-            latest: Some(Time(if self.ideal == Some(Ideal::OneClock) { state.now } else { state.clock() })),
-        };
-        let seen = if self.ideal == Some(Ideal::NoWindow) { std::slice::from_ref(&stored) } else { window };
-        let jobs: Vec<Job> = seen.iter().map(Version::job).collect();
-        let mut findings = Findings::new();
-        // That the Job is being deleted since it was read nobody can know; such a DELETE changes nothing.
-        let overtaken = stored.deleting && window.iter().any(|version| !version.deleting);
-        if !overtaken {
-            judge_ttl_deletion(&jobs.iter().collect::<Vec<_>>(), &deletion, &mut findings);
-        }
-        let broken = findings.broken.iter().map(|broken| broken.req).find(|req| Some(*req) != self.without);
-        state.objection = state.objection.or(broken);
-        state.stored = Some(Version { deleting: true, ..stored });
+    fn retry(&mut self) {
+        (self.phase, self.queued) = (Phase::Idle, true);
     }
 
-    fn show(&self, state: &mut TtlState) {
-        state.cache = state.stored;
-        let clock = state.clock();
-        state.queued |= state.cache.is_some_and(|version| self.due(version, clock).is_some());
-    }
-
-    fn environment(&self, state: &mut TtlState, step: TtlStep) {
-        let Some(stored) = state.stored else { return };
-        match step {
-            TtlStep::Advance => {
-                let fate = match stored.fate {
-                    Fate::Running => Fate::Decided(state.now),
-                    Fate::Decided(_) | Fate::Finished(_) => Fate::Finished(state.now),
-                };
-                state.store(Some(Version { fate, ..stored }));
-            }
-            TtlStep::Edit => {
-                state.edited = true;
-                state.store(Some(Version { ttl: self.edit.unwrap_or(stored.ttl), ..stored }));
-            }
-            TtlStep::Recreate => {
-                state.recreated = true;
-                state.store(Some(Version::new(stored.uid + 1, self.ttl)));
-            }
-            TtlStep::Delete => {
-                state.recreated = true;
-                state.store(Some(Version { deleting: true, ..stored }));
-            }
-            _ => state.store(None),
-        }
-    }
-
-    /// TT-14: nothing is going to happen by itself, and an expired Job is still there.
-    fn is_forgotten(state: &TtlState, steps: &[TtlStep]) -> bool {
-        let by_itself = |step: &TtlStep| {
-            !matches!(
-                step,
-                TtlStep::Edit
-                    | TtlStep::Recreate
-                    | TtlStep::Delete
-                    | TtlStep::Crash
-                    | TtlStep::Fail
-                    | TtlStep::Lose
-            )
-        };
-        let expired = |stored: Version| match stored.fate {
-            Fate::Finished(time) => !stored.deleting && time + stored.ttl <= state.clock(),
-            Fate::Running | Fate::Decided(_) => false,
-        };
-        !steps.iter().any(by_itself) && state.stored.is_some_and(expired)
-    }
-
-    /// Explores it.
-    #[must_use]
-    pub fn explore(&self) -> Run<TtlScope> {
-        explore(self, &Limits::none(1))
-    }
-
-    /// The requirement that a search found broken.
-    #[must_use]
-    pub fn broken(run: &Run<TtlScope>) -> Option<Req> {
-        match run.end {
-            End::Broken { state, .. } => Some(run.store.state(state).objection.unwrap_or(Req::TT14)),
-            End::Exhausted | End::Cut(_) => None,
-        }
+    /// An event of its watch, or the list after a restart (TT-08, TT-14).
+    fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
+        self.queued |= self.cached(stored).is_some_and(|job| due(&job, clock, switches).is_some());
     }
 }
 
-impl System for TtlScope {
-    type State = TtlState;
-    type Step = TtlStep;
-    type Scratch = ();
-
-    const KINDS: usize = 12;
-
-    fn scratch(&self) {}
-
-    fn initial(&self, (): &mut ()) -> Vec<TtlState> {
-        let job = Some(Version::new(1, self.ttl));
-        let at = |skew| TtlState {
-            now: 0,
-            skew,
-            stored: job,
-            cache: job,
-            queued: false,
-            wake: None,
-            phase: Phase::Idle,
-            edited: false,
-            recreated: false,
-            faults: 0,
-            objection: None,
-        };
-        (-self.skew..=self.skew).map(at).collect()
+/// When a Job expires; `None` where it is no candidate (TT-01, TT-02).
+fn due(job: &Job, clock: Time, switches: &Switches) -> Option<Time> {
+    if job.deleting && !switches.on(Switch::TtlDeletesAgain) {
+        return None;
     }
+    let ttl = job.spec.ttl_seconds_after_finished?;
+    let end = finish(job, switches)?;
+    let end = if switches.on(Switch::TtlClampsFutureEnd) { end.min(clock) } else { end };
+    Some(end.plus(i64::from(ttl)))
+}
 
-    fn steps(&self, (): &mut (), state: &TtlState, steps: &mut Vec<TtlStep>) {
-        let idle = state.phase == Phase::Idle;
-        let faulty = state.faults < self.faults;
-        let awake = state.queued || state.wake.is_some_and(|wake| wake <= state.clock());
-        let stored = state.stored;
-        let live = stored.filter(|stored| !stored.deleting);
-        let all = [
-            (TtlStep::Sync, idle && awake),
-            (TtlStep::Call, !idle),
-            (TtlStep::Fail, !idle && faulty),
-            (TtlStep::Lose, !idle && faulty),
-            (TtlStep::Crash, faulty && (!idle || state.queued || state.wake.is_some())),
-            (TtlStep::Show, state.cache != stored),
-            (TtlStep::Advance, live.is_some_and(|live| !matches!(live.fate, Fate::Finished(_)))),
-            (TtlStep::Remove, stored.is_some_and(|stored| stored.deleting)),
-            (TtlStep::Edit, live.is_some() && self.edit.is_some() && !state.edited),
-            (TtlStep::Recreate, live.is_some() && self.recreates && !state.recreated),
-            (TtlStep::Delete, live.is_some() && self.recreates && !state.recreated),
-            (TtlStep::Tick, stored.is_some() && state.now < self.ticks),
-        ];
-        steps.extend(all.into_iter().filter(|(_, possible)| *possible).map(|(step, _)| step));
-    }
+fn finish(job: &Job, switches: &Switches) -> Option<Time> {
+    use ConditionKind::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
+    let conditions = job.status.conditions.iter();
+    let interim = switches.on(Switch::TtlTakesInterimForEnd);
+    let ends = |kind: &ConditionKind| match kind {
+        Complete | Failed => true,
+        SuccessCriteriaMet | FailureTarget => interim,
+        _ => switches.on(Switch::TtlTakesAnyConditionForEnd),
+    };
+    let mut ends = conditions.filter(|it| it.status == ConditionStatus::True && ends(&it.kind));
+    ends.next().and_then(|condition| condition.last_transition_time)
+}
 
-    fn apply(&self, (): &mut (), state: &TtlState, step: &TtlStep) -> TtlState {
-        let mut next = state.clone();
-        match step {
-            TtlStep::Sync => self.sync(&mut next),
-            TtlStep::Call => self.call(&mut next),
-            TtlStep::Lose => {
-                self.call(&mut next);
-                (next.phase, next.queued) = (Phase::Idle, true);
+/// The TTL controller's clock.
+#[must_use]
+pub fn clock(now: Time, scope: &Scope) -> Time {
+    now.plus(scope.algorithm.ttl.unwrap_or_default())
+}
+
+/// What can happen in the TTL controller of a Job.
+pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+    let life = world.life(job);
+    let Some(it) = &life.ttl else { return };
+    let fails = life.faults.failures < scope.faults.failures;
+    let loses = life.faults.losses < scope.faults.losses;
+    let awake = it.queued || it.wake.is_some_and(|wake| wake <= clock(world.now, scope));
+    let idle = it.phase == Phase::Idle;
+    let remembers = !idle || it.queued || it.wake.is_some();
+    let deletes = matches!(it.phase, Phase::Delete { .. });
+    let all = [
+        (TtlStep::Sync, idle && awake),
+        (TtlStep::Get(Fortune::Handled), !idle && !deletes),
+        (TtlStep::Get(Fortune::Fails), !idle && !deletes && fails),
+        (TtlStep::Delete(Fortune::Handled), deletes),
+        (TtlStep::Delete(Fortune::Fails), deletes && fails),
+        (TtlStep::Delete(Fortune::AnswerLost), deletes && loses),
+        (TtlStep::Show, it.cache != Cache::Stored),
+        (TtlStep::Crash, remembers && life.faults.crashes < scope.faults.crashes),
+    ];
+    steps.extend(all.into_iter().filter(|(_, possible)| *possible).map(|(step, _)| Step::Ttl(job, step)));
+}
+
+/// Does it.
+pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
+    let clock = clock(world.now, scope);
+    let switches = &scope.algorithm.switches;
+    let life = world.life_mut(job);
+    let Some(mut it) = life.ttl.take() else { return };
+    let stored = life.job.clone();
+    let stored = stored.as_ref();
+    match what {
+        TtlStep::Sync => it.sync(stored, clock, switches),
+        TtlStep::Get(Fortune::Handled) => it.read(stored, clock, switches),
+        TtlStep::Get(Fortune::Fails | Fortune::AnswerLost) | TtlStep::Delete(Fortune::Fails) => {
+            life.faults.failures += 1;
+            it.retry();
+        }
+        TtlStep::Delete(fortune) => {
+            let deleted = delete(&it, life, clock, scope);
+            it.phase = Phase::Idle;
+            life.faults.losses += u8::from(fortune == Fortune::AnswerLost);
+            if !deleted || fortune == Fortune::AnswerLost {
+                // TT-07: NotFound and Conflict are errors too.
+                it.retry();
             }
-            TtlStep::Fail => (next.phase, next.queued) = (Phase::Idle, true),
-            TtlStep::Crash => {
-                (next.phase, next.wake) = (Phase::Idle, None);
-                let clock = next.clock();
-                next.queued = next.cache.is_some_and(|version| self.due(version, clock).is_some());
-            }
-            TtlStep::Show => self.show(&mut next),
-            TtlStep::Tick => next.now += 1,
-            _ => self.environment(&mut next, *step),
         }
-        if matches!(step, TtlStep::Fail | TtlStep::Lose | TtlStep::Crash) {
-            next.faults += 1;
+        TtlStep::Show => {
+            it.cache = Cache::Stored;
+            it.look(stored, clock, switches);
         }
-        next
-    }
-
-    fn look(&self, (): &mut (), state: &TtlState, steps: &[TtlStep]) -> Option<usize> {
-        match state.objection {
-            Some(_) => Some(0),
-            None => TtlScope::is_forgotten(state, steps).then_some(1),
+        TtlStep::Crash => {
+            life.faults.crashes += 1;
+            *it = TtlController { cache: it.cache.clone(), ..TtlController::started() };
+            it.look(stored, clock, switches);
         }
     }
+    life.ttl = Some(it);
+}
 
-    fn kind(&self, step: &TtlStep) -> usize {
-        *step as usize
+/// TT-06. Whether there was such a Job.
+fn delete(it: &TtlController, life: &mut Life, clock: Time, scope: &Scope) -> bool {
+    let Phase::Delete { uid, held } = &it.phase else { return false };
+    let request = request(*uid, &scope.algorithm.switches);
+    carry_out(life, &request, held, clock, scope)
+}
+
+fn request(uid: Uid, switches: &Switches) -> Request {
+    Request {
+        uid: Some(uid).filter(|_| !switches.on(Switch::TtlOmitsUidPrecondition)),
+        foreground: !switches.on(Switch::TtlDeletesInBackground),
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl TtlController {
+    /// The DELETE under way.
+    #[must_use]
+    pub fn request(&self, switches: &Switches) -> Option<Request> {
+        match self.phase {
+            Phase::Delete { uid, .. } => Some(request(uid, switches)),
+            Phase::Idle | Phase::Get => None,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use super::outcome::Outcome;
 use super::rules::RuleSet;
 use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label, template_has_no_ttl};
 use crate::catalogue::Req;
-use crate::job::{Job, JobStatus};
+use crate::job::{FailureAction, Job, JobStatus};
 use crate::requirement::{Broken, Findings};
 use crate::words::{name_or_none, or_none};
 
@@ -42,6 +42,7 @@ const PREPARED: &[Rule] = &[
     (Req::BO14, backoff_limit_is_set),
     (Req::RP01, replacement_policy_is_set),
     (Req::UG04, replacement_policy_is_dropped_without_its_gate),
+    (Req::UG08, limits_per_index_are_dropped_without_their_gate),
     (Req::UG13, managed_by_is_dropped_without_its_gate),
     (Req::PC15, selector_is_generated),
     (Req::SP11, generation_is_one),
@@ -83,6 +84,24 @@ fn replacement_policy_is_dropped_without_its_gate(created: &Created<'_>) -> Outc
     }
     let policy = created.job.spec.pod_replacement_policy;
     Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", name_or_none(policy)))
+}
+
+/// UG-08: without their gate, the limits per index and the rules that fail an index are dropped.
+fn limits_per_index_are_dropped_without_their_gate(created: &Created<'_>) -> Outcome {
+    if created.rules.backoff_limit_per_index {
+        return Outcome::NotAsked;
+    }
+    let spec = &created.job.spec;
+    let fails_index = spec
+        .pod_failure_policy
+        .as_ref()
+        .is_some_and(|policy| policy.rules.iter().any(|rule| rule.action == FailureAction::FailIndex));
+    let fields = [
+        ("spec.backoffLimitPerIndex", spec.backoff_limit_per_index.is_some()),
+        ("spec.maxFailedIndexes", spec.max_failed_indexes.is_some()),
+        ("spec.podFailurePolicy.rules", fails_index),
+    ];
+    Outcome::all(fields.into_iter().map(|(what, set)| Outcome::of(!set, what, || ("none", "a value"))))
 }
 
 /// UG-13: without its gate, `managedBy` is dropped.

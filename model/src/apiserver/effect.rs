@@ -7,7 +7,7 @@ use super::spec::{
     CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, is_manual,
     label,
 };
-use crate::job::{CompletionMode, Job, JobSpec, JobStatus, PodReplacementPolicy, Text};
+use crate::job::{CompletionMode, FailureAction, Job, JobSpec, JobStatus, PodReplacementPolicy, Text};
 
 /// The default `backoffLimit` (BO-14).
 const BACKOFF_LIMIT: i32 = 6;
@@ -40,7 +40,7 @@ pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
 
 /// What a create stores, if [`would_refuse_create`](super::would_refuse_create) does not object: defaults,
 /// generated labels and selector (PC-15), generation 1 (SP-11), no status (SS-32), and no field whose gate is
-/// off (UG-04, UG-13).
+/// off (UG-04, UG-08, UG-13).
 ///
 /// # Assumptions
 ///
@@ -48,7 +48,8 @@ pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
 ///
 /// # Caveats
 ///
-/// The digests of the template stay those of the request.
+/// The digests of the template stay those of the request. Defaults come before fields are dropped: `backoffLimit` is
+/// that of a Job with limits per index, though they are not stored.
 #[must_use]
 pub fn created(rules: &RuleSet, sent: &Job) -> Job {
     let mut spec = defaulted(rules, &sent.spec);
@@ -61,6 +62,15 @@ pub fn created(rules: &RuleSet, sent: &Job) -> Job {
     if !rules.pod_replacement_policy {
         spec.pod_replacement_policy = None;
     }
+    if !rules.success_policy {
+        spec.success_policy = None;
+    }
+    if !rules.backoff_limit_per_index {
+        (spec.backoff_limit_per_index, spec.max_failed_indexes) = (None, None);
+        if let Some(policy) = &mut spec.pod_failure_policy {
+            policy.rules.retain(|rule| rule.action != FailureAction::FailIndex);
+        }
+    }
     Job { generation: 1, spec: Arc::new(spec), status: JobStatus::default(), ..sent.clone() }
 }
 
@@ -71,6 +81,14 @@ pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     let mut spec = defaulted(rules, &sent.spec);
     if !rules.pod_replacement_policy && old.spec.pod_replacement_policy.is_none() {
         spec.pod_replacement_policy = None;
+    }
+    if !rules.success_policy && old.spec.success_policy.is_none() {
+        spec.success_policy = None;
+    }
+    if !rules.backoff_limit_per_index {
+        spec.backoff_limit_per_index =
+            spec.backoff_limit_per_index.filter(|_| old.spec.backoff_limit_per_index.is_some());
+        spec.max_failed_indexes = spec.max_failed_indexes.filter(|_| old.spec.max_failed_indexes.is_some());
     }
     let changed = spec != *old.spec;
     Job {

@@ -13,6 +13,10 @@ pub struct RuleSet {
     /// Gate `JobPodReplacementPolicy`: the field is stored and defaulted (UG-04). With `JobManagedBy` off
     /// too, `SuccessCriteriaMet` is refused on a Job without success policy (UG-07).
     pub pod_replacement_policy: bool,
+    /// Gate `JobBackoffLimitPerIndex`: its fields and FailIndex rules are stored (UG-08).
+    pub backoff_limit_per_index: bool,
+    /// Gate `JobSuccessPolicy`: `successPolicy` is stored.
+    pub success_policy: bool,
     /// Gate `MutableSchedulingDirectivesForSuspendedJobs`: the directives of a suspended Job that had started
     /// may change (SU-12). Off, only those of a Job that never started may.
     pub mutable_scheduling_directives: bool,
@@ -38,6 +42,8 @@ impl RuleSet {
         minor: 36,
         job_managed_by: true,
         pod_replacement_policy: true,
+        backoff_limit_per_index: true,
+        success_policy: true,
         mutable_scheduling_directives: true,
         mutable_pod_resources: true,
         mutable_before_suspended_condition: true,

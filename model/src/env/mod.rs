@@ -7,4 +7,5 @@ pub mod clock;
 pub mod collector;
 pub mod crashes;
 pub mod kubelet;
+pub mod rollouts;
 pub mod user;

@@ -1,12 +1,17 @@
 //! The user, who edits Jobs and deletes objects; each action of a scope once.
 
+mod mirror;
+
 use std::sync::Arc;
 
-use crate::apiserver::{RuleSet, spec_updated, status_updated, would_refuse_spec};
+use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
+use crate::past::Past;
 use crate::pod::Pod;
 use crate::scope::Scope;
+use crate::scopes::job_with;
 use crate::step::Step;
+use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
@@ -33,6 +38,19 @@ pub enum UserAction {
     DeleteInForeground,
     /// Deletes the Job, its pods later.
     DeleteInBackground,
+    /// Deletes the Job once it has finished, its pods first.
+    DeleteFinished,
+    /// Deletes the owner of the Job, so that the garbage collector deletes the Job in the background, however far
+    /// it is (TT-16).
+    DeleteOwner,
+    /// The manager that `managedBy` names, a mirror, reports that the Job runs elsewhere.
+    MirrorStarts,
+    /// It reports that the Job is about to fail there.
+    MirrorAnnounces,
+    /// It reports that the Job has failed there.
+    MirrorFinishes,
+    /// Creates the Job again under its name, once it is gone with all its pods.
+    Recreate,
 }
 
 /// An action on an object.
@@ -46,7 +64,10 @@ pub enum UserStep {
 
 /// What the user can still do.
 pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    let Some(job) = life.job.as_ref().filter(|job| !job.deleting) else { return };
+    let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
+    if job.deleting {
+        return;
+    }
     for (number, action) in (0u8..).zip(&scope.user) {
         if life.used >> number & 1 == 1 {
             continue;
@@ -61,11 +82,28 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed
             | UserAction::DeleteInForeground
-            | UserAction::DeleteInBackground => {
-                if is_possible(job, *action) {
+            | UserAction::DeleteInBackground
+            | UserAction::DeleteFinished
+            | UserAction::DeleteOwner => {
+                if is_possible(job, *action, scope) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
             }
+            UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+                if mirror::is_possible(job, *action, scope) {
+                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                }
+            }
+            UserAction::Recreate => {}
+        }
+    }
+}
+
+fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    for (number, action) in (0u8..).zip(&scope.user) {
+        let is_left = life.used >> number & 1 == 0;
+        if *action == UserAction::Recreate && is_left && life.pods.is_empty() {
+            steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }
 }
@@ -77,9 +115,10 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 }
 
 /// Whether the API server takes the edit, and it changes something.
-fn is_possible(job: &Job, action: UserAction) -> bool {
+fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let too_late = match action {
-        UserAction::SetTtl(_) => false,
+        UserAction::SetTtl(_) | UserAction::DeleteOwner => false,
+        UserAction::DeleteFinished => !job.status.is_finished(),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
@@ -87,7 +126,11 @@ fn is_possible(job: &Job, action: UserAction) -> bool {
         | UserAction::Resume
         | UserAction::Scale(_)
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => job.status.is_finished(),
+        | UserAction::DeleteInBackground
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
+        | UserAction::Recreate => job.status.is_finished(),
     };
     if too_late {
         return false;
@@ -96,7 +139,7 @@ fn is_possible(job: &Job, action: UserAction) -> bool {
         None => true,
         Some(spec) => {
             let sent = Job { spec: Arc::new(spec), ..job.clone() };
-            sent.spec != job.spec && would_refuse_spec(&RuleSet::V1_36, job, &sent).is_none()
+            sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
         }
     }
 }
@@ -119,16 +162,27 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         | UserAction::DenyFailureTarget
         | UserAction::DenyFailed
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => return None,
+        | UserAction::DeleteInBackground
+        | UserAction::DeleteFinished
+        | UserAction::DeleteOwner
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
+        | UserAction::Recreate => return None,
     }
     Some(spec)
 }
 
 /// Does it.
 pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &Scope) {
+    let now = world.now;
     let life = world.life_mut(id);
     life.used |= 1 << number;
     match what {
+        UserStep::Job(
+            action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
+        ) => mirror::apply(life, *action, now, scope),
+        UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
         UserStep::DeletePod(uid) => {
             let Some(pod) = life.pods.get(*uid) else { return };
             let after = Pod { deleting: true, ..pod.clone() };
@@ -136,6 +190,18 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
             life.set_pod(*uid, Some(after), scope.lag);
         }
         UserStep::Job(action) => edit(life, *action, scope),
+    }
+}
+
+/// The Job of this name has another UID, and a past of its own. The add event wakes its manager at once.
+fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
+    let number = u128::from(id.0);
+    let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
+    let job = Job { created: now, ..job_with(&scope.rules, number, Uid(2000 + number), spec) };
+    life.past = Past { gates: scope.gates_after(life.rollouts), ..Past::new(&job) };
+    life.job = Some(Arc::new(job));
+    for process in &mut life.processes {
+        process.queued = true;
     }
 }
 
@@ -151,7 +217,13 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         | UserAction::Scale(_)
         | UserAction::SetTtl(_)
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => None,
+        | UserAction::DeleteInBackground
+        | UserAction::DeleteFinished
+        | UserAction::DeleteOwner
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
+        | UserAction::Recreate => None,
     };
     if let Some(kind) = denied {
         return life.set_job(Some(denies(&job, kind)), scope.job_lag);
@@ -159,9 +231,9 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
     let after = match edited(&job.spec, action) {
         Some(spec) => {
             life.past.respecified(&spec);
-            Some(spec_updated(&RuleSet::V1_36, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
+            Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
-        None if action == UserAction::DeleteInBackground => None,
+        None if matches!(action, UserAction::DeleteInBackground | UserAction::DeleteOwner) => None,
         None => Some(crate::ttl::deleted_in_foreground(&job)),
     };
     life.set_job(after, scope.job_lag);

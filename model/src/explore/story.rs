@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::algorithm::story::{landed, process_step};
+use crate::algorithm::story::{landed, process_step, ttl_step};
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
 use crate::job::{ConditionStatus, JobStatus};
@@ -43,7 +43,7 @@ pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
 #[must_use]
 pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
     let after = before.apply(step, scope);
-    let (who, what) = action(step, before);
+    let (who, what) = action(step, before, scope);
     let job = job_of(step);
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
     let stale = job.filter(|_| who == MANAGER).and_then(|job| unseen(before.life(job)));
@@ -67,28 +67,38 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::ShowPod(job)
         | Step::ShowJob(job)
         | Step::Crash(job)
+        | Step::Rollout(job)
         | Step::Process(job, ..)
+        | Step::Ttl(job, _)
         | Step::Land(job) => Some(*job),
         Step::Tick => None,
     }
 }
 
-fn action(step: &Step, before: &World) -> (&'static str, String) {
+fn action(step: &Step, before: &World, scope: &Scope) -> (&'static str, String) {
     match step {
         Step::Write(_, write) => (MANAGER, written(write)),
         Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
         Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
-        Step::User(_, _, UserStep::Job(action)) => ("user", edited(*action)),
+        Step::User(_, _, UserStep::Job(action)) => (editor(*action), edited(*action)),
         Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
         Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
         Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
+        Step::Rollout(job) => ("operator", rolled_out(before.life(*job), scope)),
         Step::Process(job, number, what) => process_step(before.life(*job), *number, *what),
+        Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, scope)),
         Step::Land(job) => ("server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
     }
+}
+
+fn rolled_out(life: &Life, scope: &Scope) -> String {
+    let off = scope.gates_after(life.rollouts + 1).off();
+    let gates = if off.is_empty() { "all gates on".to_owned() } else { format!("{} off", off.join(", ")) };
+    format!("starts the controller anew, with {gates}")
 }
 
 pub(crate) fn name(uid: Uid) -> String {
@@ -128,6 +138,17 @@ fn pod_changed(uid: Uid, what: KubeletStep) -> String {
     }
 }
 
+/// Who makes an edit.
+fn editor(action: UserAction) -> &'static str {
+    match action {
+        UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+            "other manager"
+        }
+        UserAction::DeleteOwner => "garbage collector",
+        _ => "user",
+    }
+}
+
 fn edited(action: UserAction) -> String {
     match action {
         UserAction::Suspend => "suspends the Job".to_owned(),
@@ -138,6 +159,12 @@ fn edited(action: UserAction) -> String {
         UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
         UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
         UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
+        UserAction::DeleteFinished => "deletes the finished Job in the foreground".to_owned(),
+        UserAction::DeleteOwner => "deletes the Job, whose owner is gone".to_owned(),
+        UserAction::Recreate => "creates the Job again".to_owned(),
+        UserAction::MirrorStarts => "reports that the Job runs".to_owned(),
+        UserAction::MirrorAnnounces => "reports FailureTarget".to_owned(),
+        UserAction::MirrorFinishes => "reports Failed".to_owned(),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
     }
 }

@@ -30,6 +30,9 @@ fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findin
     let sums = view.post.sums();
     findings.equal(Req::PC01, "active", i64::from(sums.active), i64::from(new.active));
     match new.terminating {
+        found if !view.gates.job_pod_replacement_policy => {
+            findings.require(Req::UG05, found.is_none(), "terminating", "none without its gate", "a number");
+        }
         None => {
             findings.require(Req::RP06, false, "terminating", sums.terminating, "none");
         }
@@ -215,9 +218,7 @@ pub fn judge_terminal_truth(
     made_by_controller: &dyn Fn(Uid) -> bool,
     findings: &mut Findings,
 ) {
-    if old.is_finished()
-        || !(has_true(new, &ConditionKind::Complete) || has_true(new, &ConditionKind::Failed))
-    {
+    if !ends(old, new) {
         return;
     }
     let terminating = pods.iter().find(|pod| pod.is_terminating() && made_by_controller(pod.uid));
@@ -228,6 +229,24 @@ pub fn judge_terminal_truth(
         "none terminating",
         terminating.map_or(Said::Words("none"), |pod| Said::Uid(pod.uid)),
     );
+    judge_none_active(old, new, pods, made_by_controller, findings);
+}
+
+fn ends(old: &JobStatus, new: &JobStatus) -> bool {
+    !old.is_finished() && (has_true(new, &ConditionKind::Complete) || has_true(new, &ConditionKind::Failed))
+}
+
+/// S-08: the half of [`judge_terminal_truth`] that holds without any delay (UG-07).
+pub fn judge_none_active(
+    old: &JobStatus,
+    new: &JobStatus,
+    pods: &Pods,
+    made_by_controller: &dyn Fn(Uid) -> bool,
+    findings: &mut Findings,
+) {
+    if !ends(old, new) {
+        return;
+    }
     if let Some(pod) = pods.iter().find(|pod| pod.is_active() && made_by_controller(pod.uid)) {
         let what = "pods at the terminal condition";
         if has_true(new, &ConditionKind::Complete) {

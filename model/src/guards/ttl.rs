@@ -42,12 +42,14 @@ pub fn expiry(job: &Job) -> Option<Time> {
 /// Judges a DELETE by the TTL controller against the Jobs that it may have read.
 ///
 /// `readable` are the versions between its live GET and the DELETE (TT-06's window), the stored one last: one
-/// of them must be an expired candidate.
+/// of them must be an expired candidate. What others did in between it cannot know: of a Job that somebody deletes
+/// meanwhile the DELETE changes nothing.
 pub fn judge_ttl_deletion(readable: &[&Job], deletion: &JobDeletion, findings: &mut Findings) {
     let Some(stored) = readable.last() else { return };
     let what = "the Job that is deleted";
     findings.require(Req::TT13, stored.status.is_finished(), what, "a finished Job", "an unfinished Job");
-    findings.require(Req::TT09, !stored.deleting, what, "a Job that is not being deleted", "one that is");
+    let live = readable.iter().any(|job| !job.deleting);
+    findings.require(Req::TT09, live, what, "a Job that is not being deleted", "one that is");
     if stored.status.is_finished() {
         let has_ttl = readable.iter().any(|job| job.spec.ttl_seconds_after_finished.is_some());
         findings.require(Req::TT01, has_ttl, what, "ttlSecondsAfterFinished", "none");

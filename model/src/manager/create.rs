@@ -32,7 +32,7 @@ fn wanted(moment: &Moment<'_>) -> Vec<Pod> {
 
 /// Pods of every index, one beyond the last included, and with every failure count up to one too many.
 fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
-    let Some(job) = moment.cached else { return Vec::new() };
+    let Some(job) = &moment.cached else { return Vec::new() };
     let completions = job.spec.completion_count().unwrap_or(0);
     let indexes: Vec<Option<Index>> =
         if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };
@@ -53,7 +53,7 @@ fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
 }
 
 fn may_ignore(moment: &Moment<'_>) -> bool {
-    let policy = moment.cached.and_then(|job| job.spec.pod_failure_policy.as_ref());
+    let policy = moment.cached.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
     policy.is_some_and(|policy| policy.rules.iter().any(|rule| rule.action == FailureAction::Ignore))
 }
 
@@ -92,6 +92,7 @@ pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
     // BO-05: the record of failures is lost with the process.
     let remembers = life.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
-    life.past.created(pod, life.job.as_deref(), fresh, first_delay, &life.pods);
+    let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    life.past.created(pod, job.as_deref(), fresh, first_delay, &life.pods);
     life.write_pod(pod.clone(), scope.lag);
 }

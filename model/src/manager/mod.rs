@@ -8,7 +8,11 @@ mod delete;
 mod release;
 mod status;
 
+use std::sync::Arc;
+
 use crate::backoff::BackoffRecord;
+use crate::catalogue::Req;
+use crate::gates::Gates;
 use crate::job::{Job, JobStatus};
 use crate::pod::Pod;
 use crate::requirement::Findings;
@@ -38,8 +42,12 @@ pub enum Write {
 struct Moment<'a> {
     life: &'a Life,
     seen: Seen,
-    /// The Job as its Job cache shows it.
-    cached: Option<&'a Job>,
+    /// The feature gates of its process.
+    gates: Gates,
+    /// The Job as its Job cache shows it, read with those gates.
+    cached: Option<Arc<Job>>,
+    /// The stored Job, read with those gates.
+    stored: Option<Arc<Job>>,
     /// Whether its Job cache shows the stored version (SY-04).
     is_current: bool,
     record: &'a BackoffRecord,
@@ -56,10 +64,13 @@ impl<'a> Moment<'a> {
     }
 
     fn of_life(life: &'a Life, now: Time, scope: &'a Scope) -> Moment<'a> {
+        let gates = life.manager.gates;
         Moment {
             life,
             seen: life.seen(),
-            cached: life.cached_job().map(AsRef::as_ref),
+            gates,
+            cached: life.cached_job().map(|job| gates.read(job)),
+            stored: life.job.as_ref().map(|job| gates.read(job)),
             is_current: life.manager.old_job.is_none(),
             record: &life.manager.backoff,
             deletes_failed: false,
@@ -79,10 +90,13 @@ impl<'a> Moment<'a> {
                 (seen, process.cached_job(life.job.as_ref()), false)
             }
         };
+        let gates = process.knowledge.gates;
         Some(Moment {
             life,
             seen,
-            cached: cached.map(AsRef::as_ref),
+            gates,
+            cached: cached.map(|job| gates.read(job)),
+            stored: life.job.as_ref().map(|job| gates.read(job)),
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
@@ -92,26 +106,34 @@ impl<'a> Moment<'a> {
         })
     }
 
+    /// MB-03, by the gates that it was started with (UG-14, UG-15).
+    fn is_of_another_manager(&self) -> bool {
+        self.stored.as_ref().is_some_and(|job| !job.is_managed_by_built_in())
+    }
+
     /// What the manager decides by, `job` being the version that it reads.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
-        View { deletes_failed: self.deletes_failed, ..view }
+        View { deletes_failed: self.deletes_failed, gates: self.gates, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.
     fn cached_view(&self) -> Option<View<'_>> {
-        self.cached.map(|job| self.view(job))
+        self.cached.as_ref().map(|job| self.view(job))
     }
 
     /// The stored Job, if the manager may write its status: the Job cache shows it (SY-04).
     fn writable_job(&self) -> Option<&Job> {
-        self.life.job.as_deref().filter(|_| self.is_current)
+        self.stored.as_deref().filter(|_| self.is_current)
     }
 }
 
 /// Adds the writes that the specification admits.
 pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
     let moment = Moment::of(world, job, scope);
+    if moment.is_of_another_manager() && !scope.without.contains(&Req::MB03) {
+        return;
+    }
     let writes = create::admitted(&moment)
         .into_iter()
         .map(|pod| Write::CreatePod(Box::new(pod)))
@@ -124,7 +146,8 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 /// Whether nothing but the scope's bound on pods holds a creation back.
 #[must_use]
 pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
-    create::is_held_back(&Moment::of(world, job, scope))
+    let moment = Moment::of(world, job, scope);
+    !moment.is_of_another_manager() && create::is_held_back(&moment)
 }
 
 /// Judges a write by the guards of the specification.
@@ -140,6 +163,12 @@ pub fn judge_by(life: &Life, by: usize, write: &Write, now: Time, scope: &Scope)
 }
 
 fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
+    if moment.is_of_another_manager() {
+        let mut findings = Findings::new();
+        let expected = "none: the Job has another manager";
+        findings.require(Req::MB03, false, "write of the built-in", expected, "a write");
+        return findings;
+    }
     match write {
         Write::CreatePod(pod) => create::judge(moment, pod),
         Write::DeletePod(uid) => delete::judge(moment, *uid),
@@ -152,6 +181,7 @@ fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
 pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     let now = world.now;
     let life = world.life_mut(job);
+    life.past.built_in_wrote(life.manager.gates, life.job.as_deref());
     match write {
         Write::CreatePod(pod) => create::apply(life, pod, scope),
         Write::DeletePod(uid) => delete::apply(life, *uid, scope),
@@ -163,6 +193,6 @@ pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
 /// The findings of a write that the manager is in no position to make.
 fn out_of_reach(what: &'static str) -> Findings {
     let mut findings = Findings::new();
-    findings.require(crate::catalogue::Req::SY04, false, what, "a Job that the cache shows", "none");
+    findings.require(Req::SY04, false, what, "a Job that the cache shows", "none");
     findings
 }

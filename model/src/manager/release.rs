@@ -1,6 +1,7 @@
 //! Removing the tracking finalizer.
 
 use super::Moment;
+use super::status::in_mind;
 use crate::guards::counting::Ledger;
 use crate::guards::release::{judge_fail_job, judge_release, may_release_by_truth};
 use crate::pod::Pod;
@@ -19,7 +20,7 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<Uid> {
 pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
     let mut findings = Findings::new();
     let Some(pod) = moment.life.pods.get(uid) else { return super::out_of_reach("removal of a finalizer") };
-    let stored = moment.life.job.as_deref();
+    let stored = moment.stored.as_deref();
     // What the manager cannot have seen yet is no reason.
     let read = moment.seen.cache.get(uid).unwrap_or(pod);
     if let Some(job) = stored {
@@ -28,7 +29,8 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
     if may_release_by_truth(stored, pod, &|uid| moment.life.past.is_counted(uid)) {
         return findings;
     }
-    if let Some(view) = moment.cached_view() {
+    let job = moment.cached.as_ref().map(|job| in_mind(moment, job));
+    if let Some(view) = job.as_ref().map(|job| moment.view(job)) {
         // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
         // get done.
         let chosen = |uid| !moment.in_sync || view.cache.get(uid).is_some_and(|pod| pod.finalizer);
@@ -42,6 +44,7 @@ pub fn apply(life: &mut Life, uid: Uid, scope: &Scope) {
     let Some(pod) = life.pods.get(uid).cloned() else { return };
     let seen = life.seen().post.get(uid).cloned();
     let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
-    life.past.released(&pod, seen.as_ref(), life.job.as_deref(), fresh, &life.pods);
+    let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    life.past.released(&pod, seen.as_ref(), job.as_deref(), fresh, &life.pods);
     life.write_pod(Pod { finalizer: false, ..pod }, scope.lag);
 }

@@ -7,9 +7,10 @@
 //! whole product.
 
 mod alphabet;
+mod unannounced;
 
 use super::Moment;
-use crate::apiserver::{RuleSet, status_updated, validate_status_update, would_refuse_status};
+use crate::apiserver::{status_updated, validate_status_update, would_refuse_status};
 use crate::catalogue::Req;
 use crate::guards::backlog::judge_backlog;
 use crate::guards::contract::judge_contract;
@@ -18,7 +19,8 @@ use crate::guards::counting::{
 };
 use crate::guards::decision::{Holds, Reason, Tally, holds, judge_interim};
 use crate::guards::status::{
-    judge_counted_status_write, judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
+    judge_counted_status_write, judge_list_size, judge_none_active, judge_status_shape, judge_status_write,
+    judge_terminal_truth,
 };
 use crate::guards::suspend::judge_suspend;
 use crate::job::{ConditionKind, Job, JobStatus};
@@ -45,12 +47,29 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
 /// The guards of a status write.
 pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
     let Some(job) = moment.writable_job() else { return super::out_of_reach("status write") };
-    let mut findings = Findings::new();
-    judge_truth(moment, job, new, &mut findings);
-    if moment.scope.admits(&findings) {
-        judge_status_write(&moment.view(job), new, &mut findings);
+    if !moment.gates.delay_the_end() {
+        return unannounced::judge(moment, job, new);
     }
+    let mut findings = Findings::new();
+    judge_announced(moment, job, new, &mut findings);
     findings
+}
+
+fn judge_announced(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    judge_truth(moment, job, new, findings);
+    if moment.scope.admits(findings) {
+        judge_status_write(&moment.view(job), new, findings);
+    }
+}
+
+/// The stored Job with what its manager has decided and says to nobody (UG-07), for what rests on a decision.
+pub fn in_mind(moment: &Moment<'_>, job: &Job) -> Job {
+    let mut job = job.clone();
+    if !moment.gates.delay_the_end() && !job.status.is_decided() {
+        let decided = unannounced::in_mind(&moment.view(&job), moment);
+        job.status.conditions.extend(decided.into_iter().next());
+    }
+    job
 }
 
 /// What no stale cache excuses.
@@ -60,7 +79,12 @@ fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut F
     judge_status_shape(&job.spec, old, new, &moment.life.past, findings);
     judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
     judge_accounts(moment, job, new, findings);
-    judge_terminal_truth(old, new, &moment.life.pods, &|uid| is_known(moment.life, uid), findings);
+    let known = |uid| is_known(moment.life, uid);
+    if moment.gates.delay_the_end() {
+        judge_terminal_truth(old, new, &moment.life.pods, &known, findings);
+    } else {
+        judge_none_active(old, new, &moment.life.pods, &known, findings);
+    }
 }
 
 /// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
@@ -84,9 +108,11 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     }
     let mut backoff = std::mem::take(&mut life.manager.backoff);
     let record = backoff.clone();
-    backoff.keep(&life.seen().view(&job, now, &record, &scope.constants));
+    backoff.keep(&life.seen().view(&life.manager.gates.read(&job), now, &record, &scope.constants));
     life.manager.backoff = backoff;
-    life.past.status_written(&job.spec, &job.status, new, &life.pods, now);
+    let read = life.manager.gates.read(&job);
+    life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
+    life.past.status_written_with(life.manager.gates, &job, new, &life.pods, now);
     life.job = Some(status_updated(&job, &sent).into());
     life.manager.end_sync();
 }
@@ -95,10 +121,10 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
 #[must_use]
 pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
     if scope.without.is_empty() {
-        return would_refuse_status(&RuleSet::V1_36, job, sent);
+        return would_refuse_status(&scope.rules, job, sent);
     }
     let mut findings = Findings::new();
-    validate_status_update(&RuleSet::V1_36, job, sent, &mut findings);
+    validate_status_update(&scope.rules, job, sent, &mut findings);
     scope.verdict(findings)
 }
 
@@ -111,7 +137,7 @@ pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
     let mut sent = Job { status: alphabet::base(&view), ..job.clone() };
     alphabet::conditions(&view, &Reason::ALL, moment.now).into_iter().any(|part| {
         part.put_into(&mut sent.status);
-        would_refuse_status(&RuleSet::V1_36, job, &sent).is_some()
+        would_refuse_status(&scope.rules, job, &sent).is_some()
     })
 }
 
@@ -198,9 +224,9 @@ impl<'a> Pruned<'a> {
         texts
     }
 
-    /// Other counts than those that the view shows break PC-02, whatever else is written.
+    /// Other counts than those that the view shows break PC-02, or UG-05, whatever else is written.
     fn bases(&self) -> Vec<JobStatus> {
-        let wrong = self.moment.scope.without.contains(&Req::PC02);
+        let wrong = [Req::PC02, Req::UG05].iter().any(|req| self.moment.scope.without.contains(req));
         let mut bases = if wrong { alphabet::miscounted(&self.base) } else { Vec::new() };
         bases.push(self.base.clone());
         bases

@@ -9,7 +9,7 @@ use crate::scopes::{policy, rule, scope};
 
 /// One process of the algorithm, as the algorithm is meant.
 pub fn one() -> Algorithm {
-    Algorithm { processes: 1, switches: Switches::default(), job_lag: 0, lazy_caches: false }
+    Algorithm { processes: 1, switches: Switches::default(), job_lag: 0, ttl: None, lazy_caches: false }
 }
 
 /// One Job, managed by the algorithm, in a world where nothing goes wrong.

@@ -69,13 +69,15 @@ pub const RECORDED_SUCCESSES_ARE_REAL: Property = Property {
     premise: |it| find(it.life, |past| past.listed == Some(End::Success)).is_some(),
 };
 
-/// FT-18, RP-03: a failure was one. A Job that fails takes every pod that it still has for failed (FT-15).
+/// FT-18, RP-03: a failure was one. A Job that fails takes every pod that it still has for failed (FT-15), which
+/// nothing stored tells of where ends are not announced (UG-07).
 pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
     req: Req::RP03,
     name: "a pod that is recorded as failed has failed, or was deleted where that suffices",
     broken: |life| {
-        let job_fails = life.past.decision.as_ref().is_some_and(|decision| !decision.good);
-        let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let decided = life.past.decision.as_ref();
+        let job_fails = decided.map_or(!life.past.gates.delay_the_end(), |decision| !decision.good);
+        let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let unreal = |past: &PodPast| match past.end {
             Some(_) if past.has_failed() => false,
             Some(_) | None => patient || !past.deleted,

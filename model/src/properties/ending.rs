@@ -14,7 +14,7 @@ pub const NOTHING_TERMINATES_AT_THE_END: Property = Property {
     req: Req::TC04,
     name: "no terminal condition before terminating = 0",
     broken: |life| {
-        let ending = life.past.ending.as_ref()?;
+        let ending = life.past.ending.as_ref().filter(|ending| ending.owes_delay)?;
         (ending.terminating + ending.active > 0).then(|| {
             format!("it finished with {} pods terminating, {} active", ending.terminating, ending.active)
         })
@@ -60,7 +60,7 @@ pub const DECISION_COMES_EARLIER: Property = Property {
     req: Req::SS34,
     name: "the interim condition stands in an earlier write than the terminal one",
     broken: |life| {
-        let ending = life.past.ending.as_ref()?;
+        let ending = life.past.ending.as_ref().filter(|ending| ending.owes_interim)?;
         (!ending.announced).then(|| "no earlier write held the interim condition".to_owned())
     },
     premise: |it| it.life.past.ending.is_some(),
@@ -72,6 +72,9 @@ pub const DECISION_STAYS: Property = Property {
     name: "the first interim condition stays, alone",
     broken: |life| {
         let (job, decision) = (life.job.as_ref()?, life.past.decision.as_ref()?);
+        if life.past.ending.as_ref().is_some_and(|ending| !ending.owes_interim) {
+            return None;
+        }
         let (kind, other) = kinds(decision);
         let stays = job.status.condition(&kind).is_some_and(|condition| condition.reason == decision.reason);
         let alone = !job.status.is_true(&other);

@@ -5,6 +5,7 @@
 
 mod counting;
 mod ending;
+mod gates;
 mod indexes;
 mod pods;
 mod server;
@@ -34,7 +35,7 @@ impl Property {
     /// Whether it is about an algorithm, and says nothing of the specification itself.
     #[must_use]
     pub fn is_of_an_algorithm(&self) -> bool {
-        self.req == server::EVERY_WRITE_IS_ADMITTED.req
+        [server::EVERY_WRITE_IS_ADMITTED.req, gates::NO_INTERIM_WITHOUT_ITS_GATES.req].contains(&self.req)
     }
 }
 
@@ -93,4 +94,9 @@ pub const PROPERTIES: &[Property] = &[
     server::NO_START_TIME_WHILE_SUSPENDED,
     server::EXPIRED_JOBS_ONLY,
     server::TTL_HAD_PASSED,
+    gates::NO_TERMINATING_WITHOUT_ITS_GATE,
+    gates::NO_INTERIM_WITHOUT_ITS_GATES,
+    gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
+    gates::EXTERNAL_JOBS_ARE_LET_GO,
+    gates::ONE_MANAGER_WRITES,
 ];

@@ -103,7 +103,7 @@ pub const REPLACEMENT_WAITS: Property = Property {
     req: Req::RP11,
     name: "active and terminating pods stay within parallelism where only failed pods are replaced",
     broken: |life| {
-        let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let held = count(life, |pod| !pod.is_terminated());
         (patient && held > i64::from(life.past.widest)).then(|| format!("{held} pods have not ended"))
     },
@@ -129,7 +129,7 @@ pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
     req: Req::RP12,
     name: "no index has two pods that have not ended where only failed pods are replaced",
     broken: |life| {
-        let patient = life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
+        let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let index = shared_index(life, |pod| !pod.is_terminated())?;
         patient.then(|| format!("index {index} has two pods that have not ended"))
     },

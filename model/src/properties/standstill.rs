@@ -1,5 +1,8 @@
 //! A Job never comes to a standstill.
 
+use crate::algorithm::ttl::clock;
+use crate::guards::ttl::expiry;
+use crate::job::Job;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::{Life, World};
@@ -12,6 +15,9 @@ pub const STANDSTILL: &str = "an unfinished Job never comes to a standstill";
 /// waits for a time, or for a pod, which the scope does not have any more.
 #[must_use]
 pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String> {
+    if steps.is_empty() && world.lives.iter().any(|life| is_forgotten(life, world, scope)) {
+        return Some("nothing can happen any more, and a Job whose TTL has passed is still there".to_owned());
+    }
     let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
     if !steps.is_empty() || time_is_up {
         return None;
@@ -21,10 +27,18 @@ pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String
     Some(format!("nothing can happen any more, and {name} is not finished"))
 }
 
+/// TT-14.
+fn is_forgotten(life: &Life, world: &World, scope: &Scope) -> bool {
+    let expired = |job: &Job| expiry(job).is_some_and(|end| end <= clock(world.now, scope));
+    life.ttl.is_some() && life.job.as_deref().is_some_and(|job| !job.deleting && expired(job))
+}
+
 /// Whether somebody would still wait for this Job.
 fn is_unfinished(life: &Life) -> bool {
     life.job.as_ref().is_some_and(|job| {
         let idle = job.spec.is_suspended() || job.spec.parallelism_count() == 0;
-        job.deleting || (!job.status.is_finished() && !idle)
+        // MB-11: for the Job of another manager nobody need do anything.
+        let own = life.manager.gates.read(job).is_managed_by_built_in();
+        job.deleting || (!job.status.is_finished() && !idle && own)
     })
 }

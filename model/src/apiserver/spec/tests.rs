@@ -8,6 +8,7 @@ use crate::job::{
     SuccessRule,
 };
 use crate::requirement::Findings;
+use crate::scopes::rule;
 
 const RULES: RuleSet = RuleSet::V1_36;
 
@@ -267,6 +268,32 @@ fn ug04_and_ug13_fields_are_dropped_without_their_gates() {
     findings.clear();
     validate_create(&rules, &created(&rules, &asked), &mut findings);
     assert!(findings.is_clean());
+}
+
+#[test]
+fn ug08_limits_per_index_are_dropped_without_their_gate_and_leave_their_default_behind() {
+    let rules = RuleSet { backoff_limit_per_index: false, success_policy: false, ..RULES };
+    let mut asked = indexed();
+    edit(&mut asked, |spec| {
+        spec.backoff_limit = None;
+        spec.max_failed_indexes = Some(3);
+        let rules = [FailureAction::FailIndex, FailureAction::Count].map(|action| rule(action, 1));
+        spec.pod_failure_policy = Some(PodFailurePolicy { rules: rules.to_vec() });
+        spec.success_policy = Some(SuccessPolicy::default());
+    });
+    let mut findings = Findings::new();
+    validate_create(&rules, &created(&RULES, &asked), &mut findings);
+    assert!(findings.broken.iter().any(|broken| broken.req == Req::UG08));
+    findings.clear();
+    let stored = created(&rules, &asked);
+    validate_create(&rules, &stored, &mut findings);
+    assert!(findings.broken.iter().all(|broken| broken.req != Req::UG08));
+    let spec = &stored.spec;
+    assert_eq!((spec.backoff_limit_per_index, spec.max_failed_indexes), (None, None));
+    assert_eq!(spec.pod_failure_policy.as_ref().map(|policy| policy.rules.len()), Some(1));
+    assert_eq!(spec.success_policy, None);
+    // Nothing limits its failures any more: defaults are set before fields are dropped.
+    assert_eq!(spec.backoff_limit, Some(i32::MAX));
 }
 
 #[test]

@@ -138,11 +138,12 @@ impl Renaming {
 
     /// The manager.
     pub fn manager(&self, manager: &Manager) -> Manager {
-        let Manager { old_job, behind, backoff } = manager;
+        let Manager { old_job, behind, backoff, gates } = manager;
         Manager {
             old_job: old_job.as_ref().map(|job| self.job(job)),
             behind: behind.iter().map(|unseen| self.unseen(unseen)).collect(),
             backoff: backoff.renamed(|uid| self.uid(uid)),
+            gates: *gates,
         }
     }
 
@@ -168,6 +169,8 @@ impl Renaming {
             refused: _,
             objection: _,
             removal: _,
+            gates: _,
+            writers: _,
             slips,
         } = past;
         let numbered = (1u128..).map(Uid).zip(pods);
@@ -213,6 +216,7 @@ impl Renaming {
             wrong_failure_count,
             hasty_creation,
             start_moved,
+            gates,
         } = slips;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Slips {
@@ -226,12 +230,14 @@ impl Renaming {
             wrong_failure_count: uid(wrong_failure_count),
             hasty_creation: uid(hasty_creation),
             start_moved: *start_moved,
+            gates: *gates,
         }
     }
 
     /// A Job's whole life.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, late: _, faults: _, past, used: _ } = life;
+        let Life { job, pods, manager, processes, ttl: _, late: _, faults: _, rollouts: _, past, used: _ } =
+            life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),

@@ -18,13 +18,14 @@ pub fn base(view: &View<'_>) -> JobStatus {
     let mut base = view.job.status.clone();
     base.active = number(sums.active);
     base.ready = Some(number(sums.ready));
-    base.terminating = Some(number(sums.terminating));
+    base.terminating = Some(number(sums.terminating)).filter(|_| view.gates.job_pod_replacement_policy);
     base.uncounted.get_or_insert_default();
     base
 }
 
 /// The same, without the pods that terminate.
 pub fn miscounted(base: &JobStatus) -> Vec<JobStatus> {
+    // Without its gate the number is not reported (UG-05).
     let silent = JobStatus { terminating: Some(0), ..base.clone() };
     if silent == *base { Vec::new() } else { vec![silent] }
 }
@@ -61,7 +62,8 @@ impl IndexTexts {
 pub fn index_texts(view: &View<'_>) -> Vec<IndexTexts> {
     let all = texts(view.spec().completion_count().unwrap_or(0));
     let failed: Vec<Option<Text>> = match view.spec().backoff_limit_per_index {
-        None => vec![None],
+        // BI-04, UG-09: what was there before there was no limit any more.
+        None => vec![None].into_iter().chain(view.job.status.failed_indexes.clone().map(Some)).collect(),
         Some(_) => all.iter().cloned().map(Some).collect(),
     };
     let stored = &view.job.status.completed_indexes;
@@ -154,13 +156,18 @@ fn with_completion_times(conditions: Vec<Condition>, old: &JobStatus, now: Time)
 
 /// Type, reason, and message of a condition that is true.
 #[derive(Clone, Debug)]
-struct Wording {
+pub struct Wording {
     kind: ConditionKind,
     reason: Text,
     message: Text,
 }
 
 impl Wording {
+    /// The condition that says so.
+    pub fn stands(&self, now: Time) -> Condition {
+        condition(self, ConditionStatus::True, now)
+    }
+
     fn of(condition: &Condition) -> Wording {
         Wording {
             kind: condition.kind.clone(),
@@ -216,7 +223,7 @@ const FIXED: [(Reason, &str); 5] = [
 ];
 
 /// Interim conditions for a reason: with every message that may belong to it, and of the wrong type.
-fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
+pub fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
     let free = |message: Text| Wording { kind: reason.interim(), reason: reason.as_str().into(), message };
     match reason {
         Reason::PodFailurePolicy => fail_job_messages(view).into_iter().map(free).collect(),

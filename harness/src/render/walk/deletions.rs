@@ -1,0 +1,116 @@
+//! Deletions of Jobs, and Jobs that are created again.
+
+use std::io;
+
+use jobcheck_model::algorithm::steps::Fortune;
+use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::job::Job;
+use jobcheck_model::ttl::Request;
+use jobcheck_model::world::{JobId, World};
+use jobcheck_traces::{FaultKind, Verb};
+use serde_json::{Value, json};
+
+use super::super::asked::{about_job, not_found, too_many_requests};
+use super::super::scribe::{Asked, Told, Who};
+use super::{Known, Walker};
+
+impl Walker<'_> {
+    /// A DELETE that the server carries out.
+    pub(super) fn delete_job(
+        &mut self,
+        id: JobId,
+        after: &World,
+        who: Who,
+        propagation: &'static str,
+    ) -> io::Result<()> {
+        let known = self.known(id);
+        let preconditions = match who {
+            Who::GarbageCollector => Some(json!({
+                "uid": known.job.uid.to_string(), "resourceVersion": known.version().to_string(),
+            })),
+            Who::TtlController | Who::JobController | Who::Kubelet | Who::User => None,
+        };
+        let answer = self.job_stored(id, after);
+        self.ask_to_delete(id, who, propagation, preconditions, answer)
+    }
+
+    /// The TTL controller of the specification.
+    pub(super) fn expire(&mut self, id: JobId, after: &World) -> io::Result<()> {
+        let request = Request { uid: Some(self.known(id).job.uid), foreground: true };
+        let answer = self.job_stored(id, after);
+        self.expire_by(id, request, answer)
+    }
+
+    /// The TTL controller as an algorithm. Its reads are in no trace.
+    pub(super) fn ttl(&mut self, id: JobId, what: TtlStep, after: &World) -> io::Result<()> {
+        let fortune = match what {
+            TtlStep::Sync | TtlStep::Get(_) | TtlStep::Show => return Ok(()),
+            TtlStep::Crash => return self.scribe.restart(),
+            TtlStep::Delete(fortune) => fortune,
+        };
+        let life = self.life(id);
+        let switches = &self.scope.algorithm.switches;
+        let Some(request) = life.ttl.as_ref().and_then(|ttl| ttl.request(switches)) else { return Ok(()) };
+        let stored = life.job.clone();
+        match fortune {
+            Fortune::Handled => {}
+            Fortune::Fails => self.scribe.fault(FaultKind::Rejected, "the request fails")?,
+            Fortune::AnswerLost => {
+                self.scribe.fault(FaultKind::LostResponse, "the answer to the next request is lost")?;
+            }
+        }
+        let answer = match &stored {
+            _ if fortune == Fortune::Fails => too_many_requests(),
+            None => not_found("jobs.batch", &self.known(id).names.job),
+            Some(job) if !request.fits(job) => other_uid(job, request),
+            Some(job) if job.deleting => {
+                let known = self.known(id);
+                Told::Done(known.render(job, known.version()))
+            }
+            Some(_) => self.job_stored(id, after),
+        };
+        self.expire_by(id, request, answer)
+    }
+
+    fn expire_by(&mut self, id: JobId, request: Request, answer: Told) -> io::Result<()> {
+        let preconditions = request.uid.map(|uid| json!({ "uid": uid.to_string() }));
+        self.ask_to_delete(id, Who::TtlController, request.propagation(), preconditions, answer)
+    }
+
+    fn ask_to_delete(
+        &mut self,
+        id: JobId,
+        who: Who,
+        propagation: &'static str,
+        preconditions: Option<Value>,
+        answer: Told,
+    ) -> io::Result<()> {
+        let mut options =
+            json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "propagationPolicy": propagation });
+        if let Some(preconditions) = preconditions {
+            options["preconditions"] = preconditions;
+        }
+        let asked = about_job(&self.known[usize::from(id.0)], who, Verb::Delete, Some(options), answer);
+        self.scribe.request(&Asked { propagation: Some(propagation), ..asked })
+    }
+
+    /// Another Job under the name of one that is gone.
+    pub(super) fn recreate(&mut self, id: JobId, after: &World) -> io::Result<()> {
+        let number = usize::from(id.0);
+        let (Some(job), Some(spec)) = (&after.life(id).job, self.scope.jobs.get(number)) else {
+            return Ok(());
+        };
+        self.known[number] = Known::new(number, job);
+        self.create_job(number, spec)
+    }
+}
+
+fn other_uid(job: &Job, request: Request) -> Told {
+    let asked = request.uid.unwrap_or_default();
+    let message = format!(
+        "Operation cannot be fulfilled on jobs.batch \"{}\": the UID in the precondition ({asked}) does not match the \
+         UID in record ({}). The object might have been deleted and then recreated",
+        job.name, job.uid
+    );
+    Told::Refused(409, "Conflict", message)
+}

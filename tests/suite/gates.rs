@@ -1,0 +1,276 @@
+//! Feature gates off, on and off again, and two managers of one Job (kep-coverage.md 6; UG, MB-14, S-29 to S-31).
+
+use std::collections::{BTreeSet, HashSet};
+
+use jobcheck_model::Req;
+use jobcheck_model::algorithm::scopes::{rollouts, run_by_the_algorithm};
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
+use jobcheck_model::explore::story::tell;
+use jobcheck_model::gates::Gates;
+use jobcheck_model::job::{ConditionKind, JobSpec, JobStatus};
+use jobcheck_model::past::End;
+use jobcheck_model::progress;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::gates::{
+    LENIENT, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_MANAGED_BY, WITHOUT_REPLACEMENT, WITHOUT_SUCCESS_POLICY,
+    two_managers,
+};
+use jobcheck_model::scopes::{initial, named};
+use jobcheck_model::world::{Life, World};
+
+/// Different worlds, and steps to the farthest.
+const SIZES: &[(&str, usize, usize)] = &[
+    ("rollout/pod-replacement-policy", 7118, 23),
+    ("rollout/pod-failure-policy", 3384, 21),
+    ("rollout/backoff-limit-per-index", 4666, 25),
+    ("rollout/success-policy", 7616, 22),
+    ("rollout/managed-by", 31, 12),
+    ("rollout/beside-another-manager", 12, 5),
+    ("rollout/without-delay", 4020, 18),
+    ("rollout/delay-in-turns", 74103, 23),
+];
+
+#[test]
+fn every_scope_of_gates_is_exhausted_at_its_pinned_size() {
+    let mut sizes = Vec::new();
+    for scope in rollouts() {
+        let found = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) });
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        sizes.push((scope.name, found.states, found.depth));
+    }
+    assert_eq!(sizes, SIZES);
+}
+
+/// The shortest way to where a property about this requirement is broken.
+fn broken(scope: &Scope, req: Req) -> Option<usize> {
+    let wanted = |number: Option<usize>| number.is_some_and(|number| PROPERTIES[number].req == req);
+    match explore_for(scope, &Bounds::none(1), &wanted).outcome {
+        Outcome::Broken(found) => Some(found.path.len()),
+        Outcome::Holds => None,
+        Outcome::NotFinished(cut) => panic!("{cut:?}"),
+    }
+}
+
+/// Every world of a scope, whatever is broken in it, without any reduction.
+fn worlds(scope: &Scope) -> Vec<World> {
+    let mut worlds = vec![initial(scope)];
+    let mut seen: HashSet<World> = worlds.iter().cloned().collect();
+    let mut next = 0;
+    while let Some(world) = worlds.get(next).cloned() {
+        next += 1;
+        for step in world.enabled(scope) {
+            let after = world.apply(&step, scope);
+            if seen.insert(after.clone()) {
+                worlds.push(after);
+            }
+        }
+    }
+    worlds
+}
+
+fn algorithm(scope: Scope) -> Scope {
+    run_by_the_algorithm(scope, 0)
+}
+
+fn gated(name: &str) -> Scope {
+    algorithm(named(name).unwrap())
+}
+
+fn life(world: &World) -> &Life {
+    &world.lives[0]
+}
+
+fn status(world: &World) -> Option<&JobStatus> {
+    life(world).job.as_ref().map(|job| &job.status)
+}
+
+/// UG-06: the pod was counted while the gate was off, and ended well when it was on again.
+#[test]
+fn a_pod_that_counted_as_failed_while_the_gate_was_off_stays_so() {
+    let worlds = worlds(&gated("gates/pod-replacement-policy"));
+    let met = worlds.iter().filter(|world| life(world).rollouts == 2).any(|world| {
+        let ended_well =
+            |past: &&jobcheck_model::past::PodPast| past.end == Some(End::Success) && past.deleted;
+        life(world).past.pods.iter().filter(ended_well).any(|past| past.counted_failed == 1)
+    });
+    assert!(met);
+    let twice = |past: &jobcheck_model::past::PodPast| past.counted_failed + past.counted_succeeded > 1;
+    assert!(!worlds.iter().any(|world| life(world).past.pods.iter().any(twice)));
+}
+
+/// Whether a pod is created beside one that terminates.
+fn replaces_early(scope: &Scope) -> bool {
+    worlds(scope).iter().any(|world| {
+        let sums = life(world).pods.sums();
+        sums.active > 0 && sums.terminating > 0
+    })
+}
+
+/// UG-05, S-31: without the gate terminating pods are replaced at once; unless a pod failure policy asks to wait.
+#[test]
+fn without_its_gate_the_replacement_policy_is_not_kept_and_a_failure_policy_is() {
+    let off = |name: &str, gates: Gates| Scope { gates: vec![gates], ..gated(name) };
+    assert!(replaces_early(&off("gates/pod-replacement-policy", WITHOUT_REPLACEMENT)));
+    assert!(!replaces_early(&off("gates/pod-replacement-policy", Gates::ON)));
+    assert!(!replaces_early(&off("gates/pod-failure-policy", WITHOUT_REPLACEMENT)));
+}
+
+/// UG-09, UG-10: an index that had failed runs again while the gate is off, and its failure is not remembered.
+#[test]
+fn failed_indexes_run_again_while_their_gate_is_off() {
+    let scope = gated("gates/backoff-limit-per-index");
+    let failed = |world: &World| status(world).is_some_and(|status| status.failed_set(None).contains(0));
+    let completed = |world: &World| status(world).is_some_and(|status| status.completed(None).contains(0));
+    let once = |world: &World| {
+        let pods = life(world).past.pods.iter().filter(|past| past.index == Some(0));
+        pods.filter(|past| past.end == Some(End::Failure)).count() == 1
+    };
+    let worlds = worlds(&scope);
+    assert!(worlds.iter().any(failed));
+    assert!(worlds.iter().any(|world| life(world).rollouts == 2 && once(world) && completed(world)));
+    // Without a change of gates one failure is the end of the index.
+    let on = Scope { gates: Vec::new(), ..scope };
+    assert!(!self::worlds(&on).iter().any(|world| once(world) && completed(world)));
+}
+
+/// What etcd can come to hold, without `terminating`.
+fn stored(gates: Gates) -> BTreeSet<String> {
+    let base = named("deleted-pods").unwrap();
+    let scope = algorithm(Scope { gates: vec![gates], ..base });
+    let told = |world: &World| {
+        let status = status(world).map(|status| JobStatus { terminating: None, ..status.clone() });
+        format!("{status:?} {:?}", life(world).pods)
+    };
+    worlds(&scope).iter().map(told).collect()
+}
+
+/// UG-11: nothing but `terminating` depends on the gates of features that a Job does not use.
+#[test]
+fn a_job_without_the_fields_behaves_the_same_with_each_gate_off() {
+    let on = stored(Gates::ON);
+    for off in [WITHOUT_REPLACEMENT, WITHOUT_LIMITS, WITHOUT_SUCCESS_POLICY, WITHOUT_MANAGED_BY] {
+        assert!(stored(off) == on, "{:?}", off.off());
+    }
+    assert!(stored(WITHOUT_DELAY) != on, "the delay is the exception (UG-07)");
+}
+
+/// UG-14: the built-in brings the Job of another manager to its end once the gate is off.
+#[test]
+fn without_its_gate_managed_by_holds_nobody_back() {
+    let base = gated("gates/managed-by");
+    for (gates, ends) in [(WITHOUT_MANAGED_BY, true), (Gates::ON, false)] {
+        let scope = Scope { gates: vec![gates], ..base.clone() };
+        let finished = |world: &World| status(world).is_some_and(JobStatus::is_finished);
+        assert_eq!(worlds(&scope).iter().any(finished), ends);
+        if ends {
+            let found = progress::explore(&scope, &Bounds::none(1));
+            assert!(matches!(found.outcome, Outcome::Holds), "{:?}", found.outcome);
+        }
+    }
+}
+
+fn plain(rules: RuleSet, gates: Vec<Gates>) -> Scope {
+    let base = named("crash").unwrap();
+    let jobs = vec![JobSpec { parallelism: Some(1), completions: Some(1), ..base.jobs[0].clone() }];
+    let scope = algorithm(Scope { jobs, pods: 1, lag: 0, rules, gates, ..base });
+    Scope { faults: jobcheck_model::algorithm::steps::Faults::default(), ..scope }
+}
+
+/// In which ways a Job ends.
+fn ends(scope: &Scope) -> BTreeSet<String> {
+    let finished = |world: &World| {
+        let condition = |kind| status(world).is_some_and(|status| status.is_true(&kind));
+        let kinds = [ConditionKind::Complete, ConditionKind::Failed];
+        kinds.into_iter().find(|kind| condition(kind.clone())).map(|kind| kind.as_str().to_owned())
+    };
+    worlds(scope).iter().filter_map(finished).collect()
+}
+
+/// S-29: an API server that asks for interim conditions takes no end from a controller without them, for ever.
+#[test]
+fn no_job_ends_while_only_the_server_has_the_gates() {
+    let skewed = plain(RuleSet::V1_36, vec![WITHOUT_DELAY]);
+    assert!(ends(&skewed).is_empty());
+    assert!(broken(&skewed, Req::SS37).is_some());
+    let found = progress::explore_for(&skewed, &Bounds::none(1), &|_| false);
+    let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!(found.turn.is_some_and(|turn| turn < found.path.len()), "the write is tried again and again");
+    // Until the gates return.
+    assert_eq!(ends(&plain(RuleSet::V1_36, vec![WITHOUT_DELAY, Gates::ON])).len(), 2);
+}
+
+/// S-29, the other way round: SuccessCriteriaMet is refused, so that a success is not even recorded; a failure is.
+#[test]
+fn no_job_succeeds_while_only_the_controller_has_the_gates() {
+    let rules = RuleSet { pod_replacement_policy: false, ..LENIENT };
+    let skewed = plain(rules, vec![Gates::ON]);
+    assert_eq!(ends(&skewed), ["Failed".to_owned()].into());
+    let refused = worlds(&skewed).iter().find_map(|world| life(world).past.refused);
+    assert_eq!(refused, Some(Req::UG07));
+    let held = |world: &World| {
+        life(world).past.refused.is_none() || life(world).pods.iter().all(|pod| pod.finalizer)
+    };
+    assert!(worlds(&skewed).iter().all(held));
+    assert_eq!(ends(&plain(rules, vec![WITHOUT_DELAY])).len(), 2);
+}
+
+/// S-29 has one more case: a Job with a success policy that its completions end is refused by SS-05 whatever the gates
+/// of the server, since it is not announced.
+#[test]
+fn a_job_with_a_success_policy_does_not_complete_without_the_gates() {
+    let base = named("gates/success-policy").unwrap();
+    let off = Gates { job_success_policy: false, ..WITHOUT_DELAY };
+    let rules = RuleSet { pod_replacement_policy: false, ..LENIENT };
+    let skewed = algorithm(Scope { gates: vec![off], rules, ..base });
+    assert_eq!(ends(&skewed), ["Failed".to_owned()].into());
+    let refused: BTreeSet<_> = worlds(&skewed).iter().filter_map(|world| life(world).past.refused).collect();
+    assert_eq!(refused, [Req::SS05].into());
+}
+
+/// S-30, UG-15: what the built-in began while the gate was off belongs to nobody when it is on.
+#[test]
+fn a_pod_that_was_created_while_the_gate_was_off_is_left_behind() {
+    let base = named("gates/managed-by").unwrap();
+    let scope = algorithm(Scope { gates: vec![WITHOUT_MANAGED_BY, Gates::ON], ..base });
+    let found = explore(&scope, &Bounds::none(1));
+    assert!(matches!(found.outcome, Outcome::Holds), "no write is wrong: {:?}", found.outcome);
+    let left = |world: &World| {
+        let ended = life(world).pods.iter().any(|pod| pod.is_terminated() && pod.finalizer);
+        let frozen = status(world).is_some_and(|status| status.active == 1 && !status.is_finished());
+        world.enabled(&scope).is_empty() && ended && frozen
+    };
+    assert!(worlds(&scope).iter().any(left));
+}
+
+/// MB-14, OP-02: with the gate off, the built-in and the manager that the Job names take turns on one status.
+#[test]
+fn while_the_gate_is_off_two_managers_write_one_status() {
+    let about = "the built-in has JobManagedBy off, and another manager writes, too";
+    let skewed = algorithm(two_managers("skewed", about, vec![WITHOUT_MANAGED_BY]));
+    let with_gate = Scope { gates: vec![Gates::ON], ..skewed.clone() };
+    assert_eq!(broken(&with_gate, Req::MB14), None);
+    let number = PROPERTIES.iter().position(|property| property.req == Req::MB14);
+    let found = explore_for(&skewed, &Bounds::none(1), &|it| it == number);
+    let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
+    let lines: Vec<String> =
+        tell(&skewed, &found.path).iter().map(|line| format!("{} {}", line.who, line.what)).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    controller starts a sync
+    controller creates pod 1
+    controller writes active=1 ready=0 terminating=0 succeeded=0 failed=0 startTime=0 s
+    other manager reports that the Job runs
+    ");
+}
+
+/// What else that skew breaks, and after how many steps: the Job fails elsewhere, and its pods here run on.
+#[test]
+fn what_two_managers_break() {
+    let about = "the built-in has JobManagedBy off, and another manager writes, too";
+    let skewed = algorithm(two_managers("skewed", about, vec![WITHOUT_MANAGED_BY]));
+    let all: BTreeSet<Req> = PROPERTIES.iter().map(|property| property.req).collect();
+    let found: Vec<(Req, usize)> =
+        all.into_iter().filter_map(|req| Some((req, broken(&skewed, req)?))).collect();
+    assert_eq!(found, [(Req::TC04, 5), (Req::MB14, 4)]);
+}

@@ -1,0 +1,104 @@
+//! The TTL controller beside the Job controller: sizes, verdicts, progress, and what no TTL controller can promise.
+
+use jobcheck_model::algorithm::scopes::{both, empty, ttl};
+use jobcheck_model::algorithm::steps::Fortune;
+use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::check::{Bounds, Outcome, explore, graph};
+use jobcheck_model::env::user::UserAction;
+use jobcheck_model::guards::ttl::expiry;
+use jobcheck_model::mutants::Mutant;
+use jobcheck_model::progress;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::step::Step;
+
+/// Different worlds, and steps to the farthest.
+const SIZES: &[(&str, usize, usize)] = &[
+    ("ttl/edit", 3864, 17),
+    ("ttl/fast-clock", 4180, 17),
+    ("ttl/slow-clock", 3332, 17),
+    ("ttl/deleted", 1354, 18),
+    ("ttl/owner-gone", 6643, 19),
+    ("ttl/recreated", 7308, 22),
+    ("ttl/suspended", 37478, 32),
+    ("ttl/faults", 7218, 17),
+    ("ttl/pods", 6271, 29),
+    ("ttl/late-pod", 13994, 27),
+    ("ttl/everything", 358763, 28),
+];
+
+#[test]
+fn every_scope_with_a_ttl_controller_is_exhausted_at_its_pinned_size() {
+    let mut sizes = Vec::new();
+    for scope in ttl() {
+        let found = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) });
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        sizes.push((scope.name, found.states, found.depth));
+    }
+    assert_eq!(sizes, SIZES);
+}
+
+/// Worlds of the graph without any reduction.
+const UNREDUCED: &[(&str, usize)] = &[
+    ("ttl/edit", 3864),
+    ("ttl/fast-clock", 4180),
+    ("ttl/slow-clock", 3332),
+    ("ttl/deleted", 1354),
+    ("ttl/owner-gone", 6643),
+    ("ttl/recreated", 7308),
+    ("ttl/suspended", 37478),
+    ("ttl/faults", 7218),
+    ("ttl/pods", 7238),
+    ("ttl/late-pod", 13994),
+];
+
+/// TT-14, TT-15, TT-16: whatever happens, the Job is gone at last, and nobody has anything left to do.
+#[test]
+fn a_job_whose_ttl_has_passed_is_gone_at_last() {
+    let mut sizes = Vec::new();
+    for scope in ttl().into_iter().filter(|scope| scope.name != "ttl/everything") {
+        let found = progress::explore(&scope, &Bounds::none(2));
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        sizes.push((scope.name, found.states));
+    }
+    assert_eq!(sizes, UNREDUCED);
+}
+
+/// B06, B49: the Job stays for ever, and the check of progress sees it as the search does.
+#[test]
+fn what_keeps_an_expired_job_is_no_progress() {
+    for id in ["B06", "B49"] {
+        let mutant = Mutant::named(id).unwrap();
+        let strays = |scope: &Scope| progress::explore_for(scope, &Bounds::none(1), &|_| false).outcome;
+        assert!(matches!(strays(&mutant.sound_scope()), Outcome::Holds), "{id}");
+        assert!(matches!(strays(&mutant.scope()), Outcome::Broken(_)), "{id}");
+    }
+}
+
+/// By how many seconds Jobs are deleted before or after they expire, as the API server's clock and the stored TTL say:
+/// the earliest and the latest.
+fn deletions(ahead: i64, user: &[UserAction]) -> (i64, i64) {
+    let base = ttl().swap_remove(0);
+    let scope = both(Scope { jobs: vec![empty(2)], ticks: 5, user: user.to_vec(), ..base }, ahead);
+    let mut range: Option<(i64, i64)> = None;
+    let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
+        let Step::Ttl(id, TtlStep::Delete(Fortune::Handled)) = step else { return };
+        let Some(end) = world.life(*id).job.as_deref().and_then(expiry) else { return };
+        let late = world.now.since(end);
+        let (earliest, latest) = range.unwrap_or((late, late));
+        range = Some((earliest.min(late), latest.max(late)));
+    });
+    assert!(matches!(found.outcome, Outcome::Holds));
+    range.unwrap()
+}
+
+/// EN-08, B48: a clock that is ahead deletes that much earlier, and never more; one that is behind never does. A TTL
+/// that is raised after the GET comes too late (TT-06). Nothing else makes a deletion early.
+#[test]
+fn jobs_are_deleted_early_by_the_skew_of_the_clocks_and_by_edits_in_the_window_alone() {
+    let raised = [UserAction::SetTtl(4)];
+    assert_eq!(deletions(0, &[]).0, 0);
+    assert_eq!(deletions(1, &[]).0, -1);
+    assert_eq!(deletions(-1, &[]).0, 1);
+    assert_eq!(deletions(0, &raised).0, -2);
+    assert_eq!(deletions(1, &raised).0, -3);
+}
