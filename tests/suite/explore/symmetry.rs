@@ -112,7 +112,7 @@ fn with_lazy_caches(scope: Option<Scope>) -> Scope {
 #[test]
 fn steps_and_properties_do_not_depend_on_names() {
     let mut compared = 0;
-    for scope in all().into_iter().chain(algorithm::all()) {
+    for scope in all().into_iter().chain(algorithm::all()).filter(symmetry_is_sound) {
         let some = worlds(&scope, 1_200);
         for world in some.iter().skip(some.len() % 17).step_by(17) {
             compared += compare(world, &scope);
