@@ -17,7 +17,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("ttl/fast-clock", 4180, 17),
     ("ttl/slow-clock", 3332, 17),
     ("ttl/deleted", 1354, 18),
-    ("ttl/owner-gone", 6643, 19),
+    ("ttl/owner-gone", 6787, 19),
     ("ttl/recreated", 7308, 22),
     ("ttl/suspended", 37478, 32),
     ("ttl/faults", 7218, 17),
