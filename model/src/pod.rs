@@ -21,6 +21,10 @@ pub struct Pod {
     pub phase: Phase,
     /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
+    /// Whether it is being deleted without grace, and has not ended: it goes as soon as no finalizer holds it (SY-12).
+    pub forced: bool,
+    /// Whether the condition DisruptionTarget is `True`.
+    pub disrupted: bool,
     /// Whether the Ready condition is `True`.
     pub ready: bool,
     /// Whether `spec.nodeName` is set.

@@ -179,6 +179,8 @@ pub(crate) mod tests {
             scheduled: true,
             index: None,
             failure_count: 0,
+            forced: false,
+            disrupted: false,
             ignored_failure_count: 0,
             restarts: 0,
             max_restarts: 0,

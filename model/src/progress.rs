@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
+use crate::env::disruption::DisruptionStep;
 use crate::explore::progress::{Fairness, Incomplete, Label, Property, Round, ScopeGraph, check};
 use crate::scope::Scope;
 use crate::step::Step;
@@ -54,6 +55,7 @@ enum Action {
     ShowPod(JobId, u8),
     ShowJob(JobId, u8),
     Pod(JobId, Uid),
+    Disrupt(JobId, Uid),
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
@@ -82,14 +84,20 @@ impl Action {
                 | ProcessStep::Resign => Action::Unfair,
             },
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
+            Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {
+                Action::Disrupt(*job, *uid)
+            }
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
             Step::RemoveJob(job) => Action::RemoveJob(*job),
             Step::Expire(job) => Action::Expire(*job),
             Step::Land(job) => Action::Land(*job),
             Step::Tick => Action::Tick,
-            Step::Write(..) | Step::User(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) => {
-                Action::Unfair
-            }
+            Step::Disrupt(..)
+            | Step::Write(..)
+            | Step::User(..)
+            | Step::ShowPod(_)
+            | Step::ShowJob(_)
+            | Step::Crash(_) => Action::Unfair,
         }
     }
 }

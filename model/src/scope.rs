@@ -5,6 +5,7 @@ use crate::algorithm::switches::Switches;
 use crate::algorithm::sync::Settings;
 use crate::catalogue::Req;
 use crate::constants::Constants;
+use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::requirement::{Broken, Findings};
@@ -36,6 +37,8 @@ pub struct Scope {
     pub exit_codes: &'static [i32],
     /// What the user may do, each at most once.
     pub user: Vec<UserAction>,
+    /// What others do to pods, each at most once.
+    pub disruptions: Vec<Disruption>,
     /// The algorithm that manages the Jobs, if not the specification itself.
     pub algorithm: Algorithm,
     /// How often faults happen to a Job at most.

@@ -1,5 +1,7 @@
 //! The named scopes.
 
+pub(crate) mod environment;
+
 use std::sync::Arc;
 
 use crate::algorithm::process::Process;
@@ -52,6 +54,12 @@ pub fn named(name: &str) -> Option<Scope> {
 /// All scopes, the smallest ideas first.
 #[must_use]
 pub fn all() -> Vec<Scope> {
+    [twinned(), environment::all()].concat()
+}
+
+/// The scopes that the twin in TLA+ (`model/tla`) has, too.
+#[must_use]
+pub fn twinned() -> Vec<Scope> {
     vec![
         non_indexed(),
         deleted_pods(),
@@ -132,6 +140,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         restarts: 0,
         exit_codes: &[1],
         user: Vec::new(),
+        disruptions: Vec::new(),
         algorithm: Algorithm::default(),
         faults: Faults::default(),
         late_requests: false,

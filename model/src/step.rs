@@ -3,9 +3,10 @@
 use crate::algorithm::informer;
 use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, crashes, kubelet, user};
+use crate::env::{caches, clock, collector, crashes, disruption, kubelet, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
@@ -22,6 +23,8 @@ pub enum Step {
     Expire(JobId),
     /// The kubelet changes a pod.
     Kubelet(JobId, Uid, KubeletStep),
+    /// A pod is evicted, loses its node, or is deleted by force.
+    Disrupt(JobId, Uid, DisruptionStep),
     /// The user changes a Job or a pod; the number is that of the action in the scope.
     User(JobId, u8, UserStep),
     /// The garbage collector deletes a pod whose Job is being deleted or gone.
@@ -57,6 +60,8 @@ pub enum StepKind {
     Expire,
     /// [`Step::Kubelet`].
     Kubelet,
+    /// [`Step::Disrupt`].
+    Disrupt,
     /// [`Step::User`].
     User,
     /// [`Step::Collect`] and [`Step::RemoveJob`].
@@ -79,13 +84,14 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 15] = [
+    pub const ALL: [StepKind; 16] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
         StepKind::StatusWrite,
         StepKind::Expire,
         StepKind::Kubelet,
+        StepKind::Disrupt,
         StepKind::User,
         StepKind::Collect,
         StepKind::Show,
@@ -120,6 +126,7 @@ impl StepKind {
             StepKind::StatusWrite => "status written",
             StepKind::Expire => "Job deleted by TTL",
             StepKind::Kubelet => "pod changed",
+            StepKind::Disrupt => "pod disrupted",
             StepKind::User => "user action",
             StepKind::Collect => "object collected",
             StepKind::Show => "cache advanced",
@@ -144,6 +151,7 @@ impl Step {
             Step::Write(_, Write::Status(_)) => StepKind::StatusWrite,
             Step::Expire(_) => StepKind::Expire,
             Step::Kubelet(..) => StepKind::Kubelet,
+            Step::Disrupt(..) => StepKind::Disrupt,
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
@@ -195,6 +203,7 @@ impl World {
         processes::enabled(self, job, scope, steps);
         ttl::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
+        disruption::enabled(job, life, scope, steps);
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
@@ -214,6 +223,7 @@ impl World {
             Step::Write(job, write) => manager::apply(&mut next, *job, write, scope),
             Step::Expire(job) => ttl::apply(&mut next, *job, scope),
             Step::Kubelet(job, uid, what) => kubelet::apply(&mut next, *job, *uid, *what, scope),
+            Step::Disrupt(job, uid, what) => disruption::apply(&mut next, *job, *uid, *what, scope),
             Step::User(job, number, what) => user::apply(&mut next, *job, *number, what, scope),
             Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, scope),
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
@@ -239,6 +249,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         Step::Write(job, write) => manager::judge(world, *job, write, scope),
         Step::Expire(job) => ttl::judge(world, *job),
         Step::Kubelet(..)
+        | Step::Disrupt(..)
         | Step::User(..)
         | Step::Collect(..)
         | Step::RemoveJob(_)

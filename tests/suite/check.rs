@@ -48,6 +48,11 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("crash-indexed", 115156, 17),
     ("crash-per-index", 49164, 18),
     ("crash-backoff", 25404, 20),
+    ("eviction", 20652, 16),
+    ("eviction-of-an-index", 10538, 16),
+    ("lost-node", 10686, 15),
+    ("lost-node-patient", 6484, 15),
+    ("force-delete", 4714, 14),
 ];
 
 pub fn scope(name: &str) -> Scope {

@@ -1,5 +1,7 @@
 //! The way through a scope, step by step: which requests it is made of, and what the server answers.
 
+mod disruptions;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -129,6 +131,7 @@ impl Walker<'_> {
             Step::Write(id, write) => self.write(*id, write, &after)?,
             Step::Expire(id) => self.delete_job(*id, &after, Who::TtlController, "Foreground")?,
             Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
+            Step::Disrupt(id, uid, what) => self.disrupt(*id, *uid, *what, &after)?,
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
             Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, Who::GarbageCollector)?,
@@ -187,7 +190,8 @@ impl Walker<'_> {
         }
         if pod.deleting && facts.deleted.is_none() {
             // SY-12: a pod that has ended has no grace.
-            (facts.deleted, facts.grace) = (Some(after.now), if pod.is_terminated() { 0 } else { GRACE });
+            let has_grace = !pod.is_terminated() && !pod.forced;
+            (facts.deleted, facts.grace) = (Some(after.now), if has_grace { GRACE } else { 0 });
         }
         let is_held = pod.finalizer || pod.other_finalizers || facts.grace > 0;
         facts.gone = pod.deleting && !is_held;
@@ -210,7 +214,12 @@ impl Walker<'_> {
                 "uid": self.known(id).job.uid.to_string(),
                 "resourceVersion": self.known(id).version().to_string(),
             })),
-            Who::JobController | Who::GarbageCollector | Who::Kubelet | Who::User => None,
+            Who::JobController
+            | Who::GarbageCollector
+            | Who::PodGc
+            | Who::Scheduler
+            | Who::Kubelet
+            | Who::User => None,
         };
         let mut options =
             json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "propagationPolicy": propagation });
@@ -258,14 +267,7 @@ impl Walker<'_> {
             | KubeletStep::Flip
             | KubeletStep::Remove => {}
         }
-        let answer = self.pod_stored(id, uid, after);
-        let status = match &answer {
-            Told::Done(pod) => json!({ "status": pod["status"] }),
-            Told::Created(_) | Told::Gone | Told::Refused(..) => json!({}),
-        };
-        let known = &self.known[usize::from(id.0)];
-        let asked = about_pod(known, Who::Kubelet, Verb::Patch, uid, Some(status), answer);
-        self.scribe.request(&Asked { is_status: true, patch_type: STRATEGIC, ..asked })
+        self.pod_status(id, uid, after, Who::Kubelet)
     }
 
     /// The kubelet deletes a pod that has ended without further grace.

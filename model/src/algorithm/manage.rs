@@ -314,6 +314,8 @@ impl Manager<'_> {
             other_finalizers: false,
             phase: Phase::Pending,
             deleting: false,
+            forced: false,
+            disrupted: false,
             ready: false,
             scheduled: true,
             index,

@@ -31,6 +31,11 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/elastic", "elastic"),
     ("stale-caches/ttl", "ttl"),
     ("stale-caches/two-jobs", "two-jobs"),
+    ("stale-caches/eviction", "eviction"),
+    ("stale-caches/eviction-of-an-index", "eviction-of-an-index"),
+    ("stale-caches/lost-node", "lost-node"),
+    ("stale-caches/lost-node-patient", "lost-node-patient"),
+    ("stale-caches/force-delete", "force-delete"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -46,6 +51,7 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/suspend", "suspend"),
     ("failed-request/deadline", "deadline"),
     ("failed-request/ttl", "ttl"),
+    ("failed-request/force-delete", "force-delete"),
 ];
 
 /// The answer to one request is lost, and both caches lag by one.

@@ -29,6 +29,8 @@ pub enum Switch {
     GateIgnoresDeletions,
     /// 1.36: the cap of the lists is looked at after a UID was added.
     ChecksCapAfterAdding,
+    /// J-04, 1.36: the failure policy is asked about pods that have not ended when their Job fails.
+    MatchesPolicyBeforeTheEnd,
     /// Before 1.36: a sync does not wait until the caches show the process's own writes.
     SyncsBeforeOwnWritesAreSeen,
     /// B01: a pod whose finalizer was removed is looked at as long as the cache shows the finalizer.

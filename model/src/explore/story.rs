@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::algorithm::story::{landed, process_step};
+use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
 use crate::job::{ConditionStatus, JobStatus};
@@ -61,6 +62,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         Step::Write(job, _)
         | Step::Expire(job)
         | Step::Kubelet(job, ..)
+        | Step::Disrupt(job, ..)
         | Step::User(job, ..)
         | Step::Collect(job, _)
         | Step::RemoveJob(job)
@@ -78,6 +80,7 @@ fn action(step: &Step, before: &World) -> (&'static str, String) {
         Step::Write(_, write) => (MANAGER, written(write)),
         Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
+        Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
         Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
         Step::User(_, _, UserStep::Job(action)) => ("user", edited(*action)),
         Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
@@ -125,6 +128,19 @@ fn pod_changed(uid: Uid, what: KubeletStep) -> String {
         KubeletStep::Fail(code) => format!("{pod} fails with exit code {code}"),
         KubeletStep::Flip => format!("{pod} has failed after all"),
         KubeletStep::Remove => format!("{pod} is gone"),
+    }
+}
+
+fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
+    let pod = name(uid);
+    match what {
+        DisruptionStep::Evict => ("scheduler", format!("marks {pod} with DisruptionTarget")),
+        DisruptionStep::LoseNode => {
+            ("pod GC", format!("marks {pod} Failed, with DisruptionTarget: its node is gone"))
+        }
+        DisruptionStep::ForceDelete => ("user", format!("deletes {pod} by force")),
+        DisruptionStep::Delete => ("scheduler", format!("deletes {pod}, which it marked")),
+        DisruptionStep::GiveUp => ("pod GC", format!("marks {pod} Failed: nobody will end it")),
     }
 }
 

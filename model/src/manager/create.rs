@@ -64,6 +64,8 @@ fn newborn(moment: &Moment<'_>) -> Pod {
         other_finalizers: false,
         phase: Phase::Pending,
         deleting: false,
+        forced: false,
+        disrupted: false,
         ready: false,
         scheduled: true,
         index: None,

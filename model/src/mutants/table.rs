@@ -12,8 +12,9 @@ use crate::mutants::worlds::{
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
 
-/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers.
-pub const MUTANTS: &[Mutant] = &[
+/// The departures of 1.36, what was found with this model, and the known defects of Job controllers in the order of
+/// their numbers.
+pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "S-01",
         issues: &[],

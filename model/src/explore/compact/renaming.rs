@@ -117,6 +117,8 @@ impl Renaming {
             other_finalizers: _,
             phase: _,
             deleting: _,
+            forced: _,
+            disrupted: _,
             ready: _,
             scheduled: _,
             index: _,
