@@ -50,7 +50,8 @@ pub struct PodPast {
     pub ignored: bool,
     /// Whether the kubelet took its success back, so that it has ended in both ways: `end` is the first of them.
     pub flipped: bool,
-    /// Whether no leader knew that it would be created: the answer was lost, the process was dead, or two led.
+    /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
+    /// once had no controller: then nobody can have reckoned with it.
     pub unasked: bool,
     /// In which list it was recorded first.
     pub listed: Option<End>,
@@ -82,6 +83,10 @@ pub struct Decision {
     pub when: Time,
     /// The fewest `completions` since then.
     pub completions: Option<i32>,
+    /// `backoffLimit` then.
+    pub backoff_limit: Option<i32>,
+    /// `activeDeadlineSeconds` then.
+    pub deadline: Option<i64>,
 }
 
 /// What held when a Job finished.
@@ -233,6 +238,7 @@ impl Past {
     /// A pod changed in etcd.
     pub fn pod_changed(&mut self, after: &Pod) {
         let Some(past) = self.pod_mut(after.uid) else { return };
+        past.unasked |= !after.controlled;
         if past.end.is_none() {
             past.deleted = after.deleting;
             past.released = !after.finalizer;
@@ -258,7 +264,7 @@ impl Past {
         if seen.is_some_and(verdict) && self.decision.is_none() {
             self.slips.verdict_lost = Some(pod.uid);
         }
-        if fresh && pod.is_active() && self.is_wanted(pod, job, pods) {
+        if fresh && pod.is_active() && pod.controlled && self.is_wanted(pod, job, pods) {
             self.slips.dropped = Some(pod.uid);
         }
     }
@@ -293,7 +299,8 @@ impl Past {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let others = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer;
+        let others =
+            |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer && other.controlled;
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
         }
@@ -336,7 +343,7 @@ impl Past {
         self.slips.write_after_end |= self.ending.is_some() && old != new;
         self.slips.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            let known = |pod: &&Pod| self.pod(pod.uid).is_some_and(|past| !past.unasked);
+            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|past| !past.unasked);
             let living = pods.iter().filter(known);
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
@@ -419,7 +426,8 @@ impl Decision {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        Some(Decision { good, reason, message, when, completions: spec.completions })
+        let (backoff_limit, deadline) = (spec.backoff_limit, spec.active_deadline_seconds);
+        Some(Decision { good, reason, message, when, completions: spec.completions, backoff_limit, deadline })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::constants::Constants;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
+use crate::pod::Phase;
 use crate::requirement::{Broken, Findings};
 
 /// A small world with a name. Everything that could grow has a bound here.
@@ -37,6 +38,8 @@ pub struct Scope {
     pub exit_codes: &'static [i32],
     /// What the user may do, each at most once.
     pub user: Vec<UserAction>,
+    /// Pods that there are before the Job has had a sync.
+    pub found: Vec<FoundPod>,
     /// What others do to pods, each at most once.
     pub disruptions: Vec<Disruption>,
     /// The algorithm that manages the Jobs, if not the specification itself.
@@ -50,6 +53,16 @@ pub struct Scope {
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,
+}
+
+/// A pod without the tracking finalizer that is there from the start, and that the selector matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundPod {
+    /// Whether the Job controls it: a pod of before there was the finalizer (UG-01). Else somebody else made it, and
+    /// it may be adopted (FT-24).
+    pub controlled: bool,
+    /// Its phase.
+    pub phase: Phase,
 }
 
 /// The algorithm that is explored.
@@ -74,6 +87,15 @@ impl Scope {
             constants: &self.constants,
             has_delays: self.has_delays(),
         }
+    }
+
+    /// Whether there may be pods that nobody controls while the Job is there.
+    #[must_use]
+    pub fn has_strays(&self) -> bool {
+        let makes_some = |action: &UserAction| {
+            matches!(action, UserAction::StripOwner | UserAction::Relabel | UserAction::DeleteOrphaning)
+        };
+        self.user.iter().any(makes_some) || self.found.iter().any(|found| !found.controlled)
     }
 
     /// The scope with the guards of one requirement switched off.

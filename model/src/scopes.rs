@@ -23,7 +23,9 @@ use crate::world::{Life, World};
 pub fn initial(scope: &Scope) -> World {
     let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
         let processes = vec![Process::started(); scope.algorithm.processes];
-        Life { processes, ..Life::new(new_job(number, spec)) }
+        let mut life = Life { processes, ..Life::new(new_job(number, spec)) };
+        scope.found.iter().for_each(|found| life.find(*found));
+        life
     });
     let lives = lives.collect();
     World { now: Time(0), lives }
@@ -140,6 +142,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         restarts: 0,
         exit_codes: &[1],
         user: Vec::new(),
+        found: Vec::new(),
         disruptions: Vec::new(),
         algorithm: Algorithm::default(),
         faults: Faults::default(),

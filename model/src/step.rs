@@ -54,6 +54,8 @@ pub enum StepKind {
     DeletePod,
     /// [`Write::ReleasePod`].
     ReleasePod,
+    /// [`Write::AdoptPod`] and [`Write::GiveUpPod`].
+    ClaimPod,
     /// [`Write::Status`].
     StatusWrite,
     /// [`Step::Expire`].
@@ -84,10 +86,11 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 16] = [
+    pub const ALL: [StepKind; 17] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
+        StepKind::ClaimPod,
         StepKind::StatusWrite,
         StepKind::Expire,
         StepKind::Kubelet,
@@ -112,8 +115,8 @@ impl StepKind {
     /// Whether only the specification takes such steps.
     #[must_use]
     pub fn is_of_the_specification(self) -> bool {
-        use StepKind::{CreatePod, DeletePod, ReleasePod, StatusWrite};
-        matches!(self, CreatePod | DeletePod | ReleasePod | StatusWrite)
+        use StepKind::{ClaimPod, CreatePod, DeletePod, ReleasePod, StatusWrite};
+        matches!(self, CreatePod | DeletePod | ReleasePod | ClaimPod | StatusWrite)
     }
 
     /// What a report calls it.
@@ -123,6 +126,7 @@ impl StepKind {
             StepKind::CreatePod => "pod created",
             StepKind::DeletePod => "pod deleted",
             StepKind::ReleasePod => "finalizer removed",
+            StepKind::ClaimPod => "pod adopted or given up",
             StepKind::StatusWrite => "status written",
             StepKind::Expire => "Job deleted by TTL",
             StepKind::Kubelet => "pod changed",
@@ -148,6 +152,7 @@ impl Step {
             Step::Write(_, Write::CreatePod(_)) => StepKind::CreatePod,
             Step::Write(_, Write::DeletePod(_)) => StepKind::DeletePod,
             Step::Write(_, Write::ReleasePod(_)) => StepKind::ReleasePod,
+            Step::Write(_, Write::AdoptPod(_) | Write::GiveUpPod(_)) => StepKind::ClaimPod,
             Step::Write(_, Write::Status(_)) => StepKind::StatusWrite,
             Step::Expire(_) => StepKind::Expire,
             Step::Kubelet(..) => StepKind::Kubelet,

@@ -53,6 +53,12 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("lost-node", 10686, 15),
     ("lost-node-patient", 6484, 15),
     ("force-delete", 4714, 14),
+    ("orphaning", 106, 8),
+    ("adoption", 4958, 14),
+    ("lost-owner", 9171, 16),
+    ("relabelled-pod", 5763, 14),
+    ("legacy-pods", 836, 11),
+    ("edited-limits", 14329, 17),
 ];
 
 pub fn scope(name: &str) -> Scope {

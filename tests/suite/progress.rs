@@ -9,6 +9,7 @@ use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress::check_progress;
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::named;
+use jobcheck_model::step::Step;
 
 /// Scopes in which both caches lag by one, and the number of their worlds.
 const SIZES: &[(&str, usize)] = &[
@@ -64,6 +65,31 @@ fn suspended_end() -> Scope {
         spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
     }
     scope
+}
+
+/// KEP-2307 Deleted Jobs, FT-20: a Job that is deleted so that its pods stay leaves none with the finalizer.
+#[test]
+fn pods_that_lose_their_job_lose_their_finalizer() {
+    let mutant = Mutant::named("B04").unwrap();
+    let lagging = |scope: Scope| run_by_the_algorithm(scope, 1);
+    assert_eq!(check_progress(&lagging(mutant.sound_scope()), 200_000).unwrap().stuck, None);
+    let round = check_progress(&mutant.scope(), 200_000).unwrap().stuck.unwrap();
+    assert!(round.prefix.iter().any(|step| matches!(step, Step::Collect(..))), "{round:?}");
+}
+
+/// Each of these scopes with both caches one behind, as above.
+#[test]
+fn whatever_others_do_every_job_comes_to_its_end() {
+    for name in
+        ["eviction-of-an-index", "lost-node-patient", "force-delete", "adoption", "lost-owner", "legacy-pods"]
+    {
+        let scope = run_by_the_algorithm(named(name).unwrap(), 1);
+        let stuck = check_progress(&scope, 300_000).unwrap().stuck;
+        let way = stuck.map(|round| [&round.prefix[..], &round.cycle[..]].concat());
+        let told: Option<Vec<String>> = way
+            .map(|way| tell(&scope, &way).iter().map(|line| format!("{} {}", line.who, line.what)).collect());
+        assert_eq!(told, None, "{name}");
+    }
 }
 
 fn with(scope: Scope, switch: Switch) -> Scope {

@@ -8,6 +8,7 @@
 //! | `deleting` | `metadata.deletionTimestamp` is set |
 //! | `forced` | that, `metadata.deletionGracePeriodSeconds` is 0, and the phase is neither `Succeeded` nor `Failed` |
 //! | `disrupted` | first of `status.conditions` with type `DisruptionTarget`: `status` |
+//! | `controlled`, `selected` | true: whose pod it is, the router finds out |
 //! | `ready`, `ready_changed` | first of `status.conditions` with type `Ready`: `status`, `lastTransitionTime` |
 //! | `scheduled` | `spec.nodeName` is not empty |
 //! | `index` | `metadata.annotations`: `batch.kubernetes.io/job-completion-index` |
@@ -228,6 +229,8 @@ fn project(
         disrupted: status
             .condition("DisruptionTarget")
             .is_some_and(|condition| is(condition.status.as_ref(), "True")),
+        controlled: true,
+        selected: true,
         ready: ready.is_some_and(|condition| is(condition.status.as_ref(), "True")),
         scheduled: spec.node_name.as_ref().is_some_and(|name| !name.as_ref().is_empty()),
         index: completion_index(annotations),
@@ -350,6 +353,8 @@ mod tests {
             deleting: false,
             forced: false,
             disrupted: false,
+            controlled: true,
+            selected: true,
             ready: false,
             scheduled: false,
             index: Some(0),

@@ -95,16 +95,9 @@ pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
         "apiVersion": "v1",
         "metadata": members([
             ("generateName", Some(json!(names.generate_name(pod.uid)))),
-            ("labels", unless_empty(pairs(labels))),
+            ("labels", unless_empty(pairs(labels)).filter(|_| pod.selected)),
             ("annotations", unless_empty(pairs(own.chain(more)))),
-            ("ownerReferences", Some(json!([{
-                "apiVersion": "batch/v1",
-                "kind": "Job",
-                "name": names.job,
-                "uid": job.uid.to_string(),
-                "controller": true,
-                "blockOwnerDeletion": true,
-            }]))),
+            ("ownerReferences", pod.controlled.then(|| json!([owner(job, names)]))),
             ("finalizers", unless_empty(json!(finalizers(pod)))),
         ]),
         "spec": members([
@@ -112,6 +105,18 @@ pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
             ("restartPolicy", given(restart_policy(template.restart_policy))),
             ("hostname", given(index.as_ref().map(|index| format!("{}-{index}", names.job)))),
         ]),
+    })
+}
+
+/// The owner reference of a pod that the Job controls.
+pub(super) fn owner(job: &Job, names: &Names) -> Value {
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": names.job,
+        "uid": job.uid.to_string(),
+        "controller": true,
+        "blockOwnerDeletion": true,
     })
 }
 

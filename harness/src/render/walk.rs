@@ -1,5 +1,6 @@
 //! The way through a scope, step by step: which requests it is made of, and what the server answers.
 
+mod claims;
 mod disruptions;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use jobcheck_model::algorithm::io::Call;
 use jobcheck_model::algorithm::process::is_over;
 use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back};
 use jobcheck_model::algorithm::switches::Switch;
+use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{UserAction, UserStep};
 use jobcheck_model::job::{Job, JobSpec, JobStatus};
@@ -40,6 +42,7 @@ pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) ->
     let mut walker = Walker { scope, scribe: Scribe::new(scope, expected)?, world, known };
     for (number, spec) in scope.jobs.iter().enumerate() {
         walker.create_job(number, spec)?;
+        walker.show_found(number)?;
     }
     for step in path {
         walker.step(step)?;
@@ -132,6 +135,11 @@ impl Walker<'_> {
             Step::Expire(id) => self.delete_job(*id, &after, Who::TtlController, "Foreground")?,
             Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
             Step::Disrupt(id, uid, what) => self.disrupt(*id, *uid, *what, &after)?,
+            Step::User(id, _, UserStep::StripOwner(uid)) => self.owner_taken(*id, *uid, &after, Who::User)?,
+            Step::User(id, _, UserStep::Relabel(uid)) => self.relabelled(*id, *uid, &after)?,
+            Step::Collect(id, uid) if collector::orphans(self.life(*id)) => {
+                self.owner_taken(*id, *uid, &after, Who::GarbageCollector)?;
+            }
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
             Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, Who::GarbageCollector)?,
@@ -299,12 +307,17 @@ impl Walker<'_> {
             UserAction::DeleteInBackground => {
                 return self.delete_job(id, after, Who::User, "Background");
             }
+            UserAction::DeleteOrphaning => return self.delete_job(id, after, Who::User, "Orphan"),
             UserAction::DenyFailureTarget | UserAction::DenyFailed => true,
             UserAction::Suspend
             | UserAction::Resume
             | UserAction::Scale(_)
             | UserAction::SetTtl(_)
+            | UserAction::SetDeadline(_)
+            | UserAction::SetBackoffLimit(_)
             | UserAction::DeletePod
+            | UserAction::StripOwner
+            | UserAction::Relabel
             | UserAction::DeleteEndedPod => false,
         };
         let base = self.known(id).version();
@@ -322,6 +335,8 @@ impl Walker<'_> {
             Write::CreatePod(pod) => Call::CreatePod(0, pod.clone()),
             Write::DeletePod(uid) => Call::DeletePod(*uid),
             Write::ReleasePod(uid) => Call::ReleasePod(*uid),
+            Write::AdoptPod(uid) => Call::AdoptPod(*uid),
+            Write::GiveUpPod(uid) => Call::GiveUpPod(*uid),
             Write::Status(status) => Call::WriteStatus(status.clone()),
         };
         let base = self.known(id).version();
@@ -415,6 +430,8 @@ impl Walker<'_> {
         let uid = match attempt.call {
             Call::CreatePod(..) => life.past.next_uid(),
             Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
+            Call::AdoptPod(uid) => return self.claim(id, *uid, true, attempt, after),
+            Call::GiveUpPod(uid) => return self.claim(id, *uid, false, attempt, after),
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
         let answer = if fails { too_many_requests() } else { self.pod_stored(id, uid, after) };
@@ -435,7 +452,7 @@ impl Walker<'_> {
                 let body = release(known, uid);
                 Asked { patch_type: STRATEGIC, ..about_pod(known, who, Verb::Patch, uid, Some(body), answer) }
             }
-            Call::WriteStatus(_) => return Ok(()),
+            Call::AdoptPod(_) | Call::GiveUpPod(_) | Call::WriteStatus(_) => return Ok(()),
         };
         self.scribe.request(&Asked { received: attempt.received, ..asked })
     }

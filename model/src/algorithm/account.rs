@@ -53,6 +53,10 @@ impl Accounting<'_> {
     pub fn run(mut self, io: &mut Io<'_>) -> Result<(), Stop> {
         let mut held: BTreeSet<Uid> =
             self.read.pods.iter().filter(|pod| self.census.is_tracked(pod)).map(|pod| pod.uid).collect();
+        if !self.on(Switch::CountsListedStrays) {
+            // FT-02: what is listed and has lost its owner waits until the orphan path has released it.
+            held.extend(self.read.strays.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
+        }
         self.count_released(&held);
         let (released, full) = self.record(io)?;
         self.announce();

@@ -29,6 +29,8 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>)
         (_, Some(pod)) if !pod.deleting => {
             if !pod.finalizer {
                 process.memory.saw_release(pod.uid);
+            } else if !pod.controlled {
+                process.orphans.insert(pod.uid);
             }
             process.queued |= job.is_some();
         }
@@ -44,8 +46,10 @@ fn saw_deletion(
     after: Option<&Pod>,
     job: Option<&Arc<Job>>,
 ) {
-    let holds = after.or(before).is_some_and(|pod| pod.finalizer);
-    if is_over(job) && holds && after.is_some() {
+    let last = after.or(before);
+    let holds = last.is_some_and(|pod| pod.finalizer);
+    let stray = last.is_some_and(|pod| !pod.controlled);
+    if (is_over(job) || stray) && holds && after.is_some() {
         process.orphans.insert(uid);
     }
     if job.is_some() {
@@ -90,7 +94,9 @@ pub fn settle(life: &mut Life, now: crate::time::Time, pod_lag: usize, job_lag: 
         }
         if !process.orphans.is_empty() {
             let cached = process.cached_pods(pods);
-            process.orphans.retain(|uid| cached.get(*uid).is_some_and(|pod| pod.finalizer));
+            let over = is_over(process.cached_job(job.as_ref()));
+            let is_orphan = |pod: &Pod| pod.finalizer && (over || !pod.controlled);
+            process.orphans.retain(|uid| cached.get(*uid).is_some_and(is_orphan));
         }
     }
 }

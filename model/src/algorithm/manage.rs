@@ -316,6 +316,8 @@ impl Manager<'_> {
             deleting: false,
             forced: false,
             disrupted: false,
+            controlled: true,
+            selected: true,
             ready: false,
             scheduled: true,
             index,

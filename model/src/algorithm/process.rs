@@ -135,9 +135,11 @@ impl Process {
     ) {
         self.queued = false;
         let seen = Seen::of(pods, &self.knowledge.behind);
+        let (owned, strays) = self.cached_pods(pods).divided();
         let read = Read {
             job: self.cached_job(job).cloned(),
-            pods: self.cached_pods(pods),
+            pods: owned,
+            strays,
             satisfied: self.memory.is_satisfied(settings.switches),
             creations_seen: self.memory.creations_seen(settings.switches),
             finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
@@ -248,11 +250,11 @@ impl Process {
     }
 
     fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>) {
-        if is_over(self.cached_job(job)) {
-            let cached = self.cached_pods(pods);
-            let dying = cached.iter().filter(|pod| pod.finalizer && pod.deleting).map(|pod| pod.uid);
-            self.orphans.extend(dying);
-        }
+        let over = is_over(self.cached_job(job));
+        let cached = self.cached_pods(pods);
+        let held = cached.iter().filter(|pod| pod.finalizer);
+        let orphans = held.filter(|pod| !pod.controlled || (over && pod.deleting)).map(|pod| pod.uid);
+        self.orphans.extend(orphans);
     }
 }
 

@@ -36,6 +36,12 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/lost-node", "lost-node"),
     ("stale-caches/lost-node-patient", "lost-node-patient"),
     ("stale-caches/force-delete", "force-delete"),
+    ("stale-caches/orphaning", "orphaning"),
+    ("stale-caches/adoption", "adoption"),
+    ("stale-caches/lost-owner", "lost-owner"),
+    ("stale-caches/relabelled-pod", "relabelled-pod"),
+    ("stale-caches/legacy-pods", "legacy-pods"),
+    ("stale-caches/edited-limits", "edited-limits"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -52,6 +58,8 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/deadline", "deadline"),
     ("failed-request/ttl", "ttl"),
     ("failed-request/force-delete", "force-delete"),
+    ("failed-request/adoption", "adoption"),
+    ("failed-request/lost-owner", "lost-owner"),
 ];
 
 /// The answer to one request is lost, and both caches lag by one.

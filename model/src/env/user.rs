@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collector;
 use crate::apiserver::{RuleSet, spec_updated, status_updated, would_refuse_spec};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::pod::Pod;
@@ -33,6 +34,16 @@ pub enum UserAction {
     DeleteInForeground,
     /// Deletes the Job, its pods later.
     DeleteInBackground,
+    /// Deletes the Job, and leaves its pods (PC-31).
+    DeleteOrphaning,
+    /// Takes the owner of a pod away.
+    StripOwner,
+    /// Changes the labels of a pod, so that the selector does not match them any more.
+    Relabel,
+    /// Sets `activeDeadlineSeconds`.
+    SetDeadline(i64),
+    /// Sets `backoffLimit`.
+    SetBackoffLimit(i32),
 }
 
 /// An action on an object.
@@ -40,6 +51,10 @@ pub enum UserAction {
 pub enum UserStep {
     /// Deletes this pod.
     DeletePod(Uid),
+    /// Takes the owner of this pod away.
+    StripOwner(Uid),
+    /// Changes the labels of this pod.
+    Relabel(Uid),
     /// Edits or deletes the Job.
     Job(UserAction),
 }
@@ -54,6 +69,12 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
         match action {
             UserAction::DeletePod => delete_pods(id, number, life, |pod| !pod.is_terminated(), steps),
             UserAction::DeleteEndedPod => delete_pods(id, number, life, Pod::is_terminated, steps),
+            UserAction::StripOwner | UserAction::Relabel => {
+                let controlled = life.pods.iter().filter(|pod| pod.controlled && pod.selected);
+                let step =
+                    if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
+                steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
+            }
             UserAction::Suspend
             | UserAction::Resume
             | UserAction::Scale(_)
@@ -61,7 +82,10 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed
             | UserAction::DeleteInForeground
-            | UserAction::DeleteInBackground => {
+            | UserAction::DeleteInBackground
+            | UserAction::DeleteOrphaning
+            | UserAction::SetDeadline(_)
+            | UserAction::SetBackoffLimit(_) => {
                 if is_possible(job, *action) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
@@ -87,7 +111,12 @@ fn is_possible(job: &Job, action: UserAction) -> bool {
         | UserAction::Resume
         | UserAction::Scale(_)
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => job.status.is_finished(),
+        | UserAction::DeleteInBackground
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel
+        | UserAction::SetDeadline(_)
+        | UserAction::SetBackoffLimit(_) => job.status.is_finished(),
     };
     if too_late {
         return false;
@@ -114,12 +143,17 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
             }
         }
         UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
+        UserAction::SetDeadline(seconds) => spec.active_deadline_seconds = Some(seconds),
+        UserAction::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::DenyFailureTarget
         | UserAction::DenyFailed
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => return None,
+        | UserAction::DeleteInBackground
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel => return None,
     }
     Some(spec)
 }
@@ -129,14 +163,18 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
     let life = world.life_mut(id);
     life.used |= 1 << number;
     match what {
-        UserStep::DeletePod(uid) => {
-            let Some(pod) = life.pods.get(*uid) else { return };
-            let after = Pod { deleting: true, ..pod.clone() };
-            life.past.pod_changed(&after);
-            life.set_pod(*uid, Some(after), scope.lag);
-        }
+        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.deleting = true),
+        UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
+        UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
         UserStep::Job(action) => edit(life, *action, scope),
     }
+}
+
+fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: fn(&mut Pod)) {
+    let Some(mut after) = life.pods.get(uid).cloned() else { return };
+    change(&mut after);
+    life.past.pod_changed(&after);
+    life.set_pod(uid, Some(after), scope.lag);
 }
 
 fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
@@ -151,7 +189,12 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         | UserAction::Scale(_)
         | UserAction::SetTtl(_)
         | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground => None,
+        | UserAction::DeleteInBackground
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel
+        | UserAction::SetDeadline(_)
+        | UserAction::SetBackoffLimit(_) => None,
     };
     if let Some(kind) = denied {
         return life.set_job(Some(denies(&job, kind)), scope.job_lag);
@@ -162,6 +205,7 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
             Some(spec_updated(&RuleSet::V1_36, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         None if action == UserAction::DeleteInBackground => None,
+        None if action == UserAction::DeleteOrphaning => Some(collector::deleted_orphaning(&job)),
         None => Some(crate::ttl::deleted_in_foreground(&job)),
     };
     life.set_job(after, scope.job_lag);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::algorithm::story::{landed, process_step};
+use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
@@ -82,7 +83,14 @@ fn action(step: &Step, before: &World) -> (&'static str, String) {
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
         Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
         Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
+        Step::User(_, _, UserStep::StripOwner(uid)) => {
+            ("user", format!("takes the owner of {} away", name(*uid)))
+        }
+        Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
         Step::User(_, _, UserStep::Job(action)) => ("user", edited(*action)),
+        Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
+            ("garbage collector", format!("takes the owner of {} away", name(*uid)))
+        }
         Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
@@ -103,6 +111,8 @@ pub(crate) fn written(write: &Write) -> String {
         Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
         Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
         Write::ReleasePod(uid) => format!("removes the finalizer of {}", name(*uid)),
+        Write::AdoptPod(uid) => format!("adopts {}", name(*uid)),
+        Write::GiveUpPod(uid) => format!("gives up {}", name(*uid)),
         Write::Status(status) => format!("writes {}", status_text(status)),
     }
 }
@@ -154,7 +164,12 @@ fn edited(action: UserAction) -> String {
         UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
         UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
         UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
+        UserAction::DeleteOrphaning => "deletes the Job, and leaves its pods".to_owned(),
+        UserAction::SetDeadline(seconds) => format!("sets activeDeadlineSeconds to {seconds}"),
+        UserAction::SetBackoffLimit(limit) => format!("sets backoffLimit to {limit}"),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
+        UserAction::StripOwner => "takes the owner of a pod away".to_owned(),
+        UserAction::Relabel => "changes the labels of a pod".to_owned(),
     }
 }
 

@@ -66,6 +66,8 @@ fn newborn(moment: &Moment<'_>) -> Pod {
         deleting: false,
         forced: false,
         disrupted: false,
+        controlled: true,
+        selected: true,
         ready: false,
         scheduled: true,
         index: None,

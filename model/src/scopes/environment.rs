@@ -3,13 +3,26 @@
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::job::{ConditionPattern, FailureAction, JobSpec, PodFailureRule};
-use crate::scope::Scope;
+use crate::pod::Phase;
+use crate::scope::{FoundPod, Scope};
 
 use super::{many, many_indexes, patient, policy, rule, scope};
 
 /// All of them.
 pub fn all() -> Vec<Scope> {
-    vec![eviction(), eviction_of_an_index(), lost_node(), lost_node_patient(), force_delete()]
+    vec![
+        eviction(),
+        eviction_of_an_index(),
+        lost_node(),
+        lost_node_patient(),
+        force_delete(),
+        orphaning(),
+        adoption(),
+        lost_owner(),
+        relabelled_pod(),
+        legacy_pods(),
+        edited_limits(),
+    ]
 }
 
 /// A rule for pods that were evicted, or whose node is gone (PF-04).
@@ -56,4 +69,42 @@ fn force_delete() -> Scope {
     let about = "a pod is deleted by force, and the Job is suspended: the pod may go without an end";
     let base = scope("force-delete", about, JobSpec { backoff_limit: Some(1), ..many(1, 1) }, 3);
     Scope { user: vec![UserAction::Suspend], disruptions: vec![Disruption::ForceDelete], ..base }
+}
+
+fn orphaning() -> Scope {
+    let about = "the Job is deleted, and its pods stay, without an owner or finalizer";
+    Scope { user: vec![UserAction::DeleteOrphaning], ..scope("orphaning", about, many(1, 1), 2) }
+}
+
+fn adoption() -> Scope {
+    let about = "two pods without an owner that the selector matches, of which one has ended";
+    let stray = |phase| FoundPod { controlled: false, phase };
+    let base = scope("adoption", about, many(2, 1), 4);
+    Scope { found: vec![stray(Phase::Pending), stray(Phase::Succeeded)], ..base }
+}
+
+fn lost_owner() -> Scope {
+    let about = "a user takes the owner of a pod away, whatever became of it";
+    Scope { user: vec![UserAction::StripOwner], ..scope("lost-owner", about, many(2, 1), 4) }
+}
+
+fn relabelled_pod() -> Scope {
+    let about = "a user changes the labels of a pod, so that the selector does not match it any more";
+    Scope { user: vec![UserAction::Relabel], ..scope("relabelled-pod", about, many(2, 2), 4) }
+}
+
+fn legacy_pods() -> Scope {
+    let about = "two pods of before there was the finalizer, of which one has ended";
+    let legacy = |phase| FoundPod { controlled: true, phase };
+    let base = scope("legacy-pods", about, many(2, 2), 5);
+    Scope { found: vec![legacy(Phase::Pending), legacy(Phase::Succeeded)], ..base }
+}
+
+fn edited_limits() -> Scope {
+    let about = "a user sets activeDeadlineSeconds and backoffLimit while pods run, on a clock";
+    Scope {
+        user: vec![UserAction::SetDeadline(1), UserAction::SetBackoffLimit(1)],
+        ticks: 2,
+        ..scope("edited-limits", about, many(1, 1), 3)
+    }
 }

@@ -119,6 +119,8 @@ impl Renaming {
             deleting: _,
             forced: _,
             disrupted: _,
+            controlled: _,
+            selected: _,
             ready: _,
             scheduled: _,
             index: _,
