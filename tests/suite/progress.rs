@@ -70,7 +70,7 @@ fn suspended_end() -> Scope {
 /// KEP-2307 Deleted Jobs, FT-20: a Job that is deleted so that its pods stay leaves none with the finalizer.
 #[test]
 fn pods_that_lose_their_job_lose_their_finalizer() {
-    let mutant = Mutant::named("B04").unwrap();
+    let mutant = Mutant::named("B04b").unwrap();
     let lagging = |scope: Scope| run_by_the_algorithm(scope, 1);
     assert_eq!(check_progress(&lagging(mutant.sound_scope()), 200_000).unwrap().stuck, None);
     let round = check_progress(&mutant.scope(), 200_000).unwrap().stuck.unwrap();

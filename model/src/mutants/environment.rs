@@ -62,7 +62,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         shows: Shows::Breaks(Req::FT06, 2),
     },
     Mutant {
-        id: "B04",
+        id: "B04b",
         issues: &["kubernetes/kubernetes#108645"],
         title: "pods without an owner keep their finalizer for ever",
         switches: &[Switch::ForgetsOwnerlessPods],
