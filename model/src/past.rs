@@ -1,15 +1,18 @@
 //! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
 //! see it.
 
+mod decision;
 mod gated;
 
+pub use decision::Decision;
+use decision::restarts;
 pub use gated::Writers;
 
 use crate::catalogue::Req;
 use crate::gates::Gates;
 use crate::guards::counting::{Ledger, added};
 use crate::indexes::{Index, IndexSet};
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, RestartPolicy, Text};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::pods::Pods;
 use crate::time::Time;
@@ -59,7 +62,8 @@ pub struct PodPast {
     pub ignored: bool,
     /// Whether the kubelet took its success back, so that it has ended in both ways: `end` is the first of them.
     pub flipped: bool,
-    /// Whether no leader knew that it would be created: the answer was lost, the process was dead, or two led.
+    /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
+    /// once had no controller: then nobody can have reckoned with it.
     pub unasked: bool,
     /// In which list it was recorded first.
     pub listed: Option<End>,
@@ -76,23 +80,6 @@ pub enum End {
     Success,
     /// In phase `Failed`.
     Failure,
-}
-
-/// An interim condition.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Decision {
-    /// Whether it is `SuccessCriteriaMet`, and not `FailureTarget`.
-    pub good: bool,
-    /// Its reason.
-    pub reason: Text,
-    /// Its message.
-    pub message: Text,
-    /// The clock when it was stored.
-    pub when: Time,
-    /// The fewest `completions` since then.
-    pub completions: Option<i32>,
-    /// BO-13: restarts of containers in the pods that there were then, where they count.
-    pub restarts: u32,
 }
 
 /// What held when a Job finished.
@@ -255,6 +242,7 @@ impl Past {
     /// A pod changed in etcd.
     pub fn pod_changed(&mut self, after: &Pod) {
         let Some(past) = self.pod_mut(after.uid) else { return };
+        past.unasked |= !after.controlled;
         if past.end.is_none() {
             past.deleted = after.deleting;
             past.released = !after.finalizer;
@@ -280,7 +268,7 @@ impl Past {
         if seen.is_some_and(verdict) && self.decision.is_none() {
             self.slips.verdict_lost = Some(pod.uid);
         }
-        if fresh && pod.is_active() && self.is_wanted(pod, job, pods) {
+        if fresh && pod.is_active() && pod.controlled && self.is_wanted(pod, job, pods) {
             self.slips.dropped = Some(pod.uid);
         }
     }
@@ -315,7 +303,8 @@ impl Past {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let others = |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer;
+        let others =
+            |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer && other.controlled;
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
         }
@@ -358,7 +347,7 @@ impl Past {
         self.slips.write_after_end |= self.ending.is_some() && old != new;
         self.slips.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            let known = |pod: &&Pod| self.pod(pod.uid).is_some_and(|past| !past.unasked);
+            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|past| !past.unasked);
             let living = pods.iter().filter(known);
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
@@ -438,22 +427,6 @@ impl PodPast {
             counted_failed: 0,
         }
     }
-}
-
-impl Decision {
-    fn of(spec: &JobSpec, status: &JobStatus, pods: &Pods, when: Time) -> Option<Decision> {
-        let (condition, good) =
-            first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
-        let (reason, message) = (condition.reason.clone(), condition.message.clone());
-        let restarts = restarts(spec, pods);
-        Some(Decision { good, reason, message, when, completions: spec.completions, restarts })
-    }
-}
-
-/// BO-13: restarts of containers, where they count.
-fn restarts(spec: &JobSpec, pods: &Pods) -> u32 {
-    let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
-    if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }
 }
 
 impl Ending {

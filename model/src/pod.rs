@@ -21,6 +21,14 @@ pub struct Pod {
     pub phase: Phase,
     /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
+    /// Whether it is being deleted without grace, and has not ended: it goes as soon as no finalizer holds it (SY-12).
+    pub forced: bool,
+    /// Whether the condition DisruptionTarget is `True`.
+    pub disrupted: bool,
+    /// Whether its controller is the Job that is looked at; else it has none.
+    pub controlled: bool,
+    /// Whether the Job's selector matches its labels.
+    pub selected: bool,
     /// Whether the Ready condition is `True`.
     pub ready: bool,
     /// Whether `spec.nodeName` is set.
@@ -73,6 +81,33 @@ pub enum Phase {
 }
 
 impl Pod {
+    /// A pod of the Job that has not begun to run, without the tracking finalizer.
+    #[must_use]
+    pub fn new(uid: Uid) -> Pod {
+        Pod {
+            uid,
+            finalizer: false,
+            other_finalizers: false,
+            phase: Phase::Pending,
+            deleting: false,
+            forced: false,
+            disrupted: false,
+            controlled: true,
+            selected: true,
+            ready: false,
+            scheduled: true,
+            index: None,
+            failure_count: 0,
+            ignored_failure_count: 0,
+            restarts: 0,
+            max_restarts: 0,
+            created: Time::default(),
+            ready_changed: None,
+            finished: None,
+            policy: PolicyMatch::None,
+        }
+    }
+
     /// Phase `Succeeded` or `Failed`: the pod has terminated.
     #[must_use]
     pub fn is_terminated(&self) -> bool {

@@ -4,12 +4,13 @@
 //! being taken again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::indexes::Index;
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::uid::Uid;
 
-/// The pods that a Job owns.
+/// The pods that a Job owns, and in a world also those that nobody does: the sums leave them out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Pods {
     all: BTreeMap<Uid, Pod>,
@@ -69,6 +70,22 @@ impl Pods {
         self.all.get(&uid)
     }
 
+    /// Those that the Job controls, and those that nobody does.
+    #[must_use]
+    pub fn divided(self: &Arc<Pods>) -> (Arc<Pods>, Arc<Pods>) {
+        if self.iter().all(|pod| pod.controlled) {
+            return (self.clone(), Arc::default());
+        }
+        let part = |controlled: bool| {
+            let mut part = Pods::new();
+            for pod in self.iter().filter(|pod| pod.controlled == controlled) {
+                part.set(pod.uid, Some(pod.clone()));
+            }
+            Arc::new(part)
+        };
+        (part(true), part(false))
+    }
+
     /// All pods, by UID.
     pub fn iter(&self) -> impl Iterator<Item = &Pod> {
         self.all.values()
@@ -114,6 +131,9 @@ impl Pods {
     }
 
     fn enter(&mut self, pod: &Pod) {
+        if !pod.controlled {
+            return;
+        }
         self.sums.active += u32::from(pod.is_active());
         self.sums.terminating += u32::from(pod.is_terminating());
         self.sums.ready += u32::from(pod.is_ready());
@@ -132,6 +152,9 @@ impl Pods {
     }
 
     fn leave(&mut self, pod: &Pod) {
+        if !pod.controlled {
+            return;
+        }
         self.sums.active -= u32::from(pod.is_active());
         self.sums.terminating -= u32::from(pod.is_terminating());
         self.sums.ready -= u32::from(pod.is_ready());
@@ -179,6 +202,10 @@ pub(crate) mod tests {
             scheduled: true,
             index: None,
             failure_count: 0,
+            forced: false,
+            disrupted: false,
+            controlled: true,
+            selected: true,
             ignored_failure_count: 0,
             restarts: 0,
             max_restarts: 0,

@@ -21,6 +21,7 @@ use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
 use crate::algorithm::ttl::{TtlStep, clock};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
+use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::explore::found::Found;
 use crate::explore::progress::{Builder, Edge, Fairness, Label, Lasso, Property, check};
@@ -117,6 +118,7 @@ enum Action {
     ShowPod(JobId, u8),
     ShowJob(JobId, u8),
     Pod(JobId, Uid),
+    Disrupt(JobId, Uid),
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
@@ -151,6 +153,9 @@ impl Action {
             Step::Kubelet(_, _, KubeletStep::Flip) => Action::Unfair,
             Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid) => Action::Unfair,
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
+            Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {
+                Action::Disrupt(*job, *uid)
+            }
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
             Step::RemoveJob(job) => Action::RemoveJob(*job),
             Step::Expire(job) => Action::Expire(*job),
@@ -163,7 +168,8 @@ impl Action {
                 TtlStep::Get(_) | TtlStep::Delete(_) | TtlStep::Crash => Action::Unfair,
             },
             Step::Tick => Action::Tick,
-            Step::Land(_)
+            Step::Disrupt(..)
+            | Step::Land(_)
             | Step::Write(..)
             | Step::User(..)
             | Step::ShowPod(_)

@@ -6,9 +6,11 @@ use crate::algorithm::sync::Settings;
 use crate::apiserver::RuleSet;
 use crate::catalogue::Req;
 use crate::constants::Constants;
+use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::gates::Gates;
 use crate::job::JobSpec;
+use crate::pod::Phase;
 use crate::requirement::{Broken, Findings};
 
 /// A small world with a name. Everything that could grow has a bound here.
@@ -38,6 +40,10 @@ pub struct Scope {
     pub exit_codes: &'static [i32],
     /// What the user may do, each at most once.
     pub user: Vec<UserAction>,
+    /// Pods that there are before the Job has had a sync.
+    pub found: Vec<FoundPod>,
+    /// What others do to pods, each at most once.
+    pub disruptions: Vec<Disruption>,
     /// The algorithm that manages the Jobs, if not the specification itself.
     pub algorithm: Algorithm,
     /// How often faults happen to a Job at most.
@@ -55,6 +61,16 @@ pub struct Scope {
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,
+}
+
+/// A pod without the tracking finalizer that is there from the start, and that the selector matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundPod {
+    /// Whether the Job controls it: a pod of before there was the finalizer (UG-01). Else somebody else made it, and
+    /// it may be adopted (FT-24).
+    pub controlled: bool,
+    /// Its phase.
+    pub phase: Phase,
 }
 
 /// The algorithm that is explored.
@@ -89,6 +105,15 @@ impl Scope {
     #[must_use]
     pub fn gates_after(&self, rollouts: u8) -> Gates {
         self.gates.get(usize::from(rollouts)).copied().unwrap_or_default()
+    }
+
+    /// Whether there may be pods that nobody controls while the Job is there.
+    #[must_use]
+    pub fn has_strays(&self) -> bool {
+        let makes_some = |action: &UserAction| {
+            matches!(action, UserAction::StripOwner | UserAction::Relabel | UserAction::DeleteOrphaning)
+        };
+        self.user.iter().any(makes_some) || self.found.iter().any(|found| !found.controlled)
     }
 
     /// The scope with the guards of one requirement switched off.

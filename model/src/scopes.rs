@@ -1,5 +1,6 @@
 //! The named scopes.
 
+pub(crate) mod environment;
 pub mod gates;
 
 use std::sync::Arc;
@@ -30,7 +31,9 @@ pub fn initial(scope: &Scope) -> World {
         let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
         let life = Life::new(new_job(&scope.rules, number, spec));
         let past = Past { gates: manager.gates, ..life.past };
-        Life { manager, processes, ttl, past, ..life }
+        let mut life = Life { manager, processes, ttl, past, ..life };
+        scope.found.iter().for_each(|found| life.find(*found));
+        life
     });
     let lives = lives.collect();
     World { now: Time(0), lives }
@@ -66,6 +69,12 @@ pub fn named(name: &str) -> Option<Scope> {
 /// All scopes whose managers have all gates on, the smallest ideas first; [`gates`] has those of the others.
 #[must_use]
 pub fn all() -> Vec<Scope> {
+    [twinned(), environment::all()].concat()
+}
+
+/// The scopes that the twin in TLA+ (`model/tla`) has, too.
+#[must_use]
+pub fn twinned() -> Vec<Scope> {
     vec![
         non_indexed(),
         deleted_pods(),
@@ -146,6 +155,8 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         restarts: 0,
         exit_codes: &[1],
         user: Vec::new(),
+        found: Vec::new(),
+        disruptions: Vec::new(),
         algorithm: Algorithm::default(),
         faults: Faults::default(),
         late_requests: false,

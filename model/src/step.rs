@@ -5,9 +5,10 @@ use crate::algorithm::steps as processes;
 use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::algorithm::ttl as ttl_controller;
 use crate::algorithm::ttl::TtlStep;
+use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
-use crate::env::{caches, clock, collector, crashes, kubelet, rollouts, user};
+use crate::env::{caches, clock, collector, crashes, disruption, kubelet, rollouts, user};
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
@@ -24,6 +25,8 @@ pub enum Step {
     Expire(JobId),
     /// The kubelet changes a pod.
     Kubelet(JobId, Uid, KubeletStep),
+    /// A pod is evicted, loses its node, or is deleted by force.
+    Disrupt(JobId, Uid, DisruptionStep),
     /// The user changes a Job or a pod; the number is that of the action in the scope.
     User(JobId, u8, UserStep),
     /// The garbage collector deletes a pod whose Job is being deleted or gone.
@@ -57,12 +60,16 @@ pub enum StepKind {
     DeletePod,
     /// [`Write::ReleasePod`].
     ReleasePod,
+    /// [`Write::AdoptPod`] and [`Write::GiveUpPod`].
+    ClaimPod,
     /// [`Write::Status`].
     StatusWrite,
     /// [`Step::Expire`], and the DELETE of the TTL controller's algorithm.
     Expire,
     /// [`Step::Kubelet`].
     Kubelet,
+    /// [`Step::Disrupt`].
+    Disrupt,
     /// [`Step::User`].
     User,
     /// [`Step::Collect`] and [`Step::RemoveJob`].
@@ -85,13 +92,15 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 15] = [
+    pub const ALL: [StepKind; 17] = [
         StepKind::CreatePod,
         StepKind::DeletePod,
         StepKind::ReleasePod,
+        StepKind::ClaimPod,
         StepKind::StatusWrite,
         StepKind::Expire,
         StepKind::Kubelet,
+        StepKind::Disrupt,
         StepKind::User,
         StepKind::Collect,
         StepKind::Show,
@@ -112,8 +121,8 @@ impl StepKind {
     /// Whether only the specification takes such steps.
     #[must_use]
     pub fn is_of_the_specification(self) -> bool {
-        use StepKind::{CreatePod, DeletePod, ReleasePod, StatusWrite};
-        matches!(self, CreatePod | DeletePod | ReleasePod | StatusWrite)
+        use StepKind::{ClaimPod, CreatePod, DeletePod, ReleasePod, StatusWrite};
+        matches!(self, CreatePod | DeletePod | ReleasePod | ClaimPod | StatusWrite)
     }
 
     /// What a report calls it.
@@ -123,9 +132,11 @@ impl StepKind {
             StepKind::CreatePod => "pod created",
             StepKind::DeletePod => "pod deleted",
             StepKind::ReleasePod => "finalizer removed",
+            StepKind::ClaimPod => "pod adopted or given up",
             StepKind::StatusWrite => "status written",
             StepKind::Expire => "Job deleted by TTL",
             StepKind::Kubelet => "pod changed",
+            StepKind::Disrupt => "pod disrupted",
             StepKind::User => "user action",
             StepKind::Collect => "object collected",
             StepKind::Show => "cache advanced",
@@ -147,9 +158,11 @@ impl Step {
             Step::Write(_, Write::CreatePod(_)) => StepKind::CreatePod,
             Step::Write(_, Write::DeletePod(_)) => StepKind::DeletePod,
             Step::Write(_, Write::ReleasePod(_)) => StepKind::ReleasePod,
+            Step::Write(_, Write::AdoptPod(_) | Write::GiveUpPod(_)) => StepKind::ClaimPod,
             Step::Write(_, Write::Status(_)) => StepKind::StatusWrite,
             Step::Expire(_) => StepKind::Expire,
             Step::Kubelet(..) => StepKind::Kubelet,
+            Step::Disrupt(..) => StepKind::Disrupt,
             Step::User(..) => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
@@ -210,6 +223,7 @@ impl World {
         ttl::enabled(self, job, scope, steps);
         ttl_controller::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
+        disruption::enabled(job, life, scope, steps);
         collector::enabled(job, life, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
@@ -230,6 +244,7 @@ impl World {
             Step::Write(job, write) => manager::apply(&mut next, *job, write, scope),
             Step::Expire(job) => ttl::apply(&mut next, *job, scope),
             Step::Kubelet(job, uid, what) => kubelet::apply(&mut next, *job, *uid, *what, scope),
+            Step::Disrupt(job, uid, what) => disruption::apply(&mut next, *job, *uid, *what, scope),
             Step::User(job, number, what) => user::apply(&mut next, *job, *number, what, scope),
             Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, scope),
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
@@ -261,6 +276,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         Step::Write(job, write) => manager::judge(world, *job, write, scope),
         Step::Expire(job) => ttl::judge(world, *job),
         Step::Kubelet(..)
+        | Step::Disrupt(..)
         | Step::User(..)
         | Step::Collect(..)
         | Step::RemoveJob(_)

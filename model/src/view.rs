@@ -20,6 +20,9 @@ pub struct View<'a> {
     pub cache: &'a Pods,
     /// [`View::cache`] with the process's own writes of the current sync.
     pub post: &'a Pods,
+    /// Pods without a controller as the process knows them, where that is known: such a pod may be listed still, and
+    /// hold its finalizer.
+    pub strays: Option<&'a Pods>,
     /// Whether the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
     pub expectations_met: bool,
     /// Whether the Pod cache may lack a deletion that the process asked for in an earlier sync: until it is seen, no

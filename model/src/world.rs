@@ -19,6 +19,7 @@ use crate::job::Job;
 use crate::past::Past;
 use crate::pod::Pod;
 use crate::pods::Pods;
+use crate::scope::FoundPod;
 use crate::time::Time;
 use crate::uid::Uid;
 use crate::view::{Backoff, Reading, View};
@@ -142,6 +143,18 @@ impl Life {
         self.job.as_ref().map(|job| self.past.gates.read(job))
     }
 
+    /// A pod is there that the manager did not create, and that all caches show.
+    pub fn find(&mut self, found: FoundPod) {
+        let uid = self.past.next_uid();
+        let FoundPod { controlled, phase } = found;
+        let pod = Pod { controlled, phase, ..Pod::new(uid) };
+        let finished = pod.is_terminated().then(Time::default);
+        let pod = Pod { finished, ..pod };
+        self.past.created_unasked(&pod);
+        self.past.pod_changed(&pod);
+        Arc::make_mut(&mut self.pods).set(uid, Some(pod));
+    }
+
     /// The Job as the manager's Job cache shows it; `None` where it shows that the Job is gone.
     #[must_use]
     pub fn cached_job(&self) -> Option<&Arc<Job>> {
@@ -233,13 +246,23 @@ impl Manager {
 }
 
 impl Seen {
+    /// A pod is adopted or given up, or found gone then: that comes before its sync looks at the pods.
+    pub fn changes_hands(&mut self, uid: Uid, pod: Option<&Pod>) {
+        let part = |controlled: bool| pod.filter(|pod| pod.controlled == controlled).cloned();
+        Arc::make_mut(&mut self.cache).set(uid, part(true));
+        Arc::make_mut(&mut self.post).set(uid, part(true));
+        Arc::make_mut(&mut self.strays).set(uid, part(false));
+    }
+
     /// What a manager knows whose cache lacks these changes.
     #[must_use]
     pub fn of(stored: &Arc<Pods>, behind: &[Unseen]) -> Seen {
         if behind.is_empty() {
+            let (cache, strays) = stored.divided();
             return Seen {
-                cache: stored.clone(),
-                post: stored.clone(),
+                post: cache.clone(),
+                cache,
+                strays,
                 expectations_met: true,
                 deletion_unseen: false,
             };
@@ -255,15 +278,22 @@ impl Seen {
                 deletion_unseen = true;
             }
             let Some(own) = &unseen.own else { continue };
-            if own.earlier_sync {
+            // FT-25, FT-26: adopted and given up before the pods are counted.
+            let changes_hands =
+                cache.get(unseen.uid).is_some_and(|pod| pod.controlled != own.after.controlled);
+            if own.earlier_sync || changes_hands {
                 cache.set(unseen.uid, Some(own.after.clone()));
+            }
+            if own.earlier_sync {
                 expectations_met &= !own.created;
                 // Where the finalizer stays, nothing is expected (TC-07, FT-17).
                 deletion_unseen |= own.after.deleting && !own.after.finalizer;
             }
             post.set(unseen.uid, Some(own.after.clone()));
         }
-        Seen { cache: Arc::new(cache), post: Arc::new(post), expectations_met, deletion_unseen }
+        let (cache, _) = Arc::new(cache).divided();
+        let (post, strays) = Arc::new(post).divided();
+        Seen { cache, post, strays, expectations_met, deletion_unseen }
     }
 }
 
@@ -282,6 +312,8 @@ pub struct Seen {
     pub cache: Arc<Pods>,
     /// [`View::post`].
     pub post: Arc<Pods>,
+    /// Pods without a controller, as it knows them after its writes.
+    pub strays: Arc<Pods>,
     /// [`View::expectations_met`].
     pub expectations_met: bool,
     /// [`View::deletion_unseen`].
@@ -302,6 +334,7 @@ impl Seen {
             job,
             cache: &self.cache,
             post: &self.post,
+            strays: Some(&self.strays),
             expectations_met: self.expectations_met,
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
@@ -341,7 +374,8 @@ fn hash_job<H: Hasher>(job: Option<&Job>, state: &mut H) {
     job.is_some().hash(state);
     let Some(job) = job else { return };
     let spec = &job.spec;
-    (job.uid, job.created, job.deleting, job.finalizers.len()).hash(state);
+    (job.uid, job.created, job.deleting, &job.finalizers).hash(state);
     (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
+    (spec.active_deadline_seconds, spec.backoff_limit).hash(state);
     job.status.hash(state);
 }

@@ -11,12 +11,14 @@ use jobcheck_model::scope::Scope;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
-use crate::rendered::{told, walked};
+use crate::rendered::{begins_with_the_job, told, walked};
 
 /// The scopes in which every process hears of what it wrote: only a whole native trace says of a write that its
 /// sender does not.
 fn heard() -> Vec<Scope> {
-    scopes::one_fault().into_iter().filter(|scope| scope.faults.losses == 0 && !scope.late_requests).collect()
+    let heard =
+        |scope: &Scope| scope.faults.losses == 0 && !scope.late_requests && begins_with_the_job(scope);
+    scopes::one_fault().into_iter().filter(heard).collect()
 }
 
 fn lines(scope: &Scope, seed: u64) -> Vec<Value> {

@@ -11,6 +11,7 @@ use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress::explore_for;
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::{initial, named};
+use jobcheck_model::step::Step;
 
 /// Different worlds of each scope, unreduced, and those of them in which every Job has come to its end and its
 /// controller rests. A change here is a change of the algorithm, of the environment, or of a bound: say which in the
@@ -136,6 +137,29 @@ fn a_job_that_nobody_looks_at_again_is_found() {
     assert_eq!((found.req, found.turn), (None, Some(found.path.len())), "{found:?}");
     assert!(found.why.starts_with("the Job is not finished"), "{}", found.why);
     assert!(matches!(searched(&mutant.sound_scope(), &Bounds::none(1)).outcome, Outcome::Holds));
+}
+
+/// KEP-2307 Deleted Jobs, FT-20: a Job that is deleted so that its pods stay leaves none with the finalizer.
+#[test]
+fn pods_that_lose_their_job_lose_their_finalizer() {
+    let mutant = Mutant::named("B04b").unwrap();
+    let lagging = run_by_the_algorithm(mutant.sound_scope(), 1);
+    assert!(matches!(searched(&lagging, &Bounds::none(2)).outcome, Outcome::Holds));
+    let Outcome::Broken(found) = searched(&mutant.scope(), &Bounds::none(2)).outcome else { panic!() };
+    assert!(found.path.iter().any(|step| matches!(step, Step::Collect(..))), "{found:?}");
+}
+
+/// Each of these scopes with both caches one behind.
+#[test]
+fn whatever_others_do_every_job_comes_to_its_end() {
+    for name in
+        ["eviction-of-an-index", "lost-node-patient", "force-delete", "adoption", "lost-owner", "legacy-pods"]
+    {
+        let scope = run_by_the_algorithm(named(name).unwrap(), 1);
+        if let Outcome::Broken(found) = searched(&scope, &Bounds::none(2)).outcome {
+            panic!("{name}: {}: {:#?}", found.why, tell(&scope, &found.path));
+        }
+    }
 }
 
 #[test]

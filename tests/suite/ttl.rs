@@ -22,7 +22,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("ttl/suspended", 37478, 32),
     ("ttl/faults", 7218, 17),
     ("ttl/pods", 6271, 29),
-    ("ttl/late-pod", 13994, 27),
+    ("ttl/late-pod", 13934, 27),
     ("ttl/everything", 358763, 28),
 ];
 
@@ -43,12 +43,12 @@ const UNREDUCED: &[(&str, usize)] = &[
     ("ttl/fast-clock", 4180),
     ("ttl/slow-clock", 3332),
     ("ttl/deleted", 1354),
-    ("ttl/owner-gone", 6643),
+    ("ttl/owner-gone", 6787),
     ("ttl/recreated", 7308),
     ("ttl/suspended", 37478),
     ("ttl/faults", 7218),
     ("ttl/pods", 7238),
-    ("ttl/late-pod", 13994),
+    ("ttl/late-pod", 13934),
 ];
 
 /// TT-14, TT-15, TT-16: whatever happens, the Job is gone at last, and nobody has anything left to do.

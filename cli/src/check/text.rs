@@ -43,6 +43,9 @@ pub fn bounds(scope: &Scope) -> String {
     add(scope.ticks > 0, format!("{} s", scope.ticks));
     let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
     add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
+    let others: Vec<String> = scope.disruptions.iter().map(|step| format!("{step:?}")).collect();
+    add(!others.is_empty(), format!("others: {}", others.join(", ")));
+    add(!scope.found.is_empty(), format!("{} of them there before", scope.found.len()));
     let faults = &scope.faults;
     let times = |count: u8, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     add(faults.failures > 0, times(faults.failures, "failed request"));
@@ -122,6 +125,7 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(scope.lag > 0, format!("lag {}", scope.lag));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
     add(!scope.user.is_empty(), format!("user {}", scope.user.len()));
+    add(!scope.disruptions.is_empty(), format!("others {}", scope.disruptions.len()));
     let faults = &scope.faults;
     add(faults.failures > 0, format!("failed {}", faults.failures));
     add(faults.losses > 0, format!("lost {}", faults.losses));

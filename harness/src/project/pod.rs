@@ -6,6 +6,9 @@
 //! | `finalizer`, `other_finalizers` | `metadata.finalizers` |
 //! | `phase` | `status.phase`; empty is `Pending`, another value is `Unknown` |
 //! | `deleting` | `metadata.deletionTimestamp` is set |
+//! | `forced` | that, `metadata.deletionGracePeriodSeconds` is 0, and the phase is neither `Succeeded` nor `Failed` |
+//! | `disrupted` | first of `status.conditions` with type `DisruptionTarget`: `status` |
+//! | `controlled`, `selected` | true: whose pod it is, the router finds out |
 //! | `ready`, `ready_changed` | first of `status.conditions` with type `Ready`: `status`, `lastTransitionTime` |
 //! | `scheduled` | `spec.nodeName` is not empty |
 //! | `index` | `metadata.annotations`: `batch.kubernetes.io/job-completion-index` |
@@ -147,8 +150,16 @@ impl WireStatus<'_> {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        matches!(self.phase(), Phase::Succeeded | Phase::Failed)
+    }
+
+    fn condition(&self, kind: &str) -> Option<&WireCondition<'_>> {
+        self.conditions.iter().flatten().find(|condition| is(condition.kind.as_ref(), kind))
+    }
+
     fn ready_condition(&self) -> Option<&WireCondition<'_>> {
-        self.conditions.iter().flatten().find(|condition| is(condition.kind.as_ref(), "Ready"))
+        self.condition("Ready")
     }
 }
 
@@ -203,6 +214,7 @@ fn project(
     status: &WireStatus<'_>,
 ) -> Pod {
     let ready = status.ready_condition();
+    let without_grace = metadata.deletion_grace_period_seconds == Some(0);
     let annotations = wire.annotations.as_ref();
     let all = status.init_container_statuses.iter().chain(&status.container_statuses).flatten();
     let regular = status.container_statuses.iter().flatten();
@@ -213,6 +225,12 @@ fn project(
         other_finalizers: metadata.finalizers.iter().any(|finalizer| !is_tracking(finalizer)),
         phase: status.phase(),
         deleting: metadata.deletion_timestamp.is_some(),
+        forced: metadata.deletion_timestamp.is_some() && without_grace && !status.has_ended(),
+        disrupted: status
+            .condition("DisruptionTarget")
+            .is_some_and(|condition| is(condition.status.as_ref(), "True")),
+        controlled: true,
+        selected: true,
         ready: ready.is_some_and(|condition| is(condition.status.as_ref(), "True")),
         scheduled: spec.node_name.as_ref().is_some_and(|name| !name.as_ref().is_empty()),
         index: completion_index(annotations),
@@ -250,7 +268,7 @@ fn finish_time(
     spec: &WireSpec<'_>,
     status: &WireStatus<'_>,
 ) -> Option<Time> {
-    let ended = matches!(status.phase(), Phase::Succeeded | Phase::Failed);
+    let ended = status.has_ended();
     if !ended && metadata.deletion_timestamp.is_none() {
         return None;
     }
@@ -333,6 +351,10 @@ mod tests {
             other_finalizers: false,
             phase: Phase::Failed,
             deleting: false,
+            forced: false,
+            disrupted: false,
+            controlled: true,
+            selected: true,
             ready: false,
             scheduled: false,
             index: Some(0),

@@ -28,6 +28,8 @@ pub(super) struct Facts {
     pub grace: i64,
     /// Whether nothing held it any more (SY-12). The model keeps such a pod until its kubelet lets it go.
     pub gone: bool,
+    /// Whether its container never ended, as far as anybody knows, though its phase is `Failed`.
+    pub lost: bool,
     /// The code with which its container exited.
     pub exit_code: Option<i32>,
 }
@@ -61,7 +63,7 @@ pub(super) fn pod(pod: &Pod, job: &Job, facts: Facts, names: &Names) -> Value {
     if pod.scheduled {
         whole["spec"]["nodeName"] = json!(NODE);
     }
-    whole["status"] = status(pod, facts.exit_code);
+    whole["status"] = status(pod, facts);
     whole
 }
 
@@ -93,16 +95,9 @@ pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
         "apiVersion": "v1",
         "metadata": members([
             ("generateName", Some(json!(names.generate_name(pod.uid)))),
-            ("labels", unless_empty(pairs(labels))),
+            ("labels", unless_empty(pairs(labels)).filter(|_| pod.selected)),
             ("annotations", unless_empty(pairs(own.chain(more)))),
-            ("ownerReferences", Some(json!([{
-                "apiVersion": "batch/v1",
-                "kind": "Job",
-                "name": names.job,
-                "uid": job.uid.to_string(),
-                "controller": true,
-                "blockOwnerDeletion": true,
-            }]))),
+            ("ownerReferences", pod.controlled.then(|| json!([owner(job, names)]))),
             ("finalizers", unless_empty(json!(finalizers(pod)))),
         ]),
         "spec": members([
@@ -113,6 +108,18 @@ pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
     })
 }
 
+/// The owner reference of a pod that the Job controls.
+pub(super) fn owner(job: &Job, names: &Names) -> Value {
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": names.job,
+        "uid": job.uid.to_string(),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
 fn container(name: &str, indexed: bool) -> Value {
     let field = format!("metadata.labels['{INDEX}']");
     let source = json!({ "fieldRef": { "apiVersion": "v1", "fieldPath": field } });
@@ -120,7 +127,7 @@ fn container(name: &str, indexed: bool) -> Value {
     members([("name", Some(json!(name))), ("image", Some(json!(IMAGE))), ("env", env)])
 }
 
-fn status(pod: &Pod, exit_code: Option<i32>) -> Value {
+fn status(pod: &Pod, facts: Facts) -> Value {
     let phase = match pod.phase {
         Phase::Pending => "Pending",
         Phase::Running => "Running",
@@ -130,15 +137,22 @@ fn status(pod: &Pod, exit_code: Option<i32>) -> Value {
     };
     let ready = pod.ready_changed.map(|changed| {
         let status = if pod.ready { "True" } else { "False" };
-        json!([{ "type": "Ready", "status": status, "lastTransitionTime": stamp(changed) }])
+        json!({ "type": "Ready", "status": status, "lastTransitionTime": stamp(changed) })
     });
+    let disrupted = pod.disrupted.then(|| json!({ "type": "DisruptionTarget", "status": "True" }));
+    let conditions: Vec<Value> = ready.into_iter().chain(disrupted).collect();
     let has_run = pod.finished.is_some() || pod.restarts > 0 || pod.phase == Phase::Running;
-    let containers = has_run.then(|| json!([container_status(pod, exit_code)]));
-    members([("phase", Some(json!(phase))), ("conditions", ready), ("containerStatuses", containers)])
+    let containers = has_run.then(|| json!([container_status(pod, facts)]));
+    members([
+        ("phase", Some(json!(phase))),
+        ("conditions", unless_empty(json!(conditions))),
+        ("containerStatuses", containers),
+    ])
 }
 
-fn container_status(pod: &Pod, exit_code: Option<i32>) -> Value {
-    let state = match pod.finished {
+fn container_status(pod: &Pod, facts: Facts) -> Value {
+    let exit_code = facts.exit_code;
+    let state = match pod.finished.filter(|_| !facts.lost) {
         Some(finished) => json!({ "terminated": {
             "exitCode": exit_code.unwrap_or(0),
             "reason": if exit_code.unwrap_or(0) == 0 { "Completed" } else { "Error" },

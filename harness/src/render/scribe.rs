@@ -26,6 +26,8 @@ pub(super) enum Who {
     JobController,
     TtlController,
     GarbageCollector,
+    PodGc,
+    Scheduler,
     Kubelet,
     User,
 }
@@ -48,6 +50,13 @@ impl Who {
                 "system:serviceaccount:kube-system:generic-garbage-collector",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/generic-garbage-collector",
             ),
+            Who::PodGc => (
+                "system:serviceaccount:kube-system:pod-garbage-collector",
+                "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/pod-garbage-collector",
+            ),
+            Who::Scheduler => {
+                ("system:kube-scheduler", "kube-scheduler/v1.36.0 (linux/amd64) kubernetes/scheduler")
+            }
             Who::Kubelet => ("system:node:node-1", "kubelet/v1.36.0 (linux/amd64) kubernetes"),
             Who::User => ("admin", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
         };

@@ -1,5 +1,8 @@
 //! The way through a scope, step by step: which requests it is made of, and what the server answers.
 
+mod claims;
+mod disruptions;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -8,6 +11,7 @@ use jobcheck_model::algorithm::io::Call;
 use jobcheck_model::algorithm::process::is_over;
 use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back};
 use jobcheck_model::algorithm::switches::Switch;
+use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{UserAction, UserStep};
 use jobcheck_model::job::{Job, JobSpec, JobStatus};
@@ -40,6 +44,7 @@ pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) ->
     let mut walker = Walker { scope, scribe: Scribe::new(scope, expected)?, world, known };
     for (number, spec) in scope.jobs.iter().enumerate() {
         walker.create_job(number, spec)?;
+        walker.show_found(number)?;
     }
     for step in path {
         walker.step(step)?;
@@ -132,6 +137,12 @@ impl Walker<'_> {
             Step::Expire(id) => self.expire(*id, &after)?,
             Step::Ttl(id, what) => self.ttl(*id, *what, &after)?,
             Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
+            Step::Disrupt(id, uid, what) => self.disrupt(*id, *uid, *what, &after)?,
+            Step::User(id, _, UserStep::StripOwner(uid)) => self.owner_taken(*id, *uid, &after, Who::User)?,
+            Step::User(id, _, UserStep::Relabel(uid)) => self.relabelled(*id, *uid, &after)?,
+            Step::Collect(id, uid) if collector::orphans(self.life(*id)) => {
+                self.owner_taken(*id, *uid, &after, Who::GarbageCollector)?;
+            }
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
             Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, Who::GarbageCollector)?,
@@ -190,7 +201,8 @@ impl Walker<'_> {
         }
         if pod.deleting && facts.deleted.is_none() {
             // SY-12: a pod that has ended has no grace.
-            (facts.deleted, facts.grace) = (Some(after.now), if pod.is_terminated() { 0 } else { GRACE });
+            let has_grace = !pod.is_terminated() && !pod.forced;
+            (facts.deleted, facts.grace) = (Some(after.now), if has_grace { GRACE } else { 0 });
         }
         let is_held = pod.finalizer || pod.other_finalizers || facts.grace > 0;
         facts.gone = pod.deleting && !is_held;
@@ -237,14 +249,7 @@ impl Walker<'_> {
             | KubeletStep::Flip
             | KubeletStep::Remove => {}
         }
-        let answer = self.pod_stored(id, uid, after);
-        let status = match &answer {
-            Told::Done(pod) => json!({ "status": pod["status"] }),
-            Told::Created(_) | Told::Gone | Told::Refused(..) => json!({}),
-        };
-        let known = &self.known[usize::from(id.0)];
-        let asked = about_pod(known, Who::Kubelet, Verb::Patch, uid, Some(status), answer);
-        self.scribe.request(&Asked { is_status: true, patch_type: STRATEGIC, ..asked })
+        self.pod_status(id, uid, after, Who::Kubelet)
     }
 
     /// The kubelet deletes a pod that has ended without further grace.
@@ -276,6 +281,7 @@ impl Walker<'_> {
             UserAction::DeleteInBackground => {
                 return self.delete_job(id, after, Who::User, "Background");
             }
+            UserAction::DeleteOrphaning => return self.delete_job(id, after, Who::User, "Orphan"),
             UserAction::DeleteOwner => {
                 return self.delete_job(id, after, Who::GarbageCollector, "Background");
             }
@@ -289,7 +295,11 @@ impl Walker<'_> {
             | UserAction::Resume
             | UserAction::Scale(_)
             | UserAction::SetTtl(_)
+            | UserAction::SetDeadline(_)
+            | UserAction::SetBackoffLimit(_)
             | UserAction::DeletePod
+            | UserAction::StripOwner
+            | UserAction::Relabel
             | UserAction::DeleteEndedPod => false,
         };
         let base = self.known(id).version();
@@ -307,6 +317,8 @@ impl Walker<'_> {
             Write::CreatePod(pod) => Call::CreatePod(0, pod.clone()),
             Write::DeletePod(uid) => Call::DeletePod(*uid),
             Write::ReleasePod(uid) => Call::ReleasePod(*uid),
+            Write::AdoptPod(uid) => Call::AdoptPod(*uid),
+            Write::GiveUpPod(uid) => Call::GiveUpPod(*uid),
             Write::Status(status) => Call::WriteStatus(status.clone()),
         };
         let base = self.known(id).version();
@@ -400,6 +412,8 @@ impl Walker<'_> {
         let uid = match attempt.call {
             Call::CreatePod(..) => life.past.next_uid(),
             Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
+            Call::AdoptPod(uid) => return self.claim(id, *uid, true, attempt, after),
+            Call::GiveUpPod(uid) => return self.claim(id, *uid, false, attempt, after),
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
         let answer = if fails { too_many_requests() } else { self.pod_stored(id, uid, after) };
@@ -420,7 +434,7 @@ impl Walker<'_> {
                 let body = release(known, uid);
                 Asked { patch_type: STRATEGIC, ..about_pod(known, who, Verb::Patch, uid, Some(body), answer) }
             }
-            Call::WriteStatus(_) => return Ok(()),
+            Call::AdoptPod(_) | Call::GiveUpPod(_) | Call::WriteStatus(_) => return Ok(()),
         };
         self.scribe.request(&Asked { received: attempt.received, ..asked })
     }

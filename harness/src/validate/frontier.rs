@@ -207,6 +207,7 @@ impl Search<'_> {
             job,
             cache: history.cache(),
             post: history.post(),
+            strays: None,
             expectations_met: history.shows_earlier_gains(history.position()),
             deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {

@@ -126,6 +126,7 @@ fn unfinished(
         job,
         cache: pods,
         post: pods,
+        strays: None,
         expectations_met: true,
         deletion_unseen: false,
         deletes_failed: false,

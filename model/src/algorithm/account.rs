@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::failure_policy::{FailureEvidence, evaluate};
 use crate::indexes::{Index, IndexSet};
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
-use crate::pod::{Phase, Pod};
+use crate::job::{Condition, ConditionKind, ConditionStatus, FailureAction, Job, JobStatus, Text};
+use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::time::Time;
 use crate::uid::Uid;
 
@@ -54,6 +55,10 @@ impl Accounting<'_> {
     pub fn run(mut self, io: &mut Io<'_>) -> Result<(), Stop> {
         let mut held: BTreeSet<Uid> =
             self.read.pods.iter().filter(|pod| self.census.is_tracked(pod)).map(|pod| pod.uid).collect();
+        if !self.on(Switch::CountsListedStrays) {
+            // FT-02: what is listed and has lost its owner waits until the orphan path has released it.
+            held.extend(self.read.strays.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
+        }
         self.count_released(&held);
         let (released, full) = self.record(io)?;
         self.announce();
@@ -213,7 +218,7 @@ impl Accounting<'_> {
         let flipped =
             self.status.uncounted_succeeded().contains(&pod.uid) && !self.on(Switch::RecordsFlippedSuccess);
         let counts = (self.census.is_failure(pod) || doomed) && self.census.has_place(pod);
-        let ignored = self.has_policy() && pod.is_ignored();
+        let ignored = self.has_policy() && (pod.is_ignored() || self.passes_over(pod));
         if counts && !was_failed && !flipped && !ignored {
             self.lists().failed.push(pod.uid);
         }
@@ -228,6 +233,17 @@ impl Accounting<'_> {
         } else if !self.status.uncounted_succeeded().contains(&pod.uid) {
             self.lists().succeeded.push(pod.uid);
         }
+    }
+
+    /// J-04: whether a rule ignores a pod that has not ended, by its conditions.
+    fn passes_over(&self, pod: &Pod) -> bool {
+        if pod.is_terminated() || !pod.disrupted || !self.on(Switch::MatchesPolicyBeforeTheEnd) {
+            return false;
+        }
+        let conditions = vec![("DisruptionTarget".into(), "True".into())];
+        let evidence = FailureEvidence { conditions, ..FailureEvidence::default() };
+        let policy = self.job.spec.pod_failure_policy.as_ref();
+        policy.is_some_and(|policy| evaluate(policy, &evidence) == PolicyMatch::Action(FailureAction::Ignore))
     }
 
     fn has_policy(&self) -> bool {

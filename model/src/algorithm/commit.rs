@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::apiserver::status_updated;
 use crate::catalogue::Req;
 use crate::gates::Gates;
+use crate::guards::counting::Ledger;
+use crate::guards::release::may_release_by_truth;
 use crate::job::{Job, JobStatus};
 use crate::manager::{Write, judge_by, refusal};
 use crate::pod::Pod;
@@ -60,6 +62,17 @@ pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time
     carry_out(life, hand, call, conflicts, now, scope)
 }
 
+/// The orphan path releases a pod. It must leave pods that an unfinished Job controls (FT-21).
+pub fn commit_orphan(life: &mut Life, uid: Uid, now: Time, scope: &Scope) -> Answer {
+    let job = life.job.as_deref();
+    let counted = |uid| life.past.is_counted(uid);
+    let is_free = |pod: &Pod| !pod.controlled || may_release_by_truth(job, pod, &counted);
+    if job.is_some_and(|job| !job.deleting) && !life.pods.get(uid).is_none_or(is_free) {
+        life.past.objection.get_or_insert(Req::FT21);
+    }
+    carry_out(life, Hand::Nobody, &Call::ReleasePod(uid), false, now, scope)
+}
+
 /// A request of a process that is dead: nobody waits for the answer.
 pub fn commit_late(life: &mut Life, late: &Late, now: Time, scope: &Scope) {
     carry_out(life, Hand::Nobody, &late.call, late.conflicts, now, scope);
@@ -72,6 +85,10 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
         Call::ReleasePod(uid) => release(life, hand, *uid),
+        Call::AdoptPod(uid) => adopt(life, hand, *uid, scope),
+        Call::GiveUpPod(uid) => {
+            claimed(life, hand, *uid, |pod| (pod.controlled, pod.finalizer) = (false, false))
+        }
         Call::WriteStatus(_) if conflicts && !overwrites(scope) => Answer::Error,
         Call::WriteStatus(status) => write_status(life, hand, status, now, scope),
     }
@@ -91,6 +108,8 @@ pub fn as_write(life: &Life, call: &Call) -> Write {
         }
         Call::DeletePod(uid) => Write::DeletePod(*uid),
         Call::ReleasePod(uid) => Write::ReleasePod(*uid),
+        Call::AdoptPod(uid) => Write::AdoptPod(*uid),
+        Call::GiveUpPod(uid) => Write::GiveUpPod(*uid),
         Call::WriteStatus(status) => Write::Status(status.clone()),
     }
 }
@@ -109,6 +128,8 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
     let exists = match &write {
         Write::DeletePod(uid) => life.pods.get(*uid).is_some_and(|pod| !pod.deleting),
         Write::ReleasePod(uid) => life.pods.get(*uid).is_some_and(|pod| pod.finalizer),
+        Write::AdoptPod(uid) => may_adopt(life, by, *uid, scope),
+        Write::GiveUpPod(uid) => life.pods.get(*uid).is_some_and(|pod| pod.controlled),
         Write::CreatePod(_) | Write::Status(_) => true,
     };
     if !exists {
@@ -171,6 +192,33 @@ fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
         }
     }
     change(life, hand, uid, |pod| pod.finalizer = false)
+}
+
+/// FT-24, and the pod is the one that was seen: the PATCH carries its resourceVersion, unlike that of 1.36 (S-05).
+fn may_adopt(life: &Life, by: usize, uid: Uid, scope: &Scope) -> bool {
+    let sync = life.processes.get(by).and_then(|process| process.sync.as_ref());
+    let seen = sync.and_then(|sync| sync.seen.strays.get(uid));
+    let blind = scope.algorithm.switches.on(Switch::AdoptsEndedPods);
+    let adopts = life.job.as_ref().is_some_and(|job| !job.deleting);
+    let stored = life.pods.get(uid);
+    adopts && stored.is_some_and(|pod| !pod.controlled && !pod.deleting) && (blind || stored == seen)
+}
+
+fn adopt(life: &mut Life, hand: Hand, uid: Uid, scope: &Scope) -> Answer {
+    if life.pods.get(uid).is_some() && !hand.number().is_some_and(|by| may_adopt(life, by, uid, scope)) {
+        return Answer::Error;
+    }
+    claimed(life, hand, uid, |pod| (pod.controlled, pod.finalizer) = (true, true))
+}
+
+/// A pod changes hands, and its sender knows.
+fn claimed(life: &mut Life, hand: Hand, uid: Uid, to: fn(&mut Pod)) -> Answer {
+    let answer = change(life, hand, uid, to);
+    let stored = life.pods.get(uid).cloned();
+    if let Some(sync) = hand.number().and_then(|by| life.processes[by].sync.as_mut()) {
+        sync.seen.changes_hands(uid, stored.as_ref());
+    }
+    answer
 }
 
 fn is_fresh(life: &Life, hand: Hand) -> bool {

@@ -17,7 +17,7 @@
 //! - a restart forgets what events did to the memory, and lists what they would have shown.
 //!
 //! Where the bound on lag is reached, the oldest event comes at once, with the reduction and without. Once the Job is
-//! over, nothing is reduced. Safety properties read what etcd holds and the past, never a cache; progress is checked
+//! over, nothing is reduced; nor is anything where pods may lose their controller, which fills the orphan queue. Safety properties read what etcd holds and the past, never a cache; progress is checked
 //! without the reduction. A test compares what etcd can come to hold.
 //!
 //! [`Algorithm::lazy_caches`]: crate::scope::Algorithm::lazy_caches
@@ -73,7 +73,7 @@ pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(
 }
 
 fn are_lazy(life: &Life, scope: &Scope) -> bool {
-    scope.algorithm.lazy_caches && !is_over(life.job.as_ref())
+    scope.algorithm.lazy_caches && !scope.has_strays() && !is_over(life.job.as_ref())
 }
 
 /// The events come.

@@ -36,12 +36,16 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
         (_, Some(pod)) if !pod.deleting => {
             if !pod.finalizer {
                 process.memory.saw_release(pod.uid);
+            } else if !pod.controlled {
+                process.orphans.insert(pod.uid);
             }
             process.queued |= job.is_some();
         }
         (before, after) => {
-            let held = after.as_ref().or(before.as_ref()).is_some_and(|pod| pod.finalizer);
-            if cleans_up(job.as_ref(), switches) && held && after.is_some() {
+            let last = after.as_ref().or(before.as_ref());
+            let is_held = last.is_some_and(|pod| pod.finalizer) && after.is_some();
+            let is_stray = last.is_some_and(|pod| !pod.controlled);
+            if is_held && (is_stray || cleans_up(job.as_ref(), switches)) {
                 process.orphans.insert(unseen.uid);
             }
             saw_deletion(process, unseen.uid, after.as_ref(), job.as_ref());
@@ -101,7 +105,9 @@ pub fn settle(life: &mut Life, now: crate::time::Time, scope: &Scope) {
         }
         if !process.orphans.is_empty() {
             let cached = process.cached_pods(pods);
-            process.orphans.retain(|uid| cached.get(*uid).is_some_and(|pod| pod.finalizer));
+            let over = is_over(process.cached_job(job.as_ref()));
+            let is_orphan = |pod: &Pod| pod.finalizer && (over || !pod.controlled);
+            process.orphans.retain(|uid| cached.get(*uid).is_some_and(is_orphan));
         }
     }
 }

@@ -25,6 +25,10 @@ pub enum Call {
     DeletePod(Uid),
     /// PATCH that removes the tracking finalizer of a pod.
     ReleasePod(Uid),
+    /// PATCH that makes the Job the controller of a pod, and adds the tracking finalizer (FT-24).
+    AdoptPod(Uid),
+    /// PATCH that takes both away again (FT-26).
+    GiveUpPod(Uid),
     /// PUT of the Job's status.
     WriteStatus(Box<JobStatus>),
 }
@@ -38,6 +42,10 @@ pub enum CallName {
     DeletePod(Uid),
     /// [`Call::ReleasePod`].
     ReleasePod(Uid),
+    /// [`Call::AdoptPod`].
+    AdoptPod(Uid),
+    /// [`Call::GiveUpPod`].
+    GiveUpPod(Uid),
     /// [`Call::WriteStatus`].
     WriteStatus,
 }
@@ -50,6 +58,8 @@ impl Call {
             Call::CreatePod(number, _) => CallName::CreatePod(*number),
             Call::DeletePod(uid) => CallName::DeletePod(*uid),
             Call::ReleasePod(uid) => CallName::ReleasePod(*uid),
+            Call::AdoptPod(uid) => CallName::AdoptPod(*uid),
+            Call::GiveUpPod(uid) => CallName::GiveUpPod(*uid),
             Call::WriteStatus(_) => CallName::WriteStatus,
         }
     }

@@ -8,6 +8,7 @@
 //! of its writes.
 
 pub mod account;
+pub mod claim;
 pub mod commit;
 pub mod decide;
 pub mod deliveries;

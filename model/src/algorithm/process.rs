@@ -138,9 +138,11 @@ impl Process {
     ) {
         self.queued = false;
         let seen = Seen::of(pods, &self.knowledge.behind);
+        let (owned, strays) = self.cached_pods(pods).divided();
         let read = Read {
             job: self.cached_job(job).cloned(),
-            pods: self.cached_pods(pods),
+            pods: owned,
+            strays,
             satisfied: self.memory.is_satisfied(settings.switches),
             creations_seen: self.memory.creations_seen(settings.switches),
             finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
@@ -257,12 +259,12 @@ impl Process {
     }
 
     fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
-        if cleans_up(self.cached_job(job), switches) {
-            let cached = self.cached_pods(pods);
-            let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
-            let held = cached.iter().filter(|pod| pod.finalizer && late(pod)).map(|pod| pod.uid);
-            self.orphans.extend(held);
-        }
+        let over = cleans_up(self.cached_job(job), switches);
+        let cached = self.cached_pods(pods);
+        let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
+        let held = cached.iter().filter(|pod| pod.finalizer);
+        let orphans = held.filter(|pod| !pod.controlled || (over && late(pod))).map(|pod| pod.uid);
+        self.orphans.extend(orphans);
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Read {
     pub job: Option<Arc<Job>>,
     /// Its pods in the Pod cache.
     pub pods: Arc<Pods>,
+    /// Pods in the Pod cache that nobody controls.
+    pub strays: Arc<Pods>,
     /// Whether all creations and deletions were seen (PC-26).
     pub satisfied: bool,
     /// Whether all creations were seen (S-08).
@@ -130,7 +132,8 @@ impl<'a> Census<'a> {
     #[must_use]
     pub fn is_tracked(&self, pod: &Pod) -> bool {
         let released = self.read.releasing.contains(&pod.uid) && !self.switches.on(Switch::ForgetsReleases);
-        pod.finalizer && !released
+        let legacy = pod.is_terminated() && self.switches.on(Switch::CountsLegacyPods);
+        (pod.finalizer || legacy) && !released
     }
 
     /// FT-09: an Indexed Job counts pods with a valid index only.

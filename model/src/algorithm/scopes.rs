@@ -38,6 +38,17 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/elastic", "elastic"),
     ("stale-caches/ttl", "ttl"),
     ("stale-caches/two-jobs", "two-jobs"),
+    ("stale-caches/eviction", "eviction"),
+    ("stale-caches/eviction-of-an-index", "eviction-of-an-index"),
+    ("stale-caches/lost-node", "lost-node"),
+    ("stale-caches/lost-node-patient", "lost-node-patient"),
+    ("stale-caches/force-delete", "force-delete"),
+    ("stale-caches/orphaning", "orphaning"),
+    ("stale-caches/adoption", "adoption"),
+    ("stale-caches/lost-owner", "lost-owner"),
+    ("stale-caches/relabelled-pod", "relabelled-pod"),
+    ("stale-caches/legacy-pods", "legacy-pods"),
+    ("stale-caches/edited-limits", "edited-limits"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -53,6 +64,9 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/suspend", "suspend"),
     ("failed-request/deadline", "deadline"),
     ("failed-request/ttl", "ttl"),
+    ("failed-request/force-delete", "force-delete"),
+    ("failed-request/adoption", "adoption"),
+    ("failed-request/lost-owner", "lost-owner"),
 ];
 
 /// The answer to one request is lost, and both caches lag by one.

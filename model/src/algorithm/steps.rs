@@ -6,7 +6,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
-use super::commit::{commit, commit_late};
+use super::commit::{commit, commit_late, commit_orphan};
 use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call, CallName};
@@ -191,29 +191,21 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
 fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time, scope: &Scope) {
     let sync = life.processes[by].sync.as_ref();
     let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
-    let answer = send(life, by, &request, fortune, true, now, scope);
+    let answer = send(life, fortune, |life, answered| commit(life, by, &request, answered, now, scope));
     life.processes[by].answered(name, answer, &scope.settings());
 }
 
-/// Sends a request, of the sync or of another worker: the sync under way does not know what that one did.
-fn send(
-    life: &mut Life,
-    by: usize,
-    request: &Call,
-    fortune: Fortune,
-    of_sync: bool,
-    now: Time,
-    scope: &Scope,
-) -> Answer {
+/// Sends a request; `commit` is told whether its sender gets the answer.
+fn send(life: &mut Life, fortune: Fortune, commit: impl FnOnce(&mut Life, bool) -> Answer) -> Answer {
     match fortune {
-        Fortune::Handled => commit(life, by, request, of_sync, now, scope),
+        Fortune::Handled => commit(life, true),
         Fortune::Fails => {
             life.faults.failures += 1;
             Answer::Error
         }
         Fortune::AnswerLost => {
             life.faults.losses += 1;
-            commit(life, by, request, false, now, scope);
+            commit(life, false);
             Answer::Error
         }
     }
@@ -225,8 +217,17 @@ fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, sco
     let job = process.cached_job(life.job.as_ref());
     // MB-04: what another manager's pods hold is its own business.
     let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
-    if super::process::is_over(job) && !external {
-        let answer = send(life, by, &Call::ReleasePod(uid), fortune, false, now, scope);
+    let over = super::process::is_over(job) && !external;
+    let stray = process.cached_pods(&life.pods).get(uid).is_some_and(|pod| !pod.controlled);
+    let forgets = stray && scope.algorithm.switches.on(Switch::ForgetsOwnerlessPods);
+    let adopted = life.pods.get(uid).is_some_and(|pod| pod.controlled);
+    let is_blind = scope.algorithm.switches.on(Switch::StripsAdoptedPods);
+    if stray && !over && adopted && !is_blind {
+        // The PATCH carries the resourceVersion that was seen, unlike that of 1.36 (FT-29, S-25): a conflict.
+        return;
+    }
+    if (over || stray) && !forgets {
+        let answer = send(life, fortune, |life, _| commit_orphan(life, uid, now, scope));
         if answer == Answer::Error {
             return;
         }

@@ -31,6 +31,18 @@ pub enum Switch {
     GateIgnoresDeletions,
     /// 1.36: the cap of the lists is looked at after a UID was added.
     ChecksCapAfterAdding,
+    /// S-05, 1.36: pods that have ended are adopted, too.
+    AdoptsEndedPods,
+    /// S-25, 1.36: the orphan path takes the finalizer of a pod that was adopted meanwhile.
+    StripsAdoptedPods,
+    /// B04: the orphan path does not look at pods without a controller.
+    ForgetsOwnerlessPods,
+    /// UG-01: pods that have ended are counted without their finalizer.
+    CountsLegacyPods,
+    /// J-05, 1.36: a listed pod that has lost its owner is counted while it holds its finalizer.
+    CountsListedStrays,
+    /// J-04, 1.36: the failure policy is asked about pods that have not ended when their Job fails.
+    MatchesPolicyBeforeTheEnd,
     /// Before 1.36: a sync does not wait until the caches show the process's own writes.
     SyncsBeforeOwnWritesAreSeen,
     /// B01: a pod whose finalizer was removed is looked at as long as the cache shows the finalizer.

@@ -8,6 +8,7 @@ use crate::job::{
 use crate::time::Time;
 
 use super::account::{Accounting, put};
+use super::claim::claim;
 use super::decide::{Fate, decide};
 use super::io::{Effect, Io, Stop};
 use super::manage::{Counts, Manager, Went};
@@ -69,7 +70,8 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
     if settings.leaves_alone(job) || job.status.is_finished() || read.finished_unseen {
         return Ok(());
     }
-    Sync { job, read, settings }.run(io)
+    let claimed = claim(job, read, settings, io)?;
+    Sync { job, read: claimed.as_ref().unwrap_or(read), settings }.run(io)
 }
 
 struct Sync<'a> {

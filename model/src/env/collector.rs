@@ -1,10 +1,9 @@
 //! The garbage collector, which carries a deletion of a Job through.
 //!
-//! # Caveats
-//!
-//! Jobs are deleted in the foreground or in the background. Orphaned pods would never be looked at again, so
-//! that propagation is left out.
+//! Where a Job is deleted so that its pods stay, it takes their owner away, one by one, and then lets the Job go (PC-31).
 
+use crate::apiserver::{ORPHAN, Propagation, finalizers_after_delete};
+use crate::job::Job;
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -17,18 +16,36 @@ pub fn enabled(job: JobId, life: &Life, steps: &mut Vec<Step>) {
     if !deleted {
         return;
     }
-    for pod in life.pods.iter().filter(|pod| !pod.deleting) {
+    let orphans = orphans(life);
+    for pod in life.pods.iter().filter(|pod| pod.controlled && (orphans || !pod.deleting)) {
         steps.push(Step::Collect(job, pod.uid));
     }
-    if life.job.is_some() && life.pods.is_empty() {
+    if life.job.is_some() && !life.pods.iter().any(|pod| pod.controlled) {
         steps.push(Step::RemoveJob(job));
     }
 }
 
-/// Deletes a pod whose Job is being deleted, or is gone.
+/// Whether the Job is being deleted, and its pods stay.
+#[must_use]
+pub fn orphans(life: &Life) -> bool {
+    life.job.as_ref().is_some_and(|job| job.finalizers.iter().any(|finalizer| **finalizer == *ORPHAN))
+}
+
+/// The Job after a DELETE that leaves its pods.
+#[must_use]
+pub fn deleted_orphaning(job: &Job) -> Job {
+    let finalizers = finalizers_after_delete(Some(Propagation::Orphan), job);
+    Job { deleting: true, finalizers, generation: job.generation + 1, ..job.clone() }
+}
+
+/// Deletes a pod whose Job is being deleted, or is gone; or takes its owner away.
 pub fn collect(life: &mut Life, uid: Uid, scope: &Scope) {
     let Some(pod) = life.pods.get(uid) else { return };
-    let after = Pod { deleting: true, ..pod.clone() };
+    let after = if orphans(life) {
+        Pod { controlled: false, ..pod.clone() }
+    } else {
+        Pod { deleting: true, ..pod.clone() }
+    };
     life.past.pod_changed(&after);
     life.set_pod(uid, Some(after), scope.lag);
 }

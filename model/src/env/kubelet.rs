@@ -26,7 +26,7 @@ pub enum KubeletStep {
     Fail(i32),
     /// A success is taken back: phase `Failed`.
     Flip,
-    /// The object goes: it was deleted, has ended, and no finalizer holds it.
+    /// The object goes: it was deleted, has ended or is given no time to, and no finalizer holds it (SY-12).
     Remove,
 }
 
@@ -45,16 +45,19 @@ fn may_restart(life: &Life) -> bool {
 }
 
 fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
+    let free = pod.deleting && !pod.finalizer && !pod.other_finalizers;
     if pod.is_terminated() {
-        let goes = pod.deleting && !pod.finalizer && !pod.other_finalizers;
         let flips = scope.flips && pod.phase == Phase::Succeeded;
         let flip = flips.then_some(KubeletStep::Flip);
-        return goes.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
+        return free.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
     }
     if scope.phases && pod.phase == Phase::Pending && !pod.deleting {
         return vec![KubeletStep::Run];
     }
     let mut steps = vec![KubeletStep::Succeed];
+    if free && pod.forced {
+        steps.push(KubeletStep::Remove);
+    }
     steps.extend(scope.exit_codes.iter().map(|code| KubeletStep::Fail(*code)));
     if scope.phases && !pod.ready && !pod.deleting {
         steps.push(KubeletStep::Ready);
@@ -86,25 +89,30 @@ fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> O
             Some(Pod { restarts: pod.restarts + 1, max_restarts: pod.max_restarts + 1, ..pod })
         }
         KubeletStep::Succeed => {
-            Some(Pod { phase: Phase::Succeeded, ready: false, finished: Some(now), ..pod })
+            Some(Pod { phase: Phase::Succeeded, ready: false, forced: false, finished: Some(now), ..pod })
         }
-        KubeletStep::Fail(code) => {
-            let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, pod.uid, code));
-            Some(Pod { phase: Phase::Failed, ready: false, finished: Some(now), policy, ..pod })
-        }
+        KubeletStep::Fail(code) => Some(failed(pod, Some(code), job, now)),
         KubeletStep::Flip => Some(Pod { phase: Phase::Failed, ..pod }),
         KubeletStep::Remove => None,
     }
 }
 
-/// What the Job's pod failure policy says of a pod whose only container exited with this code.
-fn policy_match(spec: &JobSpec, uid: Uid, code: i32) -> PolicyMatch {
+/// The pod in phase `Failed`, whose only container exited with this code, or with none that anybody knows.
+pub(super) fn failed(pod: Pod, code: Option<i32>, job: Option<&Arc<Job>>, now: Time) -> Pod {
+    let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, &pod, code));
+    Pod { phase: Phase::Failed, ready: false, forced: false, finished: Some(now), policy, ..pod }
+}
+
+/// What the Job's pod failure policy says of the pod.
+fn policy_match(spec: &JobSpec, pod: &Pod, code: Option<i32>) -> PolicyMatch {
     let Some(policy) = &spec.pod_failure_policy else { return PolicyMatch::None };
-    let container = ContainerEnd { name: "main".into(), exit_code: Some(code) };
+    let container = ContainerEnd { name: "main".into(), exit_code: code };
+    let conditions = pod.disrupted.then(|| ("DisruptionTarget".into(), "True".into()));
     let evidence = FailureEvidence {
         namespace: "default".into(),
-        name: format!("pod-{}", uid.0).into(),
+        name: format!("pod-{}", pod.uid.0).into(),
         containers: vec![container],
+        conditions: conditions.into_iter().collect(),
         ..FailureEvidence::default()
     };
     evaluate(policy, &evidence)

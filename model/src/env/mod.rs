@@ -6,6 +6,7 @@ pub mod caches;
 pub mod clock;
 pub mod collector;
 pub mod crashes;
+pub mod disruption;
 pub mod kubelet;
 pub mod rollouts;
 pub mod user;

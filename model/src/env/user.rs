@@ -4,6 +4,7 @@ mod mirror;
 
 use std::sync::Arc;
 
+use super::collector;
 use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::past::Past;
@@ -51,6 +52,16 @@ pub enum UserAction {
     MirrorFinishes,
     /// Creates the Job again under its name, once it is gone with all its pods.
     Recreate,
+    /// Deletes the Job, and leaves its pods (PC-31).
+    DeleteOrphaning,
+    /// Takes the owner of a pod away.
+    StripOwner,
+    /// Changes the labels of a pod, so that the selector does not match them any more.
+    Relabel,
+    /// Sets `activeDeadlineSeconds`.
+    SetDeadline(i64),
+    /// Sets `backoffLimit`.
+    SetBackoffLimit(i32),
 }
 
 /// An action on an object.
@@ -58,6 +69,10 @@ pub enum UserAction {
 pub enum UserStep {
     /// Deletes this pod.
     DeletePod(Uid),
+    /// Takes the owner of this pod away.
+    StripOwner(Uid),
+    /// Changes the labels of this pod.
+    Relabel(Uid),
     /// Edits or deletes the Job.
     Job(UserAction),
 }
@@ -75,6 +90,12 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
         match action {
             UserAction::DeletePod => delete_pods(id, number, life, |pod| !pod.is_terminated(), steps),
             UserAction::DeleteEndedPod => delete_pods(id, number, life, Pod::is_terminated, steps),
+            UserAction::StripOwner | UserAction::Relabel => {
+                let controlled = life.pods.iter().filter(|pod| pod.controlled && pod.selected);
+                let step =
+                    if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
+                steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
+            }
             UserAction::Suspend
             | UserAction::Resume
             | UserAction::Scale(_)
@@ -84,7 +105,10 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::DeleteInForeground
             | UserAction::DeleteInBackground
             | UserAction::DeleteFinished
-            | UserAction::DeleteOwner => {
+            | UserAction::DeleteOwner
+            | UserAction::DeleteOrphaning
+            | UserAction::SetDeadline(_)
+            | UserAction::SetBackoffLimit(_) => {
                 if is_possible(job, *action, scope) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
@@ -130,7 +154,12 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
         | UserAction::MirrorStarts
         | UserAction::MirrorAnnounces
         | UserAction::MirrorFinishes
-        | UserAction::Recreate => job.status.is_finished(),
+        | UserAction::Recreate
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel
+        | UserAction::SetDeadline(_)
+        | UserAction::SetBackoffLimit(_) => job.status.is_finished(),
     };
     if too_late {
         return false;
@@ -157,6 +186,8 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
             }
         }
         UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
+        UserAction::SetDeadline(seconds) => spec.active_deadline_seconds = Some(seconds),
+        UserAction::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::DenyFailureTarget
@@ -168,7 +199,10 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         | UserAction::MirrorStarts
         | UserAction::MirrorAnnounces
         | UserAction::MirrorFinishes
-        | UserAction::Recreate => return None,
+        | UserAction::Recreate
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel => return None,
     }
     Some(spec)
 }
@@ -183,12 +217,9 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
             action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
         ) => mirror::apply(life, *action, now, scope),
         UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
-        UserStep::DeletePod(uid) => {
-            let Some(pod) = life.pods.get(*uid) else { return };
-            let after = Pod { deleting: true, ..pod.clone() };
-            life.past.pod_changed(&after);
-            life.set_pod(*uid, Some(after), scope.lag);
-        }
+        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.deleting = true),
+        UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
+        UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
         UserStep::Job(action) => edit(life, *action, scope),
     }
 }
@@ -203,6 +234,13 @@ fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
     for process in &mut life.processes {
         process.queued = true;
     }
+}
+
+fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: fn(&mut Pod)) {
+    let Some(mut after) = life.pods.get(uid).cloned() else { return };
+    change(&mut after);
+    life.past.pod_changed(&after);
+    life.set_pod(uid, Some(after), scope.lag);
 }
 
 fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
@@ -223,7 +261,12 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         | UserAction::MirrorStarts
         | UserAction::MirrorAnnounces
         | UserAction::MirrorFinishes
-        | UserAction::Recreate => None,
+        | UserAction::Recreate
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel
+        | UserAction::SetDeadline(_)
+        | UserAction::SetBackoffLimit(_) => None,
     };
     if let Some(kind) = denied {
         return life.set_job(Some(denies(&job, kind)), scope.job_lag);
@@ -234,6 +277,7 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
             Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         None if matches!(action, UserAction::DeleteInBackground | UserAction::DeleteOwner) => None,
+        None if action == UserAction::DeleteOrphaning => Some(collector::deleted_orphaning(&job)),
         None => Some(crate::ttl::deleted_in_foreground(&job)),
     };
     life.set_job(after, scope.job_lag);

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::algorithm::story::{landed, process_step, ttl_step};
+use crate::env::collector;
+use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
 use crate::job::{ConditionStatus, JobStatus};
@@ -61,6 +63,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         Step::Write(job, _)
         | Step::Expire(job)
         | Step::Kubelet(job, ..)
+        | Step::Disrupt(job, ..)
         | Step::User(job, ..)
         | Step::Collect(job, _)
         | Step::RemoveJob(job)
@@ -80,8 +83,16 @@ fn action(step: &Step, before: &World, scope: &Scope) -> (&'static str, String) 
         Step::Write(_, write) => (MANAGER, written(write)),
         Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
+        Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
         Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
+        Step::User(_, _, UserStep::StripOwner(uid)) => {
+            ("user", format!("takes the owner of {} away", name(*uid)))
+        }
+        Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
         Step::User(_, _, UserStep::Job(action)) => (editor(*action), edited(*action)),
+        Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
+            ("garbage collector", format!("takes the owner of {} away", name(*uid)))
+        }
         Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
@@ -110,6 +121,8 @@ pub(crate) fn written(write: &Write) -> String {
         Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
         Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
         Write::ReleasePod(uid) => format!("removes the finalizer of {}", name(*uid)),
+        Write::AdoptPod(uid) => format!("adopts {}", name(*uid)),
+        Write::GiveUpPod(uid) => format!("gives up {}", name(*uid)),
         Write::Status(status) => format!("writes {}", status_text(status)),
     }
 }
@@ -149,6 +162,19 @@ fn editor(action: UserAction) -> &'static str {
     }
 }
 
+fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
+    let pod = name(uid);
+    match what {
+        DisruptionStep::Evict => ("scheduler", format!("marks {pod} with DisruptionTarget")),
+        DisruptionStep::LoseNode => {
+            ("pod GC", format!("marks {pod} Failed, with DisruptionTarget: its node is gone"))
+        }
+        DisruptionStep::ForceDelete => ("user", format!("deletes {pod} by force")),
+        DisruptionStep::Delete => ("scheduler", format!("deletes {pod}, which it marked")),
+        DisruptionStep::GiveUp => ("pod GC", format!("marks {pod} Failed: nobody will end it")),
+    }
+}
+
 fn edited(action: UserAction) -> String {
     match action {
         UserAction::Suspend => "suspends the Job".to_owned(),
@@ -165,7 +191,12 @@ fn edited(action: UserAction) -> String {
         UserAction::MirrorStarts => "reports that the Job runs".to_owned(),
         UserAction::MirrorAnnounces => "reports FailureTarget".to_owned(),
         UserAction::MirrorFinishes => "reports Failed".to_owned(),
+        UserAction::DeleteOrphaning => "deletes the Job, and leaves its pods".to_owned(),
+        UserAction::SetDeadline(seconds) => format!("sets activeDeadlineSeconds to {seconds}"),
+        UserAction::SetBackoffLimit(limit) => format!("sets backoffLimit to {limit}"),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
+        UserAction::StripOwner => "takes the owner of a pod away".to_owned(),
+        UserAction::Relabel => "changes the labels of a pod".to_owned(),
     }
 }
 

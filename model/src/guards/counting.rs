@@ -43,7 +43,8 @@ fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let before = old.uncounted_succeeded().iter().chain(old.uncounted_failed());
     let req = if view.deletes_failed { Req::FT04 } else { Req::FT02 };
     for uid in before.copied().filter(|uid| still.contains(uid)) {
-        let held = view.post.get(uid).is_some_and(|pod| pod.finalizer);
+        let known = view.post.get(uid).or_else(|| view.strays.and_then(|strays| strays.get(uid)));
+        let held = known.is_some_and(|pod| pod.finalizer);
         let what = "a UID that stays in uncountedTerminatedPods";
         findings.require(req, held, what, "a pod that still has the finalizer; others are counted", uid);
     }

@@ -3,6 +3,7 @@
 //! Candidates are drawn from an alphabet that holds wrong writes too; the guards of [`crate::guards`] choose
 //! among them. So a guard that is missing lets a wrong write through, and a property notices.
 
+mod adoption;
 mod create;
 mod delete;
 mod release;
@@ -34,6 +35,10 @@ pub enum Write {
     DeletePod(Uid),
     /// Removes the tracking finalizer of a pod.
     ReleasePod(Uid),
+    /// Becomes the controller of a pod.
+    AdoptPod(Uid),
+    /// Ceases to be the controller of a pod.
+    GiveUpPod(Uid),
     /// Writes the Job's status.
     Status(Box<JobStatus>),
 }
@@ -139,6 +144,7 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
         .map(|pod| Write::CreatePod(Box::new(pod)))
         .chain(delete::admitted(&moment).into_iter().map(Write::DeletePod))
         .chain(release::admitted(&moment).into_iter().map(Write::ReleasePod))
+        .chain(adoption::admitted(&moment))
         .chain(status::admitted(&moment).into_iter().map(|status| Write::Status(Box::new(status))));
     steps.extend(writes.map(|write| Step::Write(job, write)));
 }
@@ -173,6 +179,8 @@ fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
         Write::CreatePod(pod) => create::judge(moment, pod),
         Write::DeletePod(uid) => delete::judge(moment, *uid),
         Write::ReleasePod(uid) => release::judge(moment, *uid),
+        Write::AdoptPod(uid) => adoption::judge(moment, *uid),
+        Write::GiveUpPod(uid) => adoption::judge_giving(moment, *uid),
         Write::Status(status) => status::judge(moment, status),
     }
 }
@@ -186,6 +194,8 @@ pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
         Write::CreatePod(pod) => create::apply(life, pod, scope),
         Write::DeletePod(uid) => delete::apply(life, *uid, scope),
         Write::ReleasePod(uid) => release::apply(life, *uid, scope),
+        Write::AdoptPod(uid) => adoption::apply(life, *uid, true, scope),
+        Write::GiveUpPod(uid) => adoption::apply(life, *uid, false, scope),
         Write::Status(status) => status::apply(life, status, now, scope),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Moment;
 use super::status::in_mind;
+use crate::catalogue::Req;
 use crate::guards::counting::Ledger;
 use crate::guards::release::{judge_fail_job, judge_release, may_release_by_truth};
 use crate::pod::Pod;
@@ -20,6 +21,11 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<Uid> {
 pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
     let mut findings = Findings::new();
     let Some(pod) = moment.life.pods.get(uid) else { return super::out_of_reach("removal of a finalizer") };
+    if !pod.controlled && moment.seen.strays.get(uid).is_some() {
+        // FT-21: nobody will count it.
+        findings.premise(Req::FT21);
+        return findings;
+    }
     let stored = moment.stored.as_deref();
     // What the manager cannot have seen yet is no reason.
     let read = moment.seen.cache.get(uid).unwrap_or(pod);

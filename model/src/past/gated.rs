@@ -3,7 +3,7 @@
 use super::{Decision, Past, restarts};
 use crate::catalogue::Req;
 use crate::gates::Gates;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
 use crate::pods::Pods;
 use crate::time::Time;
 
@@ -40,12 +40,12 @@ impl Past {
             self.slips.gates.get_or_insert(req);
         }
         if !gates.delay_the_end() && !old.is_finished() {
-            self.ended_at_once(new, restarts(&job.spec, pods), now);
+            self.ended_at_once(&job.spec, new, restarts(&job.spec, pods), now);
         }
     }
 
     /// UG-07: an end without an interim condition, which waited for nothing.
-    fn ended_at_once(&mut self, new: &JobStatus, restarts: u32, now: Time) {
+    fn ended_at_once(&mut self, spec: &JobSpec, new: &JobStatus, restarts: u32, now: Time) {
         let Some(ending) = &mut self.ending else { return };
         ending.owes_delay = false;
         let decided = self.decision.is_some();
@@ -53,8 +53,16 @@ impl Past {
         ending.owes_interim = decided || of_a_policy;
         if !ending.owes_interim && new.is_finished() {
             let (good, (reason, message)) = (ending.good, ending.text.clone());
-            self.decision =
-                Some(Decision { good, reason, message, when: now, completions: self.most, restarts });
+            self.decision = Some(Decision {
+                good,
+                reason,
+                message,
+                when: now,
+                completions: self.most,
+                restarts,
+                backoff_limit: spec.backoff_limit,
+                deadline: spec.active_deadline_seconds,
+            });
         }
     }
 }

@@ -131,9 +131,9 @@ pub const LIMIT_WAS_EXCEEDED: Property = Property {
     req: Req::BO12,
     name: "a Job that fails by backoffLimit has had more failures",
     broken: |life| {
-        let limit = usize::try_from(life.job.as_ref()?.spec.backoff_limit?).unwrap_or(usize::MAX);
-        let restarts = life.past.decision.as_ref().map_or(0, |decision| decision.restarts);
-        let restarted = usize::try_from(restarts).is_ok_and(|restarts| restarts >= limit.max(1));
+        let decision = life.past.decision.as_ref()?;
+        let limit = usize::try_from(decision.backoff_limit?).unwrap_or(usize::MAX);
+        let restarted = usize::try_from(decision.restarts).is_ok_and(|restarts| restarts >= limit.max(1));
         if !decided(life, Reason::BackoffLimitExceeded) || restarted {
             return None;
         }
@@ -188,7 +188,8 @@ pub const DEADLINE_HAD_PASSED: Property = Property {
     name: "a Job that fails by its deadline was active for that long",
     broken: |life| {
         let job = life.job.as_ref()?;
-        let (deadline, decision) = (job.spec.active_deadline_seconds?, life.past.decision.as_ref()?);
+        let decision = life.past.decision.as_ref()?;
+        let deadline = decision.deadline?;
         let start = job.status.start_time?;
         let early = decided(life, Reason::DeadlineExceeded) && decision.when.since(start) < deadline;
         early.then(|| format!("it was active for {} s of {deadline}", decision.when.since(start)))

@@ -28,7 +28,12 @@ impl Walker<'_> {
             Who::GarbageCollector => Some(json!({
                 "uid": known.job.uid.to_string(), "resourceVersion": known.version().to_string(),
             })),
-            Who::TtlController | Who::JobController | Who::Kubelet | Who::User => None,
+            Who::TtlController
+            | Who::JobController
+            | Who::PodGc
+            | Who::Scheduler
+            | Who::Kubelet
+            | Who::User => None,
         };
         let answer = self.job_stored(id, after);
         self.ask_to_delete(id, who, propagation, preconditions, answer)

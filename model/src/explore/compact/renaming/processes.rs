@@ -7,6 +7,7 @@ use crate::algorithm::io::{Answer, Call, CallName, Replies, Wait};
 use crate::algorithm::process::{Process, Sync, UnseenJob};
 use crate::algorithm::read::{Failures, Read};
 use crate::algorithm::steps::Late;
+use crate::pods::Pods;
 use crate::uid::Uid;
 use crate::world::{Life, Seen};
 
@@ -59,6 +60,7 @@ impl Renaming {
         let Read {
             job,
             pods,
+            strays,
             satisfied: _,
             creations_seen: _,
             finished_unseen: _,
@@ -70,6 +72,7 @@ impl Renaming {
         Read {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
+            strays: Arc::new(self.pods(strays)),
             releasing: self.uids(releasing),
             failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
             ..read.clone()
@@ -77,8 +80,9 @@ impl Renaming {
     }
 
     fn seen(&self, seen: &Seen) -> Seen {
-        let Seen { cache, post, expectations_met: _, deletion_unseen: _ } = seen;
-        Seen { cache: Arc::new(self.pods(cache)), post: Arc::new(self.pods(post)), ..seen.clone() }
+        let Seen { cache, post, strays, expectations_met: _, deletion_unseen: _ } = seen;
+        let pods = |pods: &Pods| Arc::new(self.pods(pods));
+        Seen { cache: pods(cache), post: pods(post), strays: pods(strays), ..seen.clone() }
     }
 
     fn replies(&self, replies: &Replies) -> Replies {
@@ -98,6 +102,8 @@ impl Renaming {
             CallName::CreatePod(_) | CallName::WriteStatus => name,
             CallName::DeletePod(uid) => CallName::DeletePod(self.uid(uid)),
             CallName::ReleasePod(uid) => CallName::ReleasePod(self.uid(uid)),
+            CallName::AdoptPod(uid) => CallName::AdoptPod(self.uid(uid)),
+            CallName::GiveUpPod(uid) => CallName::GiveUpPod(self.uid(uid)),
         }
     }
 
@@ -115,6 +121,8 @@ impl Renaming {
             Call::CreatePod(..) => call.clone(),
             Call::DeletePod(uid) => Call::DeletePod(self.uid(*uid)),
             Call::ReleasePod(uid) => Call::ReleasePod(self.uid(*uid)),
+            Call::AdoptPod(uid) => Call::AdoptPod(self.uid(*uid)),
+            Call::GiveUpPod(uid) => Call::GiveUpPod(self.uid(*uid)),
             Call::WriteStatus(status) => Call::WriteStatus(Box::new(self.status(status))),
         }
     }

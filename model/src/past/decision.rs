@@ -1,0 +1,45 @@
+//! That a Job's fate is decided.
+
+use super::first_true;
+use crate::job::{ConditionKind, JobSpec, JobStatus, RestartPolicy, Text};
+use crate::pods::Pods;
+use crate::time::Time;
+
+/// An interim condition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// Whether it is `SuccessCriteriaMet`, and not `FailureTarget`.
+    pub good: bool,
+    /// Its reason.
+    pub reason: Text,
+    /// Its message.
+    pub message: Text,
+    /// The clock when it was stored.
+    pub when: Time,
+    /// The fewest `completions` since then.
+    pub completions: Option<i32>,
+    /// BO-13: restarts of containers in the pods that there were then, where they count.
+    pub restarts: u32,
+    /// `backoffLimit` then.
+    pub backoff_limit: Option<i32>,
+    /// `activeDeadlineSeconds` then.
+    pub deadline: Option<i64>,
+}
+
+impl Decision {
+    pub(super) fn of(spec: &JobSpec, status: &JobStatus, pods: &Pods, when: Time) -> Option<Decision> {
+        let (condition, good) =
+            first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
+        let (reason, message) = (condition.reason.clone(), condition.message.clone());
+        let restarts = restarts(spec, pods);
+        let (backoff_limit, deadline) = (spec.backoff_limit, spec.active_deadline_seconds);
+        let completions = spec.completions;
+        Some(Decision { good, reason, message, when, completions, restarts, backoff_limit, deadline })
+    }
+}
+
+/// BO-13: restarts of containers, where they count.
+pub(super) fn restarts(spec: &JobSpec, pods: &Pods) -> u32 {
+    let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
+    if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }
+}
