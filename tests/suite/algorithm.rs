@@ -35,7 +35,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/lost-node", 5113, 27),
     ("stale-caches/lost-node-patient", 9803, 28),
     ("stale-caches/force-delete", 14872, 25),
-    ("stale-caches/orphaning", 58046, 29),
+    ("stale-caches/orphaning", 59027, 29),
     ("stale-caches/adoption", 507, 27),
     ("stale-caches/lost-owner", 2854, 32),
     ("stale-caches/relabelled-pod", 12017, 31),
