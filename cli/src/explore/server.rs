@@ -141,7 +141,7 @@ mod tests {
             (&json!("breaks"), &json!("TC-04"))
         );
         let process = &state["jobs"][0]["processes"][0];
-        assert_eq!((&process["syncing"], &process["next"]), (&json!(true), &last["what"]));
+        assert_eq!((&process["syncing"], &process["next"]), (&json!(true), &json!([last["what"]])));
     }
 
     #[test]

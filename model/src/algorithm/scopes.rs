@@ -125,28 +125,32 @@ pub fn two_leaders() -> Vec<Scope> {
 /// The process dies once, its request may still be handled, another request fails, and both caches lag by two.
 const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/non-indexed", "non-indexed"),
-    ("all-faults/deleted-pods", "deleted-pods"),
     ("all-faults/full-lists", "full-lists"),
-    ("all-faults/ready-pods", "ready-pods"),
     ("all-faults/work-queue", "work-queue"),
     ("all-faults/indexed", "indexed"),
-    ("all-faults/indexed-deletion", "indexed-deletion"),
     ("all-faults/backoff-limit", "backoff-limit"),
-    ("all-faults/backoff-delay", "backoff-delay"),
     ("all-faults/replace-failed", "replace-failed"),
     ("all-faults/replace-failed-indexes", "replace-failed-indexes"),
-    ("all-faults/replace-terminating", "replace-terminating"),
     ("all-faults/fail-job", "fail-job"),
     ("all-faults/ignored-failures", "ignored-failures"),
     ("all-faults/success-policy", "success-policy"),
     ("all-faults/per-index", "per-index"),
     ("all-faults/fail-index", "fail-index"),
-    ("all-faults/max-failed-indexes", "max-failed-indexes"),
     ("all-faults/suspend", "suspend"),
     ("all-faults/deadline", "deadline"),
-    ("all-faults/elastic", "elastic"),
     ("all-faults/ttl", "ttl"),
     ("all-faults/two-jobs", "two-jobs"),
+];
+
+/// The same, ten million worlds and more each.
+const MORE_FAULTS: &[(&str, &str)] = &[
+    ("all-faults/deleted-pods", "deleted-pods"),
+    ("all-faults/ready-pods", "ready-pods"),
+    ("all-faults/indexed-deletion", "indexed-deletion"),
+    ("all-faults/backoff-delay", "backoff-delay"),
+    ("all-faults/replace-terminating", "replace-terminating"),
+    ("all-faults/max-failed-indexes", "max-failed-indexes"),
+    ("all-faults/elastic", "elastic"),
 ];
 
 /// The kubelet takes successes back, while both caches lag by two, or while one request fails.
@@ -183,16 +187,19 @@ pub fn one_fault() -> Vec<Scope> {
 /// Scopes in which everything goes wrong at once.
 #[must_use]
 pub fn all_faults() -> Vec<Scope> {
-    let faults = Faults { crashes: 1, failures: 1, ..Faults::default() };
-    let scopes = family(ALL_FAULTS, 2, faults, true);
-    scopes.map(|scope| Scope { pods: scope.pods.min(3), ..scope }).collect()
+    everything_wrong(ALL_FAULTS).collect()
 }
 
-/// The same with an answer that is lost, and larger.
+fn everything_wrong(names: &'static [(&str, &str)]) -> impl Iterator<Item = Scope> {
+    let faults = Faults { crashes: 1, failures: 1, ..Faults::default() };
+    family(names, 2, faults, true).map(|scope| Scope { pods: scope.pods.min(3), ..scope })
+}
+
+/// The largest of these, and all again with an answer that is lost and more pods.
 #[must_use]
 pub fn large() -> Vec<Scope> {
     let faults = Faults { crashes: 1, failures: 1, losses: 1, ..Faults::default() };
-    family(LARGE, 2, faults, true).collect()
+    everything_wrong(MORE_FAULTS).chain(family(LARGE, 2, faults, true)).collect()
 }
 
 pub(super) fn family(
