@@ -13,7 +13,12 @@ use super::ttl::TtlStep;
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
 
 /// Who acts, and what it does.
-pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'static str, String) {
+pub(crate) fn process_step(
+    life: &Life,
+    after: &Life,
+    number: u8,
+    what: ProcessStep,
+) -> (&'static str, String) {
     let who = NAMES[usize::from(number).min(NAMES.len() - 1)];
     let process = &life.processes[usize::from(number)];
     let text = match what {
@@ -29,6 +34,9 @@ pub(crate) fn process_step(life: &Life, number: u8, what: ProcessStep) -> (&'sta
             let conflict = conflicts && which == CallName::WriteStatus && fortune == Fortune::Handled;
             let conflict = if conflict { ", which conflicts" } else { "" };
             format!("{}{}{conflict}", called(life, process, which), fate(fortune))
+        }
+        ProcessStep::Orphan(uid, Fortune::Handled) if life.pods == after.pods => {
+            format!("drops {} from its orphan queue", name(uid))
         }
         ProcessStep::Orphan(uid, fortune) => {
             format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))

@@ -45,7 +45,7 @@ pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
 #[must_use]
 pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
     let after = before.apply(step, scope);
-    let (who, what) = action(step, before, scope);
+    let (who, what) = action(step, before, &after, scope);
     let job = job_of(step);
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
     let stale = job.filter(|_| who == MANAGER).and_then(|job| unseen(before.life(job)));
@@ -78,7 +78,7 @@ fn job_of(step: &Step) -> Option<JobId> {
     }
 }
 
-fn action(step: &Step, before: &World, scope: &Scope) -> (&'static str, String) {
+fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'static str, String) {
     match step {
         Step::Write(_, write) => (MANAGER, written(write)),
         Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
@@ -99,7 +99,7 @@ fn action(step: &Step, before: &World, scope: &Scope) -> (&'static str, String) 
         Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
         Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
         Step::Rollout(job) => ("operator", rolled_out(before.life(*job), scope)),
-        Step::Process(job, number, what) => process_step(before.life(*job), *number, *what),
+        Step::Process(job, number, what) => process_step(before.life(*job), after.life(*job), *number, *what),
         Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, scope)),
         Step::Land(job) => ("server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
