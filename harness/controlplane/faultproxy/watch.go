@@ -41,6 +41,8 @@ type stream struct {
 	into     *io.PipeWriter
 	ended    chan struct{} // closed when nobody reads any more
 	end      sync.Once
+	expire   sync.Once
+	expired  chan struct{} // closed when its history is gone
 	arrived  chan struct{} // has an element where the queue has grown or is complete
 
 	mu       sync.Mutex
@@ -96,13 +98,13 @@ func (p *Proxy) CutWatches(match Match) {
 func (p *Proxy) ExpireWatches(match Match) {
 	for _, open := range p.open(match) {
 		line := append(append([]byte(`{"type":"ERROR","object":`), statusBody(410)...), "}\n"...)
-		open.mu.Lock()
-		open.queue, open.complete = nil, io.EOF
-		open.mu.Unlock()
-		go func() { // after the event that is being written, if there is one
-			_, _ = open.into.Write(line)
-			_ = open.into.Close()
-		}()
+		open.expire.Do(func() {
+			open.mu.Lock()
+			open.queue, open.complete = []arrival{{line, time.Now()}}, io.EOF
+			open.mu.Unlock()
+			close(open.expired)
+			open.wake()
+		})
 	}
 }
 
@@ -120,7 +122,7 @@ func (p *Proxy) open(match Match) []*stream {
 }
 
 func (p *Proxy) newStream(ctx context.Context, request Request, upstream io.ReadCloser) io.ReadCloser {
-	s := &stream{request: request, proxy: p, upstream: upstream, ended: make(chan struct{}), arrived: make(chan struct{}, 1)}
+	s := &stream{request: request, proxy: p, upstream: upstream, ended: make(chan struct{}), expired: make(chan struct{}), arrived: make(chan struct{}, 1)}
 	s.out, s.into = io.Pipe()
 	p.mu.Lock()
 	p.streams[s] = struct{}{}
@@ -160,13 +162,18 @@ func (s *stream) take() {
 			s.complete = err
 		}
 		s.mu.Unlock()
-		select {
-		case s.arrived <- struct{}{}:
-		default:
-		}
+		s.wake()
 		if err != nil {
 			return
 		}
+	}
+}
+
+// wake tells whoever delivers that there is something new.
+func (s *stream) wake() {
+	select {
+	case s.arrived <- struct{}{}:
+	default:
 	}
 }
 
@@ -220,6 +227,11 @@ func (s *stream) drop(event arrival) bool {
 // stay waits until no rule keeps the event back; false if nobody reads any more.
 func (s *stream) stay(event arrival) bool {
 	for {
+		select {
+		case <-s.expired: // what is held is not delivered, and the 410 is not held
+			return true
+		default:
+		}
 		until, changed := s.proxy.keeps(s, event)
 		if until == nil {
 			return true
@@ -228,6 +240,7 @@ func (s *stream) stay(event arrival) bool {
 		select {
 		case <-changed:
 		case <-wait:
+		case <-s.expired:
 		case <-s.ended:
 			stop()
 			return false
