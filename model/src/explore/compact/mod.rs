@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use self::parts::{JOB, KnownParts, MANAGER, PARTS, PAST, PODS, Packed, Tables, offset};
+use self::parts::{JOB, KNOWLEDGE, KnownParts, PARTS, PAST, PODS, Packed, Tables, ids_of};
 pub use self::renaming::{Identity, Renaming};
 pub use self::symmetry::is_sound;
 use self::symmetry::{Finder, Group, Memory};
@@ -51,7 +51,7 @@ impl<'a, const N: usize> Specification<'a, N> {
         let wanted = (0..PROPERTIES.len()).map(Some).chain([None]).map(wanted).collect();
         Specification {
             scope,
-            tables: Tables::new(&initial(scope).lives[0]),
+            tables: Tables::new(),
             managed: RwLock::default(),
             shown: Table::new(),
             wanted,
@@ -143,10 +143,10 @@ impl<const N: usize> Specification<'_, N> {
 
     /// What the manager of a Job may do in the world that was loaded.
     fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
-        let ids = &state[offset(job)..offset(job) + PARTS];
+        let ids = ids_of(state, job);
         let shown = self.shown(scratch, ids[PAST]);
         let number = Id::try_from(job).unwrap_or(Id::MAX);
-        let read = [number, state[0], ids[JOB], ids[PODS], ids[MANAGER], shown];
+        let read = [number, state[0], ids[JOB], ids[PODS], ids[KNOWLEDGE], shown];
         if let Some(managed) = scratch.managers.get(&read) {
             return managed.clone();
         }

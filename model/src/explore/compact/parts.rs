@@ -1,34 +1,43 @@
 //! Taking worlds apart, and putting them together again.
 //!
-//! A world falls into a frame, which is everything but its Jobs, and six parts for each Job: the Job, its pods,
-//! its manager, its past, the processes of an algorithm, and the rest. The parts are whole values of the model: a field that is added inside
-//! one of them needs nothing here, and a field that is added beside them belongs to the frame or to the rest.
-//! Parts differ much less often than worlds do, so that each is kept once.
+//! A world falls into a frame, which is everything but its Jobs, and the parts of each Job. They are whole values of
+//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`Life`] or a
+//! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
+//! do, so that each is kept once.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::table::{Id, Known, Table, hash_of};
+use super::table::{Id, Known, Table};
 use crate::algorithm::process::{Process, Sync};
+use crate::algorithm::steps::{Faults, Late};
+use crate::algorithm::ttl::TtlController;
 use crate::job::Job;
 use crate::past::Past;
 use crate::pods::Pods;
 use crate::world::{Life, Manager, World};
 
 /// Numbers for the parts of one Job.
-pub const PARTS: usize = 6;
+pub const PARTS: usize = 8;
 /// Position of the number of the Job among those.
 pub const JOB: usize = 0;
 /// Position of the pods.
 pub const PODS: usize = 1;
-/// Position of the manager.
-pub const MANAGER: usize = 2;
+/// Position of what the first process knows, or else the manager.
+pub const KNOWLEDGE: usize = 2;
 /// Position of the past.
 pub const PAST: usize = 3;
-/// Position of the processes.
-pub const PROCESSES: usize = 4;
+/// Position of the sync of the first process.
+pub const SYNC: usize = 4;
+/// Position of the first process without what it knows and without its sync.
+pub const IDLE: usize = 5;
+/// Position of the request of a dead process.
+pub const LATE: usize = 6;
 /// Position of the rest.
-pub const REST: usize = 5;
+pub const REST: usize = 7;
+
+/// The numbers of one Job's parts.
+pub type Ids = [Id; PARTS];
 
 /// A world as the numbers of its parts: the frame, then [`PARTS`] for each Job. Two worlds are equal exactly if
 /// their numbers are.
@@ -37,6 +46,13 @@ pub type Packed<const N: usize> = [Id; N];
 /// Where the numbers of a Job begin.
 pub fn offset(job: usize) -> usize {
     1 + job * PARTS
+}
+
+/// The numbers of a Job's parts.
+pub fn ids_of<const N: usize>(packed: &Packed<N>, job: usize) -> Ids {
+    let mut ids = [0; PARTS];
+    ids.copy_from_slice(&packed[offset(job)..offset(job) + PARTS]);
+    ids
 }
 
 /// A Job as it is stored, `None` once it is gone.
@@ -74,6 +90,19 @@ impl From<Pods> for PodsPart {
     }
 }
 
+/// What changes seldom.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rest {
+    pub ttl: Option<Box<TtlController>>,
+    pub faults: Faults,
+    pub rollouts: u8,
+    pub used: u16,
+    /// The manager, where there is a process: it has nothing to do then, but for its gates.
+    pub manager: Manager,
+    /// Processes after the first.
+    pub others: Vec<Process>,
+}
+
 /// All parts of the worlds of a scope.
 #[derive(Debug)]
 pub struct Tables {
@@ -82,13 +111,10 @@ pub struct Tables {
     pub pods: Table<PodsPart>,
     pub managers: Table<Manager>,
     pub pasts: Table<Past>,
-    pub processes: Table<Vec<PackedProcess>>,
     pub syncs: Table<Option<Sync>>,
-    /// Processes without what they know and without a sync.
-    pub idle: Table<Process>,
-    pub rests: Table<Life>,
-    /// What stands in a rest for the parts that were taken out.
-    husk: Life,
+    pub idle: Table<Option<Process>>,
+    pub late: Table<Option<Late>>,
+    pub rests: Table<Rest>,
 }
 
 /// What a thread knows of [`Tables`].
@@ -99,39 +125,33 @@ pub struct KnownParts {
     pub pods: Known<PodsPart>,
     pub managers: Known<Manager>,
     pub pasts: Known<Past>,
-    pub processes: Known<Vec<PackedProcess>>,
     pub syncs: Known<Option<Sync>>,
-    pub idle: Known<Process>,
-    pub rests: Known<Life>,
+    pub idle: Known<Option<Process>>,
+    pub late: Known<Option<Late>>,
+    pub rests: Known<Rest>,
 }
 
-/// A process as the numbers of its parts: what it knows, its sync, and the rest.
-pub type PackedProcess = [Id; 3];
-
 impl Tables {
-    /// No parts yet. `husk` is any Job's life.
-    pub fn new(husk: &Life) -> Tables {
-        let husk =
-            Life { job: None, pods: Arc::new(Pods::new()), manager: Manager::default(), ..husk.clone() };
+    /// No parts yet.
+    pub fn new() -> Tables {
         Tables {
             frames: Table::new(),
             jobs: Table::new(),
             pods: Table::new(),
             managers: Table::new(),
             pasts: Table::new(),
-            processes: Table::new(),
             syncs: Table::new(),
             idle: Table::new(),
+            late: Table::new(),
             rests: Table::new(),
-            husk,
         }
     }
 
     /// How many parts there are.
     pub fn len(&self) -> usize {
-        let shared = self.frames.len() + self.jobs.len() + self.pods.len();
-        let own = self.managers.len() + self.pasts.len() + self.rests.len();
-        shared + own + self.processes.len() + self.syncs.len() + self.idle.len()
+        let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.pasts.len();
+        let own = self.managers.len() + self.syncs.len() + self.idle.len();
+        shared + own + self.late.len() + self.rests.len()
     }
 }
 
@@ -144,9 +164,9 @@ impl KnownParts {
             pods: Known::new(),
             managers: Known::new(),
             pasts: Known::new(),
-            processes: Known::new(),
             syncs: Known::new(),
             idle: Known::new(),
+            late: Known::new(),
             rests: Known::new(),
         }
     }
@@ -155,56 +175,35 @@ impl KnownParts {
     pub fn unpack<const N: usize>(&mut self, tables: &Tables, packed: &Packed<N>) -> World {
         let mut world = World::clone(self.frames.part(&tables.frames, packed[0]));
         for ids in packed[1..].chunks_exact(PARTS) {
-            let rest = Life::clone(self.rests.part(&tables.rests, ids[REST]));
-            world.lives.push(Life {
-                job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
-                pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
-                manager: Manager::clone(self.managers.part(&tables.managers, ids[MANAGER])),
-                past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
-                processes: self.unpack_processes(tables, ids[PROCESSES]),
-                ..rest
-            });
+            world.lives.push(self.unpack_life(tables, ids));
         }
         world
     }
 
-    /// What orders the processes of one Job ([`Known::rank`]).
-    pub fn rank_of_processes(&mut self, tables: &Tables, id: Id) -> (u64, Id) {
-        let packed = self.processes.part(&tables.processes, id).clone();
-        let ranks: Vec<[u64; 3]> = packed
-            .iter()
-            .map(|[knowledge, sync, idle]| {
-                [
-                    self.managers.rank(&tables.managers, *knowledge).0,
-                    self.syncs.rank(&tables.syncs, *sync).0,
-                    self.idle.rank(&tables.idle, *idle).0,
-                ]
-            })
-            .collect();
-        (hash_of(&ranks), id)
-    }
-
-    fn unpack_processes(&mut self, tables: &Tables, id: Id) -> Vec<Process> {
-        let packed = self.processes.part(&tables.processes, id).clone();
-        let unpack = |[knowledge, sync, idle]: &PackedProcess| Process {
-            knowledge: Manager::clone(self.managers.part(&tables.managers, *knowledge)),
-            sync: Option::clone(self.syncs.part(&tables.syncs, *sync)),
-            ..Process::clone(self.idle.part(&tables.idle, *idle))
+    fn unpack_life(&mut self, tables: &Tables, ids: &[Id]) -> Life {
+        let Rest { ttl, faults, rollouts, used, manager, others } =
+            Rest::clone(self.rests.part(&tables.rests, ids[REST]));
+        let knowledge = Manager::clone(self.managers.part(&tables.managers, ids[KNOWLEDGE]));
+        let idle = Option::clone(self.idle.part(&tables.idle, ids[IDLE]));
+        let (manager, first) = match idle {
+            None => (knowledge, None),
+            Some(idle) => {
+                let sync = Option::clone(self.syncs.part(&tables.syncs, ids[SYNC]));
+                (manager, Some(Process { knowledge, sync, ..idle }))
+            }
         };
-        packed.iter().map(unpack).collect()
-    }
-
-    fn pack_processes(&mut self, tables: &Tables, processes: Vec<Process>) -> Id {
-        let pack = |mut process: Process| -> PackedProcess {
-            let (knowledge, sync) = (std::mem::take(&mut process.knowledge), process.sync.take());
-            [
-                self.managers.id_of(&tables.managers, knowledge),
-                self.syncs.id_of(&tables.syncs, sync),
-                self.idle.id_of(&tables.idle, process),
-            ]
-        };
-        let packed = processes.into_iter().map(pack).collect();
-        self.processes.id_of(&tables.processes, packed)
+        Life {
+            job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
+            pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
+            manager,
+            processes: first.into_iter().chain(others).collect(),
+            ttl,
+            late: Option::clone(self.late.part(&tables.late, ids[LATE])),
+            faults,
+            rollouts,
+            past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
+            used,
+        }
     }
 
     /// Takes a world apart. `before` is a world that it shares parts with, as a step leaves most as they were;
@@ -222,47 +221,60 @@ impl KnownParts {
         packed[0] = old_frame.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
         for (number, life) in lives.into_iter().enumerate() {
             let from = offset(number);
-            let old = before.map(|(world, ids)| (&world.lives[number], &ids[from..from + PARTS]));
+            let old = before.map(|(world, ids)| (&world.lives[number], ids_of(ids, number)));
             packed[from..from + PARTS].copy_from_slice(&self.pack_life(tables, life, old));
         }
         packed
     }
 
-    fn pack_life(&mut self, tables: &Tables, life: Life, before: Option<(&Life, &[Id])>) -> [Id; PARTS] {
-        let Life { job, pods, manager, past, processes, .. } = &life;
+    fn pack_life(&mut self, tables: &Tables, life: Life, before: Option<(&Life, Ids)>) -> Ids {
+        let Life { job, pods, manager, mut processes, ttl, late, faults, rollouts, past, used } = life;
+        let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
+        let (knowledge, sync, idle, manager) = match first {
+            None => (manager, None, None, Manager::default()),
+            Some(mut first) => {
+                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
+                (knowledge, sync, Some(first), manager)
+            }
+        };
+        let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
         let same = |position: usize, is_same: &dyn Fn(&Life) -> bool| {
             before.filter(|(old, _)| is_same(old)).map(|(_, ids)| ids[position])
         };
-        let same_job = |old: &Life| match (&old.job, job) {
+        let same_job = |old: &Life| match (&old.job, &job) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        let known = [
-            same(JOB, &same_job),
-            same(PODS, &|old| Arc::ptr_eq(&old.pods, pods)),
-            same(MANAGER, &|old| old.manager == *manager),
-            same(PAST, &|old| old.past == *past),
-            same(PROCESSES, &|old| old.processes == *processes),
-        ];
-        let Life { job, pods, manager, past, processes, .. } = life;
-        let rest = Life {
-            job: None,
-            pods: tables.husk.pods.clone(),
-            manager: Manager::default(),
-            past: tables.husk.past.clone(),
-            processes: Vec::new(),
-            ..life
-        };
+        let old_idle = before.map(|(_, ids)| ids[IDLE]);
+        let old_idle = old_idle.filter(|id| **self.idle.part(&tables.idle, *id) == idle);
         let old_rest = before.map(|(_, ids)| ids[REST]);
         let old_rest = old_rest.filter(|id| **self.rests.part(&tables.rests, *id) == rest);
+        let same_knowledge = |old: &Life| knowledge_of(old) == &knowledge;
+        let known = [
+            same(JOB, &same_job),
+            same(PODS, &|old| Arc::ptr_eq(&old.pods, &pods)),
+            same(KNOWLEDGE, &same_knowledge),
+            same(PAST, &|old| old.past == past),
+            same(SYNC, &|old| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref()),
+            old_idle,
+            same(LATE, &|old| old.late == late),
+            old_rest,
+        ];
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
             known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
-            known[MANAGER].unwrap_or_else(|| self.managers.id_of(&tables.managers, manager)),
+            known[KNOWLEDGE].unwrap_or_else(|| self.managers.id_of(&tables.managers, knowledge)),
             known[PAST].unwrap_or_else(|| self.pasts.id_of(&tables.pasts, past)),
-            known[PROCESSES].unwrap_or_else(|| self.pack_processes(tables, processes)),
-            old_rest.unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),
+            known[SYNC].unwrap_or_else(|| self.syncs.id_of(&tables.syncs, sync)),
+            known[IDLE].unwrap_or_else(|| self.idle.id_of(&tables.idle, idle)),
+            known[LATE].unwrap_or_else(|| self.late.id_of(&tables.late, late)),
+            known[REST].unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),
         ]
     }
+}
+
+/// What stands in a Job's part [`KNOWLEDGE`].
+fn knowledge_of(life: &Life) -> &Manager {
+    life.processes.first().map_or(&life.manager, |first| &first.knowledge)
 }

@@ -240,15 +240,15 @@ impl Renaming {
 
     /// A Job's whole life.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, ttl: _, late: _, faults: _, rollouts: _, past, used: _ } =
-            life;
+        let Life { job, pods, manager, processes, ttl: _, late, faults: _, rollouts: _, past, used: _ } = life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
             manager: self.manager(manager),
             processes: processes.iter().map(|process| self.process(process)).collect(),
+            late: late.as_ref().map(|late| self.late(late)),
             past: self.past(past),
-            ..self.rest(life)
+            ..life.clone()
         }
     }
 }

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::parts::{
-    JOB, KnownParts, MANAGER, PARTS, PAST, PODS, PROCESSES, Packed, PackedProcess, REST, Tables, offset,
+    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of, offset,
 };
 use super::renaming::{Identity, Renaming};
 use super::table::{Id, hash_of};
@@ -75,9 +75,9 @@ impl Group {
             identities: Identity::of_all(first),
             classes: (0..scope.jobs.len()).map(class).collect(),
             naming: if scope.algorithm.processes > 0 {
-                &[PODS, JOB, PROCESSES, REST]
+                &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, LATE, REST]
             } else {
-                &[PODS, JOB, MANAGER]
+                &[PODS, JOB, KNOWLEDGE]
             },
         }
     }
@@ -115,27 +115,22 @@ pub struct Finder<'a> {
     pub memory: &'a mut Memory,
 }
 
-type Ids = [Id; PARTS];
 /// What Jobs are ordered by.
 type Rank = [(u64, Id); PARTS];
-/// Parts of a process; the numbers go on where those of a Job's parts end.
-const SYNC: usize = PARTS;
-const IDLE: usize = PARTS + 1;
 
 impl Finder<'_> {
     /// The representative of a world.
     pub fn representative<const N: usize>(&mut self, mut packed: Packed<N>) -> Packed<N> {
         if !self.group.has_equal_jobs() {
-            for ids in packed[1..].chunks_exact_mut(PARTS) {
-                let life: Ids = (&*ids).try_into().expect("chunks are as long as a life");
-                ids.copy_from_slice(&self.of_life(life));
+            for job in 0..self.group.classes.len() {
+                let ids = self.of_life(ids_of(&packed, job));
+                packed[offset(job)..offset(job) + PARTS].copy_from_slice(&ids);
             }
             return packed;
         }
         let mut lives: Vec<(usize, Rank, Ids)> = Vec::new();
-        for (job, ids) in packed[1..].chunks_exact(PARTS).enumerate() {
-            let class = self.group.classes[job];
-            let placed = self.placed(ids.try_into().expect("chunks are as long as a life"), class);
+        for (job, class) in self.group.classes.iter().copied().enumerate() {
+            let placed = self.placed(ids_of(&packed, job), class);
             let ids = self.of_life(placed);
             lives.push((class, self.rank(ids), ids));
         }
@@ -231,24 +226,18 @@ impl Finder<'_> {
                 parts.syncs.id_of(&tables.syncs, part)
             }
             IDLE => {
-                let part = renaming.idle(parts.idle.part(&tables.idle, id));
+                let part = parts.idle.part(&tables.idle, id).as_ref().as_ref();
+                let part = part.map(|process| renaming.idle(process));
                 parts.idle.id_of(&tables.idle, part)
+            }
+            LATE => {
+                let part = parts.late.part(&tables.late, id).as_ref().as_ref();
+                let part = part.map(|late| renaming.late(late));
+                parts.late.id_of(&tables.late, part)
             }
             REST => {
                 let part = renaming.rest(parts.rests.part(&tables.rests, id));
                 parts.rests.id_of(&tables.rests, part)
-            }
-            PROCESSES => {
-                let packed = parts.processes.part(&tables.processes, id).clone();
-                let rename = |[knowledge, sync, idle]: &PackedProcess| {
-                    [
-                        self.renamed(MANAGER, *knowledge, pods, number),
-                        self.renamed(SYNC, *sync, pods, number),
-                        self.renamed(IDLE, *idle, pods, number),
-                    ]
-                };
-                let packed = packed.iter().map(rename).collect();
-                self.parts.processes.id_of(&tables.processes, packed)
             }
             _ => {
                 let part = renaming.manager(parts.managers.part(&tables.managers, id));
@@ -261,7 +250,7 @@ impl Finder<'_> {
 
     /// A Job in the place of another.
     fn placed(&mut self, mut ids: Ids, place: usize) -> Ids {
-        for kind in [JOB, MANAGER, PROCESSES] {
+        for kind in [JOB, KNOWLEDGE, SYNC, IDLE, REST] {
             ids[kind] = self.part_in_place(kind, ids[kind], place);
         }
         ids
@@ -285,20 +274,13 @@ impl Finder<'_> {
                 parts.syncs.id_of(&tables.syncs, part)
             }
             IDLE => {
-                let part = identity.idle(parts.idle.part(&tables.idle, id));
+                let part = parts.idle.part(&tables.idle, id).as_ref().as_ref();
+                let part = part.map(|process| identity.idle(process));
                 parts.idle.id_of(&tables.idle, part)
             }
-            PROCESSES => {
-                let packed = parts.processes.part(&tables.processes, id).clone();
-                let place_all = |[knowledge, sync, idle]: &PackedProcess| {
-                    [
-                        self.part_in_place(MANAGER, *knowledge, place),
-                        self.part_in_place(SYNC, *sync, place),
-                        self.part_in_place(IDLE, *idle, place),
-                    ]
-                };
-                let packed = packed.iter().map(place_all).collect();
-                self.parts.processes.id_of(&tables.processes, packed)
+            REST => {
+                let part = identity.rest(parts.rests.part(&tables.rests, id));
+                parts.rests.id_of(&tables.rests, part)
             }
             _ => {
                 let part = identity.manager(parts.managers.part(&tables.managers, id));
@@ -310,7 +292,7 @@ impl Finder<'_> {
     }
 
     fn rank(&mut self, ids: Ids) -> Rank {
-        [PAST, PODS, JOB, MANAGER, PROCESSES, REST].map(|kind| self.rank_of(kind, ids[kind]))
+        [PAST, PODS, JOB, KNOWLEDGE, SYNC, IDLE, LATE, REST].map(|kind| self.rank_of(kind, ids[kind]))
     }
 
     fn rank_of(&mut self, kind: usize, id: Id) -> (u64, Id) {
@@ -319,7 +301,9 @@ impl Finder<'_> {
             PAST => parts.pasts.rank(&tables.pasts, id),
             PODS => parts.pods.rank(&tables.pods, id),
             JOB => parts.jobs.rank(&tables.jobs, id),
-            PROCESSES => parts.rank_of_processes(tables, id),
+            SYNC => parts.syncs.rank(&tables.syncs, id),
+            IDLE => parts.idle.rank(&tables.idle, id),
+            LATE => parts.late.rank(&tables.late, id),
             REST => parts.rests.rank(&tables.rests, id),
             _ => parts.managers.rank(&tables.managers, id),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::algorithm::process::{Process, Sync, UnseenJob};
 use crate::algorithm::read::Read;
-use crate::explore::compact::parts::JobPart;
+use crate::explore::compact::parts::{JobPart, Rest};
 use crate::job::{Job, JobSpec};
 use crate::world::{Life, Manager, World};
 
@@ -60,6 +60,15 @@ impl Identity {
         let job = |job: &Option<Arc<Job>>| job.as_ref().map(|job| self.job(job));
         let read = Read { job: job(&sync.read.job), ..sync.read.clone() };
         Sync { read, written: job(&sync.written), ..sync.clone() }
+    }
+
+    /// What changes seldom.
+    pub fn rest(&self, rest: &Rest) -> Rest {
+        Rest {
+            manager: self.manager(&rest.manager),
+            others: rest.others.iter().map(|process| self.process(process)).collect(),
+            ..rest.clone()
+        }
     }
 
     /// The manager of the Job under this identity: its cache may hold another version.

@@ -9,7 +9,8 @@ use crate::algorithm::read::{Failures, Read};
 use crate::algorithm::steps::Late;
 use crate::pods::Pods;
 use crate::uid::Uid;
-use crate::world::{Life, Seen};
+use crate::explore::compact::parts::Rest;
+use crate::world::Seen;
 
 impl Renaming {
     /// A process without what it knows and without its sync.
@@ -46,10 +47,19 @@ impl Renaming {
         }
     }
 
-    /// What stands beside the parts: a request of a dead process.
-    pub fn rest(&self, rest: &Life) -> Life {
-        let late = |late: &Late| Late { call: self.call(&late.call), conflicts: late.conflicts };
-        Life { late: rest.late.as_ref().map(late), ..rest.clone() }
+    /// The request of a dead process.
+    pub fn late(&self, late: &Late) -> Late {
+        Late { call: self.call(&late.call), conflicts: late.conflicts }
+    }
+
+    /// What changes seldom.
+    pub fn rest(&self, rest: &Rest) -> Rest {
+        let Rest { ttl: _, faults: _, rollouts: _, used: _, manager, others } = rest;
+        Rest {
+            manager: self.manager(manager),
+            others: others.iter().map(|process| self.process(process)).collect(),
+            ..rest.clone()
+        }
     }
 
     fn uids<'a, C: FromIterator<Uid>>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> C {
