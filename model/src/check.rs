@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 pub use crate::explore::compact::is_sound as symmetry_is_sound;
-use crate::explore::compact::{STANDSTILL_NUMBER, Scratch, Specification, width};
+use crate::explore::compact::{Numbered, STANDSTILL_NUMBER, Scratch, Specification, width};
 pub use crate::explore::engine::{Coverage, Cut, Progress};
 use crate::explore::engine::{
     End, Limits, Run, System, Walks, explore as search, leaving, path_to, walk as walk_in,
@@ -209,7 +209,8 @@ impl<const N: usize> Worlds for Reached<'_, '_, N> {
     }
 
     fn leaving(&mut self, number: u32) -> Vec<(Arc<Step>, u32)> {
-        leaving(self.specification, self.run, &mut self.scratch, number)
+        let leaving = leaving(self.specification, self.run, &mut self.scratch, number);
+        leaving.into_iter().map(|(numbered, to)| (numbered.step, to)).collect()
     }
 }
 
@@ -269,7 +270,7 @@ fn outcome<'a, const N: usize>(
         End::Cut(cut) => Outcome::NotFinished(cut),
         End::Broken { property, state } => {
             let path = path_to(specification, run, state);
-            let steps = path.iter().map(|step| Step::clone(step)).collect();
+            let steps = path.iter().map(|numbered| Step::clone(&numbered.step)).collect();
             Outcome::Broken(Box::new(Found::at_the_end_of(scope, number(property), steps)))
         }
     }
@@ -329,7 +330,8 @@ impl Task for Walk<'_> {
     fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Walked {
         let Walking { walks, depth, seed, stop } = self.walking;
         let met = walk_in(specification, &Walks { count: *walks, depth: *depth, seed: *seed, stop: &**stop });
-        let plain = |steps: Vec<Arc<Step>>| steps.iter().map(|step| Step::clone(step)).collect();
+        let plain =
+            |steps: Vec<Numbered>| steps.iter().map(|numbered| Step::clone(&numbered.step)).collect();
         let found = |(property, steps)| Found::at_the_end_of(scope, number(property), plain(steps));
         Walked {
             walks: met.walks,

@@ -1,5 +1,6 @@
 //! A Job as the specification sees it: the fields that a requirement names, nothing else.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::indexes::{Index, IndexSet};
@@ -13,7 +14,7 @@ pub type Text = Arc<str>;
 pub const BUILT_IN: &str = "kubernetes.io/job-controller";
 
 /// A `batch/v1` Job.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -35,6 +36,18 @@ pub struct Job {
     pub spec: Arc<JobSpec>,
     /// The status.
     pub status: JobStatus,
+}
+
+impl Hash for Job {
+    /// Hashes what differs between the versions of one Job, as far as it mostly does: states of an exploration hold
+    /// many versions.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let spec = &self.spec;
+        (self.uid, self.generation, self.created, self.deleting, &self.finalizers).hash(state);
+        (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
+        (spec.active_deadline_seconds, spec.backoff_limit).hash(state);
+        self.status.hash(state);
+    }
 }
 
 impl Job {

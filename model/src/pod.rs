@@ -1,5 +1,7 @@
 //! A pod as the specification sees it.
 
+use std::hash::{Hash, Hasher};
+
 use crate::indexes::Index;
 use crate::job::{FailureAction, Text};
 use crate::time::Time;
@@ -9,7 +11,7 @@ use crate::uid::Uid;
 pub const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
 /// A Pod, reduced to what a Job controller may decide by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -51,6 +53,31 @@ pub struct Pod {
     pub finished: Option<Time>,
     /// What the Job's pod failure policy says of it (PF-01), decided when the pod was read.
     pub policy: PolicyMatch,
+}
+
+impl Hash for Pod {
+    /// Hashes what differs between the pods of one Job, small fields together: an exploration hashes pods all the time.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let flags = [
+            self.finalizer,
+            self.other_finalizers,
+            self.deleting,
+            self.forced,
+            self.disrupted,
+            self.controlled,
+            self.selected,
+            self.ready,
+            self.scheduled,
+        ];
+        let flags = flags.iter().fold(self.phase as u64, |word, flag| word << 1 | u64::from(*flag));
+        let index = self.index.map_or(0, |index| u64::from(index) + 1);
+        let uid = u64::try_from(self.uid.0 & u128::from(u64::MAX)).unwrap_or_default();
+        (uid, flags << 48 ^ index << 16 ^ u64::from(self.failure_count)).hash(state);
+        let restarts = u64::from(self.restarts) << 32 ^ u64::from(self.max_restarts) << 16;
+        (restarts ^ u64::from(self.ignored_failure_count)).hash(state);
+        (self.created, self.ready_changed, self.finished).hash(state);
+        self.policy.hash(state);
+    }
 }
 
 /// The first rule of a pod failure policy that a failed pod matches.

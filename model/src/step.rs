@@ -17,7 +17,7 @@ use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
 /// One atomic transition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The manager of a Job writes.
     Write(JobId, Write),
@@ -215,11 +215,26 @@ impl World {
 
     /// The steps of [`World::enabled`] that concern one Job, but for those of its manager.
     pub fn happenings_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        let (alone, _) = self.processes_of(job, scope, steps);
+        if !alone {
+            self.environment_of(job, scope, steps);
+        }
+    }
+
+    /// Of [`World::happenings_of`], those of the Job's processes. Whether nothing else of the Job may happen now, and
+    /// whether the scope's bound on pods holds a creation back.
+    pub fn processes_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) -> (bool, bool) {
         let life = self.life(job);
         if processes::choices(life, job, steps) {
-            return;
+            return (true, false);
         }
         processes::enabled(self, job, scope, steps);
+        (false, processes::holds_back(life, scope))
+    }
+
+    /// Of [`World::happenings_of`], those of anybody else.
+    pub fn environment_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+        let life = self.life(job);
         ttl::enabled(self, job, scope, steps);
         ttl_controller::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);

@@ -6,7 +6,6 @@
 //! A cache is modelled by what it lacks ([`Manager::behind`]), so that a cache that is up to date costs
 //! nothing. Names, labels and namespaces are constant: nothing in this model decides by them.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::algorithm::process::Process;
@@ -38,7 +37,7 @@ pub struct World {
 }
 
 /// One Job with its pods, from its creation until everything of it is gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Life {
     /// The Job as etcd holds it; `None` once it is gone.
     pub job: Option<Arc<Job>>,
@@ -347,35 +346,4 @@ impl Seen {
         view.backoff = record.in_view(&view);
         view
     }
-}
-
-impl Hash for Life {
-    /// Hashes what differs between the states of one scope. Of a specification that is what a user may change.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        hash_job(self.job.as_deref(), state);
-        self.pods.len().hash(state);
-        for pod in self.pods.iter() {
-            pod.hash(state);
-        }
-        hash_job(self.manager.old_job.as_deref(), state);
-        self.manager.behind.hash(state);
-        self.manager.backoff.hash(state);
-        self.processes.hash(state);
-        self.ttl.hash(state);
-        self.late.hash(state);
-        self.faults.hash(state);
-        self.rollouts.hash(state);
-        self.past.hash(state);
-        self.used.hash(state);
-    }
-}
-
-fn hash_job<H: Hasher>(job: Option<&Job>, state: &mut H) {
-    job.is_some().hash(state);
-    let Some(job) = job else { return };
-    let spec = &job.spec;
-    (job.uid, job.created, job.deleting, &job.finalizers).hash(state);
-    (spec.parallelism, spec.completions, spec.suspend, spec.ttl_seconds_after_finished).hash(state);
-    (spec.active_deadline_seconds, spec.backoff_limit).hash(state);
-    job.status.hash(state);
 }

@@ -144,6 +144,13 @@ fn fortunes(life: &Life, scope: &Scope) -> impl Iterator<Item = Fortune> + use<>
         .filter_map(|(possible, fortune)| possible.then_some(fortune))
 }
 
+/// Whether the scope's bound on pods holds a creation of a process back.
+#[must_use]
+pub fn holds_back(life: &Life, scope: &Scope) -> bool {
+    let mut calls = life.processes.iter().flat_map(|process| &process.sync).flat_map(|sync| sync.calls());
+    calls.any(|call| is_held_back(life, call, scope))
+}
+
 /// Whether the scope's bound on pods holds a creation back.
 #[must_use]
 pub fn is_held_back(life: &Life, call: &Call, scope: &Scope) -> bool {

@@ -33,7 +33,7 @@ pub enum Disruption {
 }
 
 /// What is done to a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DisruptionStep {
     /// Condition DisruptionTarget becomes true.
     Evict,

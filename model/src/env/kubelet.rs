@@ -12,7 +12,7 @@ use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
 /// What the kubelet does to a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KubeletStep {
     /// Phase `Running`.
     Run,

@@ -17,7 +17,7 @@ use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
 /// What a user may do once in a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserAction {
     /// Deletes a pod that has not ended.
     DeletePod,
@@ -65,7 +65,7 @@ pub enum UserAction {
 }
 
 /// An action on an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserStep {
     /// Deletes this pod.
     DeletePod(Uid),

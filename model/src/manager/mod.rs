@@ -27,7 +27,7 @@ use crate::world::{JobId, Life, Seen, World};
 pub use status::{has_refusable_candidate, refusal};
 
 /// A write of a manager.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Write {
     /// Creates this pod.
     CreatePod(Box<Pod>),

@@ -1,28 +1,30 @@
 //! The specification in a scope, as a [`System`] of compact states.
 
+mod effects;
+mod looks;
+mod lossy;
 mod parts;
+mod possible;
 mod renaming;
 mod symmetry;
 mod table;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
-use self::parts::{JOB, KNOWLEDGE, KnownParts, PARTS, PAST, PODS, Packed, Tables, ids_of};
+use self::effects::Effects;
+use self::looks::Looks;
+use self::parts::{KnownParts, PARTS, Packed, Tables};
+use self::possible::{Managers, Possible};
 pub use self::renaming::{Identity, Renaming};
 pub use self::symmetry::is_sound;
 use self::symmetry::{Finder, Group, Memory};
 use self::table::{Id, Known, Table};
 use super::engine::System;
-use crate::guards::counting::Ledger;
-use crate::manager::is_held_back;
-use crate::past::Past;
-use crate::properties::{PROPERTIES, Situation, standstill};
+use crate::properties::{PROPERTIES, standstill};
 use crate::scope::Scope;
 use crate::scopes::initial;
 use crate::step::{Step, StepKind};
-use crate::world::{JobId, World};
+use crate::world::World;
 
 /// Numbers for the worlds of a scope with so many Jobs.
 pub const fn width(jobs: usize) -> usize {
@@ -32,17 +34,27 @@ pub const fn width(jobs: usize) -> usize {
 /// The number by which [`System::look`] names a standstill.
 pub const STANDSTILL_NUMBER: usize = PROPERTIES.len();
 
+/// A step with its number, by which steps are told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    id: Id,
+    /// The step.
+    pub step: Arc<Step>,
+}
+
 /// The specification in a scope.
 pub struct Specification<'a, const N: usize> {
     scope: &'a Scope,
     tables: Tables,
+    steps: Table<Step>,
     /// What all threads together have found out about managers.
-    managed: RwLock<FxHashMap<Read, Arc<Managed>>>,
-    shown: Table<Shown>,
+    managers: Managers,
     /// Whether to ask for each property, and last for a standstill.
     wanted: Vec<bool>,
     /// What makes worlds the same, if that is not asked to be told apart.
     group: Option<Group>,
+    /// Whether nothing is remembered that can be worked out, and what is remembered is compared with it.
+    is_doubted: bool,
 }
 
 impl<'a, const N: usize> Specification<'a, N> {
@@ -52,10 +64,11 @@ impl<'a, const N: usize> Specification<'a, N> {
         Specification {
             scope,
             tables: Tables::new(),
-            managed: RwLock::default(),
-            shown: Table::new(),
+            steps: Table::new(),
+            managers: Managers::new(),
             wanted,
             group: None,
+            is_doubted: false,
         }
     }
 
@@ -63,6 +76,13 @@ impl<'a, const N: usize> Specification<'a, N> {
     #[must_use]
     pub fn up_to_symmetry(mut self) -> Specification<'a, N> {
         self.group = Some(Group::new(self.scope, &initial(self.scope)));
+        self
+    }
+
+    /// The same, in which all that is remembered is worked out again, and compared.
+    #[cfg(test)]
+    fn doubted(mut self) -> Specification<'a, N> {
+        self.is_doubted = true;
         self
     }
 
@@ -80,104 +100,49 @@ impl<'a, const N: usize> Specification<'a, N> {
 /// What one thread remembers.
 pub struct Scratch<const N: usize> {
     parts: KnownParts,
+    steps: Known<Step>,
     symmetry: Memory,
     /// The world that was asked for last.
     current: Option<(Packed<N>, World)>,
-    managers: FxHashMap<Read, Arc<Managed>>,
-    shown: Known<Shown>,
-    shown_by: FxHashMap<Id, Id>,
-    environment: Vec<Step>,
+    effects: Effects,
+    possible: Possible,
+    looks: Looks,
     /// For each of [`PROPERTIES`], whether its premise was reached.
     pub reached: Vec<bool>,
     /// Whether creations were held back by the scope's bound on pods.
     pub held_back: bool,
 }
 
-/// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what
-/// is shown of the past.
-type Read = [Id; 6];
-
-/// The steps of a manager.
-#[derive(Debug)]
-struct Managed {
-    steps: Vec<Arc<Step>>,
-    held_back: bool,
-}
-
-/// What the specification of managers is shown of the past: which pods there were, and which of them were
-/// counted. Nothing else of the past has a bearing on what a manager may do, and nothing of what the user has
-/// done already; the test `memory_changes_nothing` compares.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Shown(Vec<bool>);
-
-impl Shown {
-    fn of(past: &Past) -> Shown {
-        Shown(past.numbered().map(|(uid, _)| past.is_counted(uid)).collect())
-    }
-}
-
 impl<const N: usize> Scratch<N> {
-    fn load(&mut self, tables: &Tables, state: &Packed<N>) {
+    /// The world of a state, which is put together only if it is not the one that was asked for last.
+    fn load(&mut self, tables: &Tables, state: &Packed<N>) -> &World {
         if self.current.as_ref().is_none_or(|(loaded, _)| loaded != state) {
             let world = self.parts.unpack(tables, state);
             self.current = Some((*state, world));
         }
+        let (_, world) = self.current.as_ref().expect("it was just loaded");
+        world
     }
 }
 
 impl<const N: usize> Specification<'_, N> {
     /// How often the specification was asked what a manager may do.
     pub fn judged(&self) -> usize {
-        self.managed.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.managers.len()
     }
 
-    fn shown(&self, scratch: &mut Scratch<N>, past: Id) -> Id {
-        if let Some(shown) = scratch.shown_by.get(&past) {
-            return *shown;
-        }
-        let part = Shown::of(scratch.parts.pasts.part(&self.tables.pasts, past));
-        let shown = scratch.shown.id_of(&self.shown, part);
-        scratch.shown_by.insert(past, shown);
-        shown
-    }
-
-    /// What the manager of a Job may do in the world that was loaded.
-    fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
-        let ids = ids_of(state, job);
-        let shown = self.shown(scratch, ids[PAST]);
-        let number = Id::try_from(job).unwrap_or(Id::MAX);
-        let read = [number, state[0], ids[JOB], ids[PODS], ids[KNOWLEDGE], shown];
-        if let Some(managed) = scratch.managers.get(&read) {
-            return managed.clone();
-        }
-        let known = self.managed.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
-        let managed = known.unwrap_or_else(|| {
-            let (_, world) =
-                scratch.current.as_ref().expect("the world is loaded before its steps are asked for");
-            let managed = Arc::new(Managed::of(world, job, self.scope));
-            self.managed.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
-            managed
-        });
-        scratch.managers.insert(read, managed.clone());
-        managed
-    }
-}
-
-impl Managed {
-    fn of(world: &World, job: usize, scope: &Scope) -> Managed {
-        let job = JobId(u8::try_from(job).unwrap_or(u8::MAX));
-        let mut steps = Vec::new();
-        world.admitted_of(job, scope, &mut steps);
-        Managed {
-            steps: steps.into_iter().map(Arc::new).collect(),
-            held_back: is_held_back(world, job, scope),
-        }
+    /// The state after a step, worked out.
+    fn applied(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Step) -> Packed<N> {
+        let next = scratch.load(&self.tables, state).apply(step, self.scope);
+        let Scratch { parts, current, .. } = scratch;
+        let before = current.as_ref().map(|(_, world)| (world, state));
+        parts.pack(&self.tables, next, before)
     }
 }
 
 impl<const N: usize> System for Specification<'_, N> {
     type State = Packed<N>;
-    type Step = Arc<Step>;
+    type Step = Numbered;
     type Scratch = Scratch<N>;
 
     const KINDS: usize = StepKind::ALL.len();
@@ -185,12 +150,12 @@ impl<const N: usize> System for Specification<'_, N> {
     fn scratch(&self) -> Scratch<N> {
         Scratch {
             parts: KnownParts::new(),
+            steps: Known::new(),
             symmetry: Memory::new(),
             current: None,
-            managers: FxHashMap::default(),
-            shown: Known::new(),
-            shown_by: FxHashMap::default(),
-            environment: Vec::new(),
+            effects: Effects::new(),
+            possible: Possible::new(),
+            looks: Looks::new(),
             reached: vec![false; PROPERTIES.len()],
             held_back: false,
         }
@@ -200,48 +165,31 @@ impl<const N: usize> System for Specification<'_, N> {
         vec![scratch.parts.pack(&self.tables, initial(self.scope), None)]
     }
 
-    fn steps(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Arc<Step>>) {
-        scratch.load(&self.tables, state);
-        let mut environment = std::mem::take(&mut scratch.environment);
-        for job in 0..self.scope.jobs.len() {
-            let managed = self.managed(scratch, state, job);
-            steps.extend_from_slice(&managed.steps);
-            scratch.held_back |= managed.held_back;
-            let (_, world) = scratch.current.as_ref().expect("it was just loaded");
-            world.happenings_of(JobId(u8::try_from(job).unwrap_or(u8::MAX)), self.scope, &mut environment);
-            steps.extend(environment.drain(..).map(Arc::new));
+    fn steps(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
+        self.possible(scratch, state, steps);
+    }
+
+    fn apply(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Numbered) -> Packed<N> {
+        let Numbered { id, step } = step;
+        let known = scratch.effects.recall(&mut scratch.parts, &self.tables, state, (*id, step));
+        if let Some(next) = known.filter(|_| !self.is_doubted) {
+            return next;
         }
-        let (_, world) = scratch.current.as_ref().expect("it was just loaded");
-        world.happenings(self.scope, &mut environment);
-        steps.extend(environment.drain(..).map(Arc::new));
-        scratch.environment = environment;
+        let next = self.applied(scratch, state, step);
+        assert!(known.is_none_or(|known| known == next), "{step:?} was remembered otherwise");
+        scratch.effects.remember(&mut scratch.parts, &self.tables, (state, &next), (*id, step));
+        next
     }
 
-    fn apply(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Arc<Step>) -> Packed<N> {
-        scratch.load(&self.tables, state);
-        let Scratch { parts, current, .. } = scratch;
-        let (_, world) = current.as_ref().expect("it was just loaded");
-        parts.pack(&self.tables, world.apply(step, self.scope), Some((world, state)))
+    fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Numbered]) -> Option<usize> {
+        let broken = self.broken(scratch, state);
+        let asked = steps.is_empty() && self.wanted[STANDSTILL_NUMBER];
+        let mut stuck = || standstill(scratch.load(&self.tables, state), &[], self.scope).is_some();
+        broken.or_else(|| (asked && stuck()).then_some(STANDSTILL_NUMBER))
     }
 
-    fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Arc<Step>]) -> Option<usize> {
-        scratch.load(&self.tables, state);
-        let Scratch { reached, current, .. } = scratch;
-        let (_, world) = current.as_ref().expect("it was just loaded");
-        let scope = self.scope;
-        for (property, reached) in PROPERTIES.iter().zip(reached) {
-            *reached = *reached
-                || world.lives.iter().any(|life| (property.premise)(&Situation { world, life, scope }));
-        }
-        let broken = (0..PROPERTIES.len())
-            .filter(|number| self.wanted[*number])
-            .find(|number| world.lives.iter().any(|life| (PROPERTIES[*number].broken)(life).is_some()));
-        let stuck = || steps.is_empty() && standstill(world, &[], scope).is_some();
-        broken.or_else(|| (self.wanted[STANDSTILL_NUMBER] && stuck()).then_some(STANDSTILL_NUMBER))
-    }
-
-    fn kind(&self, step: &Arc<Step>) -> usize {
-        step.kind() as usize
+    fn kind(&self, step: &Numbered) -> usize {
+        step.step.kind() as usize
     }
 
     fn representative(&self, scratch: &mut Scratch<N>, state: Packed<N>) -> Packed<N> {
@@ -250,3 +198,6 @@ impl<const N: usize> System for Specification<'_, N> {
         Finder { group, tables: &self.tables, parts, memory: symmetry }.representative(state)
     }
 }
+
+#[cfg(test)]
+mod tests;

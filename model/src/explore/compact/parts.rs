@@ -5,7 +5,6 @@
 //! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
 //! do, so that each is kept once.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::table::{Id, Known, Table};
@@ -56,33 +55,12 @@ pub fn ids_of<const N: usize>(packed: &Packed<N>, job: usize) -> Ids {
 }
 
 /// A Job as it is stored, `None` once it is gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobPart(pub Option<Arc<Job>>);
 
-impl Hash for JobPart {
-    /// Leaves out what no step changes.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Some(job) = &self.0 else { return state.write_u8(0) };
-        (job.uid, job.generation, job.deleting, job.finalizers.len()).hash(state);
-        (job.spec.parallelism, job.spec.completions, job.spec.suspend).hash(state);
-        job.spec.ttl_seconds_after_finished.hash(state);
-        job.status.hash(state);
-    }
-}
-
 /// The pods of a Job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodsPart(pub Arc<Pods>);
-
-impl Hash for PodsPart {
-    /// Leaves out the sums, which follow from the pods.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.len().hash(state);
-        for pod in self.0.iter() {
-            pod.hash(state);
-        }
-    }
-}
 
 impl From<Pods> for PodsPart {
     fn from(pods: Pods) -> PodsPart {

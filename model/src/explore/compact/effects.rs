@@ -1,0 +1,275 @@
+//! What a step does to a part of a world follows from few other parts.
+//!
+//! A kubelet's step, for one, changes pods whatever a controller remembers; so its effect on the pods is worked out
+//! once for all worlds with the same Job, pods and time. [`effects_of`] says for each step which parts it changes, and
+//! what the changes follow from; the rest stays as it is. What is written there is a claim about [`World::apply`],
+//! which a test holds it to in every scope: forgetting a source would mix up worlds.
+//!
+//! [`World::apply`]: crate::world::World::apply
+
+use super::lossy::Lossy;
+use super::parts::{
+    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of, offset,
+};
+use super::table::Id;
+use crate::algorithm::io::CallName;
+use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::step::Step;
+use crate::world::JobId;
+
+/// Beside the parts of a Job: the frame, which holds the time.
+const FRAME: usize = PARTS;
+/// Beside the parts of a Job: how many pods it has had, which names the next one.
+const PODS_SO_FAR: usize = PARTS + 1;
+const SLOTS: usize = PARTS + 2;
+
+/// Effects that follow from the same parts.
+struct Effect {
+    to: &'static [usize],
+    from: &'static [usize],
+}
+
+const fn effect(to: &'static [usize], from: &'static [usize]) -> Effect {
+    Effect { to, from }
+}
+
+/// The most parts of an effect.
+const TO: usize = 5;
+const FROM: usize = 8;
+
+/// A pod changes by somebody else's hand.
+const POD_CHANGES: &[Effect] = &[
+    effect(&[PODS], &[PODS, JOB, FRAME]),
+    effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, PODS, JOB, FRAME]),
+    effect(&[SYNC], &[SYNC]),
+];
+
+/// A pod changes, and the scope has one action less.
+const POD_IS_DISRUPTED: &[Effect] = &[
+    effect(&[PODS], &[PODS, JOB, FRAME]),
+    effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, PODS, JOB, FRAME]),
+    effect(&[SYNC], &[SYNC]),
+    effect(&[REST], &[REST]),
+];
+
+/// The Job or a pod changes by somebody else's hand.
+const JOB_CHANGES: &[Effect] = &[
+    effect(&[JOB, PODS, REST], &[JOB, PODS, REST, FRAME]),
+    effect(&[PAST], &[PAST, JOB, PODS, REST, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, REST, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, REST]),
+    effect(&[LATE], &[LATE, JOB, PODS]),
+];
+
+/// A cache of the specification's manager advances.
+const MANAGER_SEES: &[Effect] = &[effect(&[KNOWLEDGE], &[KNOWLEDGE])];
+
+/// The specification's manager is restarted.
+const MANAGER_DIES: &[Effect] = &[effect(&[KNOWLEDGE], &[KNOWLEDGE]), effect(&[REST], &[REST])];
+
+/// A sync starts.
+const SYNC_STARTS: &[Effect] = &[effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
+
+/// A sync goes on, and nobody else notices.
+const SYNC_GOES_ON: &[Effect] =
+    &[effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
+
+/// A request of a sync fails before it reaches the server.
+const REQUEST_FAILS: &[Effect] = &[
+    effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
+    effect(&[REST], &[REST]),
+];
+
+/// A request of a sync reaches the server.
+const REQUEST_IS_HANDLED: &[Effect] = &[
+    effect(&[JOB, PODS, PAST, KNOWLEDGE, SYNC], &[JOB, PODS, PAST, KNOWLEDGE, SYNC, FRAME]),
+    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, FRAME]),
+    effect(&[REST], &[REST, JOB, SYNC]),
+    effect(&[LATE], &[LATE, JOB, SYNC]),
+];
+
+/// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
+const CREATION_IS_HANDLED: &[Effect] = &[
+    effect(&[JOB, PODS, PAST, KNOWLEDGE, SYNC], &[JOB, PODS, PAST, KNOWLEDGE, SYNC, REST, FRAME]),
+    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, PODS_SO_FAR, FRAME]),
+    effect(&[REST], &[REST, JOB, SYNC]),
+];
+
+/// A process dies between two requests.
+const PROCESS_DIES: &[Effect] = &[
+    effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
+    effect(&[REST], &[REST]),
+];
+
+/// A process dies, and its request goes on.
+const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
+    effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
+    effect(&[REST], &[REST]),
+    effect(&[LATE], &[SYNC]),
+];
+
+/// The request of a dead process reaches the server.
+const LATE_REQUEST_LANDS: &[Effect] = &[
+    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, PODS_SO_FAR, LATE, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, PODS_SO_FAR, LATE]),
+    effect(&[REST], &[REST, JOB, LATE]),
+    effect(&[LATE], &[]),
+];
+
+/// A cache of a process advances.
+const PROCESS_SEES: &[Effect] = &[effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
+
+/// Time passes, and timers are due.
+const TIME_PASSES: &[Effect] =
+    &[effect(&[FRAME], &[FRAME]), effect(&[IDLE], &[IDLE, KNOWLEDGE, JOB, PODS, FRAME])];
+
+/// The effects of a step on a Job with at most one process; `None` where nothing is known of them, but that they
+/// follow from the whole world.
+fn effects_of(step: &Step) -> Option<&'static [Effect]> {
+    match step {
+        Step::Kubelet(..) | Step::Collect(..) => Some(POD_CHANGES),
+        Step::Disrupt(..) => Some(POD_IS_DISRUPTED),
+        Step::User(..) | Step::RemoveJob(_) => Some(JOB_CHANGES),
+        Step::ShowPod(_) | Step::ShowJob(_) => Some(MANAGER_SEES),
+        Step::Crash(_) => Some(MANAGER_DIES),
+        Step::Process(_, 0, what) => of_process(*what),
+        Step::Land(_) => Some(LATE_REQUEST_LANDS),
+        Step::Tick => Some(TIME_PASSES),
+        Step::Write(..) | Step::Expire(_) | Step::Rollout(_) | Step::Process(..) | Step::Ttl(..) => None,
+    }
+}
+
+fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
+    match step {
+        ProcessStep::Sync(_) => Some(SYNC_STARTS),
+        ProcessStep::Choose(_) => Some(SYNC_GOES_ON),
+        ProcessStep::Call(_, Fortune::Fails) => Some(REQUEST_FAILS),
+        ProcessStep::Call(CallName::CreatePod(_), _) => Some(CREATION_IS_HANDLED),
+        ProcessStep::Call(..) => Some(REQUEST_IS_HANDLED),
+        ProcessStep::ShowPod | ProcessStep::ShowJob => Some(PROCESS_SEES),
+        ProcessStep::Crash => Some(PROCESS_DIES),
+        ProcessStep::CrashInFlight(_) => Some(PROCESS_DIES_IN_FLIGHT),
+        ProcessStep::Orphan(..) | ProcessStep::Usurp | ProcessStep::Resign => None,
+    }
+}
+
+/// The Job that a step concerns; `None` for all.
+fn job_of(step: &Step) -> Option<JobId> {
+    match step {
+        Step::Write(job, _)
+        | Step::Expire(job)
+        | Step::Kubelet(job, ..)
+        | Step::Disrupt(job, ..)
+        | Step::User(job, ..)
+        | Step::Collect(job, _)
+        | Step::RemoveJob(job)
+        | Step::ShowPod(job)
+        | Step::ShowJob(job)
+        | Step::Crash(job)
+        | Step::Rollout(job)
+        | Step::Process(job, ..)
+        | Step::Ttl(job, _)
+        | Step::Land(job) => Some(*job),
+        Step::Tick => None,
+    }
+}
+
+/// The number of the step, which of its effects, and the parts that the effect follows from.
+type Key = (Id, u8, [Id; FROM]);
+
+/// What a thread remembers of effects.
+#[derive(Debug)]
+pub struct Effects {
+    known: Lossy<Key, [Id; TO]>,
+}
+
+impl Effects {
+    /// Nothing is known yet.
+    pub fn new() -> Effects {
+        Effects { known: Lossy::up_to(1 << 20) }
+    }
+
+    /// The state after a step, if all its effects are remembered.
+    pub fn recall<const N: usize>(
+        &self,
+        parts: &mut KnownParts,
+        tables: &Tables,
+        state: &Packed<N>,
+        (number, step): (Id, &Step),
+    ) -> Option<Packed<N>> {
+        let effects = effects_of(step)?;
+        let mut next = *state;
+        for job in jobs(state, step) {
+            let slots = slots(parts, tables, state, job)?;
+            for (which, effect) in (0..).zip(effects) {
+                let values = self.known.get(&key(number, which, effect, &slots))?;
+                for (slot, value) in effect.to.iter().zip(values) {
+                    next[place(*slot, job)] = *value;
+                }
+            }
+        }
+        Some(next)
+    }
+
+    /// Remembers the effects of a step that led from one state to another.
+    pub fn remember<const N: usize>(
+        &mut self,
+        parts: &mut KnownParts,
+        tables: &Tables,
+        (state, next): (&Packed<N>, &Packed<N>),
+        (number, step): (Id, &Step),
+    ) {
+        let Some(effects) = effects_of(step) else { return };
+        for job in jobs(state, step) {
+            let Some(slots) = slots(parts, tables, state, job) else { return };
+            for (which, effect) in (0..).zip(effects) {
+                let mut values = [0; TO];
+                for (value, slot) in values.iter_mut().zip(effect.to) {
+                    *value = next[place(*slot, job)];
+                }
+                self.known.put(key(number, which, effect, &slots), values);
+            }
+        }
+    }
+}
+
+fn jobs<const N: usize>(_: &Packed<N>, step: &Step) -> std::ops::Range<usize> {
+    match job_of(step) {
+        Some(job) => usize::from(job.0)..usize::from(job.0) + 1,
+        None => 0..(N - 1) / PARTS,
+    }
+}
+
+fn place(slot: usize, job: usize) -> usize {
+    if slot == FRAME { 0 } else { offset(job) + slot }
+}
+
+/// What effects on a Job may follow from; `None` where it has a second process.
+fn slots<const N: usize>(
+    parts: &mut KnownParts,
+    tables: &Tables,
+    state: &Packed<N>,
+    job: usize,
+) -> Option<[Id; SLOTS]> {
+    let ids: Ids = ids_of(state, job);
+    if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
+        return None;
+    }
+    let pods = parts.pasts.part(&tables.pasts, ids[PAST]).pods.len();
+    let mut slots = [0; SLOTS];
+    slots[..PARTS].copy_from_slice(&ids);
+    slots[FRAME] = state[0];
+    slots[PODS_SO_FAR] = Id::try_from(pods).unwrap_or(Id::MAX);
+    Some(slots)
+}
+
+fn key(step: Id, which: u8, effect: &Effect, slots: &[Id; SLOTS]) -> Key {
+    let mut from = [0; FROM];
+    for (id, slot) in from.iter_mut().zip(effect.from) {
+        *id = slots[*slot];
+    }
+    (step, which, from)
+}

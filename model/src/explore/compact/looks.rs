@@ -1,0 +1,84 @@
+//! Looking at a world: which property is broken, and which premises are reached.
+
+use super::lossy::Lossy;
+use super::parts::{IDLE, JOB, KNOWLEDGE, PAST, PODS, Packed, REST, SYNC, ids_of};
+use super::table::Id;
+use super::{Scratch, Specification};
+use crate::properties::{PROPERTIES, Situation};
+use crate::scope::Scope;
+use crate::world::World;
+
+/// A set of [`PROPERTIES`].
+type Properties = u64;
+
+const _: () = assert!(PROPERTIES.len() <= Properties::BITS as usize);
+
+/// What properties ask for: the frame and parts of one Job, and whether its process has a sync under way.
+type Key = ([Id; 6], bool);
+
+/// What is to be seen of one Job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    broken: Properties,
+    /// Premises that are reached; those that were reached before were not looked at.
+    reached: Properties,
+}
+
+/// What a thread remembers of Jobs that it has looked at.
+#[derive(Debug)]
+pub struct Looks {
+    known: Lossy<Key, Seen>,
+}
+
+impl Looks {
+    /// Nothing was looked at yet.
+    pub fn new() -> Looks {
+        Looks { known: Lossy::up_to(1 << 16) }
+    }
+}
+
+impl<const N: usize> Specification<'_, N> {
+    /// The first property that is wanted and broken. Notes premises.
+    pub(super) fn broken(&self, scratch: &mut Scratch<N>, state: &Packed<N>) -> Option<usize> {
+        let broken = (0..self.scope.jobs.len()).fold(0, |broken, job| {
+            let seen = self.seen(scratch, state, job);
+            for (number, reached) in scratch.reached.iter_mut().enumerate() {
+                *reached |= seen.reached >> number & 1 == 1;
+            }
+            broken | seen.broken
+        });
+        (0..PROPERTIES.len()).find(|number| broken >> number & 1 == 1 && self.wanted[*number])
+    }
+
+    fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Seen {
+        let ids = ids_of(state, job);
+        let is_managed = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_none();
+        let manager = if is_managed { ids[KNOWLEDGE] } else { 0 };
+        let syncs = scratch.parts.syncs.part(&self.tables.syncs, ids[SYNC]).is_some();
+        let key = ([state[0], ids[JOB], ids[PODS], ids[PAST], ids[REST], manager], syncs);
+        let known = scratch.looks.known.get(&key).copied();
+        if let Some(seen) = known.filter(|_| !self.is_doubted) {
+            return seen;
+        }
+        scratch.load(&self.tables, state);
+        let Scratch { current, looks, reached, .. } = scratch;
+        let (_, world) = current.as_ref().expect("it was just loaded");
+        let seen = look_at(world, job, self.scope, if self.is_doubted { &[] } else { reached });
+        assert!(known.is_none_or(|known| known == seen), "a look was remembered otherwise: {seen:?}");
+        looks.known.put(key, seen);
+        seen
+    }
+}
+
+/// Looks at a Job, but not at premises that were `reached` already.
+fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Seen {
+    let life = &world.lives[job];
+    let situation = Situation { world, life, scope };
+    let mut seen = Seen { broken: 0, reached: 0 };
+    for (number, property) in PROPERTIES.iter().enumerate() {
+        seen.broken |= Properties::from((property.broken)(life).is_some()) << number;
+        let is_asked = !reached.get(number).copied().unwrap_or_default();
+        seen.reached |= Properties::from(is_asked && (property.premise)(&situation)) << number;
+    }
+    seen
+}

@@ -1,0 +1,245 @@
+//! Which steps are possible in a world. Like effects, they follow from few of its parts.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+
+use super::lossy::Lossy;
+use super::parts::{IDLE, JOB, KNOWLEDGE, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, ids_of};
+use super::table::{Id, Known, Table};
+use super::{Numbered, Scratch, Specification};
+use crate::guards::counting::Ledger;
+use crate::manager::is_held_back;
+use crate::past::Past;
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{JobId, World};
+
+/// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what
+/// is shown of the past.
+type Read = [Id; 6];
+
+/// The steps of a manager.
+#[derive(Debug)]
+struct Managed {
+    steps: Vec<Numbered>,
+    held_back: bool,
+}
+
+/// What the specification of managers is shown of the past: which pods there were, and which of them were
+/// counted. Nothing else of the past has a bearing on what a manager may do, and nothing of what the user has
+/// done already; the test `memory_changes_nothing` compares.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shown(Vec<bool>);
+
+impl Shown {
+    fn of(past: &Past) -> Shown {
+        Shown(past.numbered().map(|(uid, _)| past.is_counted(uid)).collect())
+    }
+}
+
+/// What all threads together have found out about the specification of managers.
+pub struct Managers {
+    managed: RwLock<FxHashMap<Read, Arc<Managed>>>,
+    shown: Table<Shown>,
+}
+
+impl Managers {
+    /// Nothing yet.
+    pub fn new() -> Managers {
+        Managers { managed: RwLock::default(), shown: Table::new() }
+    }
+
+    /// How often the specification was asked what a manager may do.
+    pub fn len(&self) -> usize {
+        self.managed.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// Whose steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Whose {
+    /// Those of the processes of a Job.
+    Processes(u8),
+    /// Those of others that concern a Job.
+    Environment(u8),
+    /// Those that concern no single Job.
+    Nobody,
+}
+
+/// Whose steps, and the parts that they follow from.
+type Key = (Whose, [Id; 8]);
+
+/// Steps that are possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Listed<S> {
+    steps: Arc<[S]>,
+    /// Whether nothing else of the Job is possible.
+    alone: bool,
+    /// Whether a creation is held back by the scope's bound on pods.
+    held_back: bool,
+}
+
+/// What a thread remembers of possible steps.
+pub struct Possible {
+    managed: FxHashMap<Read, Arc<Managed>>,
+    shown: Known<Shown>,
+    shown_by: FxHashMap<Id, Id>,
+    listed: Lossy<Key, Listed<Numbered>>,
+}
+
+impl Possible {
+    /// Nothing is known yet.
+    pub fn new() -> Possible {
+        Possible {
+            managed: FxHashMap::default(),
+            shown: Known::new(),
+            shown_by: FxHashMap::default(),
+            listed: Lossy::up_to(1 << 18),
+        }
+    }
+}
+
+impl<const N: usize> Specification<'_, N> {
+    /// Adds the steps that are possible.
+    pub(super) fn possible(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
+        for job in 0..self.scope.jobs.len() {
+            if self.scope.algorithm.processes == 0 {
+                let managed = self.managed(scratch, state, job);
+                steps.extend_from_slice(&managed.steps);
+                scratch.held_back |= managed.held_back;
+            }
+            let key = self.key_of_processes(scratch, state, job);
+            let alone = self.listed(scratch, state, key, steps);
+            if !alone {
+                let key = self.key_of_environment(scratch, state, job);
+                self.listed(scratch, state, key, steps);
+            }
+        }
+        self.listed(scratch, state, key_of_all(state), steps);
+    }
+
+    fn key_of_processes(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {
+        let ids = ids_of(state, job);
+        let pods = scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]).pods.len();
+        let pods = Id::try_from(pods).unwrap_or(Id::MAX);
+        let [sync, knowledge, idle] = [SYNC, KNOWLEDGE, IDLE].map(|part| ids[part]);
+        let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[LATE], pods];
+        (Whose::Processes(small(job)), from)
+    }
+
+    fn key_of_environment(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {
+        let ids = ids_of(state, job);
+        let has_process = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_some();
+        // The manager stands where the knowledge of a process would; the environment asks for none of a process.
+        let manager = if has_process { 0 } else { ids[KNOWLEDGE] };
+        let from = [state[0], ids[JOB], ids[PODS], ids[REST], manager, Id::from(has_process), 0, 0];
+        (Whose::Environment(small(job)), from)
+    }
+
+    /// Adds steps; says whether nothing else is possible.
+    fn listed(
+        &self,
+        scratch: &mut Scratch<N>,
+        state: &Packed<N>,
+        key: Key,
+        steps: &mut Vec<Numbered>,
+    ) -> bool {
+        let known = scratch.possible.listed.get(&key);
+        if let Some(listed) = known.filter(|_| !self.is_doubted) {
+            steps.extend_from_slice(&listed.steps);
+            scratch.held_back |= listed.held_back;
+            return listed.alone;
+        }
+        let known = known.cloned();
+        let world = scratch.load(&self.tables, state);
+        let listed = Listed::of(world, key.0, self.scope);
+        let listed = listed.numbered(&mut scratch.steps, &self.steps);
+        assert!(known.is_none_or(|known| known == listed), "steps were remembered otherwise: {listed:?}");
+        steps.extend_from_slice(&listed.steps);
+        scratch.held_back |= listed.held_back;
+        let alone = listed.alone;
+        scratch.possible.listed.put(key, listed);
+        alone
+    }
+
+    fn shown(&self, scratch: &mut Scratch<N>, past: Id) -> Id {
+        if let Some(shown) = scratch.possible.shown_by.get(&past) {
+            return *shown;
+        }
+        let part = Shown::of(scratch.parts.pasts.part(&self.tables.pasts, past));
+        let shown = scratch.possible.shown.id_of(&self.managers.shown, part);
+        scratch.possible.shown_by.insert(past, shown);
+        shown
+    }
+
+    /// What the manager of a Job may do.
+    fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
+        let ids = ids_of(state, job);
+        let shown = self.shown(scratch, ids[PAST]);
+        let read = [Id::from(small(job)), state[0], ids[JOB], ids[PODS], ids[KNOWLEDGE], shown];
+        if let Some(managed) = scratch.possible.managed.get(&read) {
+            return managed.clone();
+        }
+        let all = &self.managers.managed;
+        let known = all.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
+        let managed = known.unwrap_or_else(|| {
+            let world = scratch.load(&self.tables, state);
+            let (steps, held_back) = managed(world, JobId(small(job)), self.scope);
+            let steps = steps.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
+            let managed = Arc::new(Managed { steps: steps.collect(), held_back });
+            all.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
+            managed
+        });
+        scratch.possible.managed.insert(read, managed.clone());
+        managed
+    }
+}
+
+fn small(job: usize) -> u8 {
+    u8::try_from(job).unwrap_or(u8::MAX)
+}
+
+fn key_of_all<const N: usize>(state: &Packed<N>) -> Key {
+    let mut from = [0; 8];
+    from[0] = state[0];
+    for (id, life) in from[1..].iter_mut().zip(state[1..].chunks_exact(PARTS)) {
+        *id = life[JOB];
+    }
+    (Whose::Nobody, from)
+}
+
+fn managed(world: &World, job: JobId, scope: &Scope) -> (Vec<Step>, bool) {
+    let mut steps = Vec::new();
+    world.admitted_of(job, scope, &mut steps);
+    (steps, is_held_back(world, job, scope))
+}
+
+impl Numbered {
+    fn of(step: Step, known: &mut Known<Step>, table: &Table<Step>) -> Numbered {
+        Numbered { id: known.id_of(table, step.clone()), step: Arc::new(step) }
+    }
+}
+
+impl Listed<Step> {
+    fn of(world: &World, whose: Whose, scope: &Scope) -> Listed<Step> {
+        let mut steps = Vec::new();
+        let (alone, held_back) = match whose {
+            Whose::Processes(job) => world.processes_of(JobId(job), scope, &mut steps),
+            Whose::Environment(job) => {
+                world.environment_of(JobId(job), scope, &mut steps);
+                (false, false)
+            }
+            Whose::Nobody => {
+                world.happenings(scope, &mut steps);
+                (false, false)
+            }
+        };
+        Listed { steps: steps.into(), alone, held_back }
+    }
+
+    fn numbered(&self, known: &mut Known<Step>, table: &Table<Step>) -> Listed<Numbered> {
+        let steps = self.steps.iter().map(|step| Numbered::of(step.clone(), known, table)).collect();
+        Listed { steps, alone: self.alone, held_back: self.held_back }
+    }
+}
