@@ -8,12 +8,15 @@
 //! [`World::apply`]: crate::world::World::apply
 
 use super::lossy::Lossy;
+use super::Numbered;
 use super::parts::{
-    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of, offset,
+    IDLE, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, UNKNOWN, ids_of,
+    offset,
 };
 use super::table::Id;
 use crate::algorithm::io::CallName;
 use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::JobId;
 
@@ -34,7 +37,7 @@ const fn effect(to: &'static [usize], from: &'static [usize]) -> Effect {
 }
 
 /// The most parts of an effect.
-const TO: usize = 5;
+const TO: usize = 4;
 const FROM: usize = 8;
 
 /// A pod changes by somebody else's hand.
@@ -43,13 +46,14 @@ const POD_CHANGES: &[Effect] = &[
     effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
     effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, PODS, JOB, FRAME]),
     effect(&[SYNC], &[SYNC]),
+    effect(&[REST], &[REST]),
 ];
 
-/// A pod changes, and the scope has one action less.
-const POD_IS_DISRUPTED: &[Effect] = &[
+/// The same, where no cache has to show anything at once.
+const POD_CHANGES_QUIETLY: &[Effect] = &[
     effect(&[PODS], &[PODS, JOB, FRAME]),
     effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
-    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, PODS, JOB, FRAME]),
+    effect(&[KNOWLEDGE], &[KNOWLEDGE, PODS, JOB, FRAME]),
     effect(&[SYNC], &[SYNC]),
     effect(&[REST], &[REST]),
 ];
@@ -84,7 +88,8 @@ const REQUEST_FAILS: &[Effect] = &[
 
 /// A request of a sync reaches the server.
 const REQUEST_IS_HANDLED: &[Effect] = &[
-    effect(&[JOB, PODS, PAST, KNOWLEDGE, SYNC], &[JOB, PODS, PAST, KNOWLEDGE, SYNC, FRAME]),
+    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, FRAME]),
+    effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, FRAME]),
     effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
     effect(&[LATE], &[LATE, JOB, SYNC]),
@@ -92,7 +97,8 @@ const REQUEST_IS_HANDLED: &[Effect] = &[
 
 /// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
 const CREATION_IS_HANDLED: &[Effect] = &[
-    effect(&[JOB, PODS, PAST, KNOWLEDGE, SYNC], &[JOB, PODS, PAST, KNOWLEDGE, SYNC, REST, FRAME]),
+    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, PODS_SO_FAR, FRAME]),
+    effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
     effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, PODS_SO_FAR, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
 ];
@@ -119,6 +125,16 @@ const LATE_REQUEST_LANDS: &[Effect] = &[
     effect(&[LATE], &[]),
 ];
 
+/// The same, where no cache has to show anything at once.
+const LATE_REQUEST_LANDS_QUIETLY: &[Effect] = &[
+    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
+    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, PODS_SO_FAR, LATE, FRAME]),
+    effect(&[IDLE], &[IDLE, JOB, LATE, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, PODS_SO_FAR, LATE]),
+    effect(&[REST], &[REST, JOB, LATE]),
+    effect(&[LATE], &[]),
+];
+
 /// A cache of a process advances.
 const PROCESS_SEES: &[Effect] = &[effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
 
@@ -127,15 +143,16 @@ const TIME_PASSES: &[Effect] =
     &[effect(&[FRAME], &[FRAME]), effect(&[IDLE], &[IDLE, KNOWLEDGE, JOB, PODS, FRAME])];
 
 /// The effects of a step on a Job with at most one process; `None` where nothing is known of them, but that they
-/// follow from the whole world.
-fn effects_of(step: &Step) -> Option<&'static [Effect]> {
+/// follow from the whole world. It is `quiet` if there is room in all caches, and nothing in the orphan queue.
+fn effects_of(step: &Step, quiet: bool) -> Option<&'static [Effect]> {
     match step {
-        Step::Kubelet(..) | Step::Collect(..) => Some(POD_CHANGES),
-        Step::Disrupt(..) => Some(POD_IS_DISRUPTED),
+        Step::Kubelet(..) | Step::Collect(..) | Step::Disrupt(..) if quiet => Some(POD_CHANGES_QUIETLY),
+        Step::Kubelet(..) | Step::Collect(..) | Step::Disrupt(..) => Some(POD_CHANGES),
         Step::User(..) | Step::RemoveJob(_) => Some(JOB_CHANGES),
         Step::ShowPod(_) | Step::ShowJob(_) => Some(MANAGER_SEES),
         Step::Crash(_) => Some(MANAGER_DIES),
         Step::Process(_, 0, what) => of_process(*what),
+        Step::Land(_) if quiet => Some(LATE_REQUEST_LANDS_QUIETLY),
         Step::Land(_) => Some(LATE_REQUEST_LANDS),
         Step::Tick => Some(TIME_PASSES),
         Step::Write(..) | Step::Expire(_) | Step::Rollout(_) | Step::Process(..) | Step::Ttl(..) => None,
@@ -192,47 +209,78 @@ impl Effects {
         Effects { known: Lossy::up_to(1 << 20) }
     }
 
-    /// The state after a step, if all its effects are remembered.
-    pub fn recall<const N: usize>(
-        &self,
-        parts: &mut KnownParts,
-        tables: &Tables,
-        state: &Packed<N>,
-        (number, step): (Id, &Step),
-    ) -> Option<Packed<N>> {
-        let effects = effects_of(step)?;
+    /// The state after a step, as far as it is remembered: what is not is [`UNKNOWN`].
+    pub fn recall<const N: usize>(&self, facts: &mut Facts<'_>, state: &Packed<N>, step: &Numbered) -> Packed<N> {
         let mut next = *state;
-        for job in jobs(state, step) {
-            let slots = slots(parts, tables, state, job)?;
+        for job in jobs(state, &step.step) {
+            let Some((effects, slots)) = facts.of(state, job, &step.step) else { return [UNKNOWN; N] };
             for (which, effect) in (0..).zip(effects) {
-                let values = self.known.get(&key(number, which, effect, &slots))?;
+                let values = self.known.get(&key(step.id, which, effect, &slots));
+                let values = values.unwrap_or(&[UNKNOWN; TO]);
                 for (slot, value) in effect.to.iter().zip(values) {
                     next[place(*slot, job)] = *value;
                 }
             }
         }
-        Some(next)
+        next
     }
 
     /// Remembers the effects of a step that led from one state to another.
     pub fn remember<const N: usize>(
         &mut self,
-        parts: &mut KnownParts,
-        tables: &Tables,
-        (state, next): (&Packed<N>, &Packed<N>),
-        (number, step): (Id, &Step),
+        facts: &mut Facts<'_>,
+        (state, known, next): (&Packed<N>, &Packed<N>, &Packed<N>),
+        step: &Numbered,
     ) {
-        let Some(effects) = effects_of(step) else { return };
-        for job in jobs(state, step) {
-            let Some(slots) = slots(parts, tables, state, job) else { return };
+        for job in jobs(state, &step.step) {
+            let Some((effects, slots)) = facts.of(state, job, &step.step) else { return };
             for (which, effect) in (0..).zip(effects) {
+                if effect.to.iter().all(|slot| known[place(*slot, job)] != UNKNOWN) {
+                    continue;
+                }
                 let mut values = [0; TO];
                 for (value, slot) in values.iter_mut().zip(effect.to) {
                     *value = next[place(*slot, job)];
                 }
-                self.known.put(key(number, which, effect, &slots), values);
+                self.known.put(key(step.id, which, effect, &slots), values);
             }
         }
+    }
+}
+
+/// What effects depend on.
+pub struct Facts<'a> {
+    pub parts: &'a mut KnownParts,
+    pub tables: &'a Tables,
+    pub scope: &'a Scope,
+}
+
+impl Facts<'_> {
+    /// The effects of a step on a Job, and what they may follow from; `None` where it has a second process, or where
+    /// nothing is known of the step.
+    fn of<const N: usize>(
+        &mut self,
+        state: &Packed<N>,
+        job: usize,
+        step: &Step,
+    ) -> Option<(&'static [Effect], [Id; SLOTS])> {
+        let ids = ids_of(state, job);
+        let Facts { parts, tables, scope } = self;
+        if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
+            return None;
+        }
+        let room = parts.managers.part(&tables.managers, ids[KNOWLEDGE]).behind.len() < scope.lag;
+        let idle = parts.idle.part(&tables.idle, ids[IDLE]).as_ref().as_ref();
+        let quiet = room
+            && idle.is_none_or(|idle| {
+                idle.job_behind.len() < scope.algorithm.job_lag && idle.orphans.is_empty()
+            });
+        let pods = parts.pasts.part(&tables.pasts, ids[PAST]).pods.len();
+        let mut slots = [0; SLOTS];
+        slots[..PARTS].copy_from_slice(&ids);
+        slots[FRAME] = state[0];
+        slots[PODS_SO_FAR] = Id::try_from(pods).unwrap_or(Id::MAX);
+        Some((effects_of(step, quiet)?, slots))
     }
 }
 
@@ -245,25 +293,6 @@ fn jobs<const N: usize>(_: &Packed<N>, step: &Step) -> std::ops::Range<usize> {
 
 fn place(slot: usize, job: usize) -> usize {
     if slot == FRAME { 0 } else { offset(job) + slot }
-}
-
-/// What effects on a Job may follow from; `None` where it has a second process.
-fn slots<const N: usize>(
-    parts: &mut KnownParts,
-    tables: &Tables,
-    state: &Packed<N>,
-    job: usize,
-) -> Option<[Id; SLOTS]> {
-    let ids: Ids = ids_of(state, job);
-    if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
-        return None;
-    }
-    let pods = parts.pasts.part(&tables.pasts, ids[PAST]).pods.len();
-    let mut slots = [0; SLOTS];
-    slots[..PARTS].copy_from_slice(&ids);
-    slots[FRAME] = state[0];
-    slots[PODS_SO_FAR] = Id::try_from(pods).unwrap_or(Id::MAX);
-    Some(slots)
 }
 
 fn key(step: Id, which: u8, effect: &Effect, slots: &[Id; SLOTS]) -> Key {

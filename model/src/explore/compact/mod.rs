@@ -11,9 +11,9 @@ mod table;
 
 use std::sync::Arc;
 
-use self::effects::Effects;
+use self::effects::{Effects, Facts};
 use self::looks::Looks;
-use self::parts::{KnownParts, PARTS, Packed, Tables};
+use self::parts::{KnownParts, PARTS, Packed, Tables, UNKNOWN};
 use self::possible::{Managers, Possible};
 pub use self::renaming::{Identity, Renaming};
 pub use self::symmetry::is_sound;
@@ -131,12 +131,12 @@ impl<const N: usize> Specification<'_, N> {
         self.managers.len()
     }
 
-    /// The state after a step, worked out.
-    fn applied(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Step) -> Packed<N> {
+    /// The state after a step, worked out as far as it is not known.
+    fn applied(&self, scratch: &mut Scratch<N>, state: &Packed<N>, known: &Packed<N>, step: &Step) -> Packed<N> {
         let next = scratch.load(&self.tables, state).apply(step, self.scope);
         let Scratch { parts, current, .. } = scratch;
         let before = current.as_ref().map(|(_, world)| (world, state));
-        parts.pack(&self.tables, next, before)
+        parts.pack(&self.tables, next, known, before)
     }
 }
 
@@ -162,7 +162,7 @@ impl<const N: usize> System for Specification<'_, N> {
     }
 
     fn initial(&self, scratch: &mut Scratch<N>) -> Vec<Packed<N>> {
-        vec![scratch.parts.pack(&self.tables, initial(self.scope), None)]
+        vec![scratch.parts.pack(&self.tables, initial(self.scope), &[UNKNOWN; N], None)]
     }
 
     fn steps(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
@@ -170,14 +170,18 @@ impl<const N: usize> System for Specification<'_, N> {
     }
 
     fn apply(&self, scratch: &mut Scratch<N>, state: &Packed<N>, step: &Numbered) -> Packed<N> {
-        let Numbered { id, step } = step;
-        let known = scratch.effects.recall(&mut scratch.parts, &self.tables, state, (*id, step));
-        if let Some(next) = known.filter(|_| !self.is_doubted) {
-            return next;
+        let Specification { tables, scope, .. } = self;
+        let Scratch { effects, parts, .. } = scratch;
+        let known = effects.recall(&mut Facts { parts, tables, scope }, state, step);
+        if !known.contains(&UNKNOWN) && !self.is_doubted {
+            return known;
         }
-        let next = self.applied(scratch, state, step);
-        assert!(known.is_none_or(|known| known == next), "{step:?} was remembered otherwise");
-        scratch.effects.remember(&mut scratch.parts, &self.tables, (state, &next), (*id, step));
+        let given = if self.is_doubted { [UNKNOWN; N] } else { known };
+        let next = self.applied(scratch, state, &given, &step.step);
+        let agrees = known.iter().zip(&next).all(|(known, id)| *known == UNKNOWN || known == id);
+        assert!(agrees, "{:?} was remembered otherwise: {known:?}, {next:?}", step.step);
+        let Scratch { effects, parts, .. } = scratch;
+        effects.remember(&mut Facts { parts, tables, scope }, (state, &known, &next), step);
         next
     }
 

@@ -42,6 +42,9 @@ pub type Ids = [Id; PARTS];
 /// their numbers are.
 pub type Packed<const N: usize> = [Id; N];
 
+/// Stands for a part that is not known.
+pub const UNKNOWN: Id = Id::MAX;
+
 /// Where the numbers of a Job begin.
 pub fn offset(job: usize) -> usize {
     1 + job * PARTS
@@ -184,28 +187,32 @@ impl KnownParts {
         }
     }
 
-    /// Takes a world apart. `before` is a world that it shares parts with, as a step leaves most as they were;
-    /// the numbers of that world are looked at first.
+    /// Takes a world apart, as far as its numbers are not `known`. `before` is a world that it shares parts with, as a
+    /// step leaves most as they were; the numbers of that world are looked at first.
     pub fn pack<const N: usize>(
         &mut self,
         tables: &Tables,
         mut world: World,
+        known: &Packed<N>,
         before: Option<(&World, &Packed<N>)>,
     ) -> Packed<N> {
-        let mut packed = [0; N];
+        let mut packed = *known;
         let lives = std::mem::take(&mut world.lives);
-        let old_frame =
-            before.map(|(_, ids)| ids[0]).filter(|id| **self.frames.part(&tables.frames, *id) == world);
-        packed[0] = old_frame.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
+        if packed[0] == UNKNOWN {
+            let old = before.map(|(_, ids)| ids[0]);
+            let old = old.filter(|id| **self.frames.part(&tables.frames, *id) == world);
+            packed[0] = old.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
+        }
         for (number, life) in lives.into_iter().enumerate() {
             let from = offset(number);
             let old = before.map(|(world, ids)| (&world.lives[number], ids_of(ids, number)));
-            packed[from..from + PARTS].copy_from_slice(&self.pack_life(tables, life, old));
+            let ids = self.pack_life(tables, life, ids_of(known, number), old);
+            packed[from..from + PARTS].copy_from_slice(&ids);
         }
         packed
     }
 
-    fn pack_life(&mut self, tables: &Tables, life: Life, before: Option<(&Life, Ids)>) -> Ids {
+    fn pack_life(&mut self, tables: &Tables, life: Life, given: Ids, before: Option<(&Life, Ids)>) -> Ids {
         let Life { job, pods, manager, mut processes, ttl, late, faults, rollouts, past, used } = life;
         let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
         let (knowledge, sync, idle, manager) = match first {
@@ -216,28 +223,26 @@ impl KnownParts {
             }
         };
         let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
-        let same = |position: usize, is_same: &dyn Fn(&Life) -> bool| {
-            before.filter(|(old, _)| is_same(old)).map(|(_, ids)| ids[position])
+        // A part that may have been left as it was is compared with what it was first.
+        let known = |part: usize, is_same: &mut dyn FnMut(&Life, Id) -> bool| {
+            let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
+            Some(given[part]).filter(|id| *id != UNKNOWN).or_else(old)
         };
         let same_job = |old: &Life| match (&old.job, &job) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        let old_idle = before.map(|(_, ids)| ids[IDLE]);
-        let old_idle = old_idle.filter(|id| **self.idle.part(&tables.idle, *id) == idle);
-        let old_rest = before.map(|(_, ids)| ids[REST]);
-        let old_rest = old_rest.filter(|id| **self.rests.part(&tables.rests, *id) == rest);
-        let same_knowledge = |old: &Life| knowledge_of(old) == &knowledge;
+        let old_sync = |old: &Life| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
         let known = [
-            same(JOB, &same_job),
-            same(PODS, &|old| Arc::ptr_eq(&old.pods, &pods)),
-            same(KNOWLEDGE, &same_knowledge),
-            same(PAST, &|old| old.past == past),
-            same(SYNC, &|old| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref()),
-            old_idle,
-            same(LATE, &|old| old.late == late),
-            old_rest,
+            known(JOB, &mut |old, _| same_job(old)),
+            known(PODS, &mut |old, _| Arc::ptr_eq(&old.pods, &pods)),
+            known(KNOWLEDGE, &mut |old, _| *knowledge_of(old) == knowledge),
+            known(PAST, &mut |old, _| old.past == past),
+            known(SYNC, &mut |old, _| old_sync(old)),
+            known(IDLE, &mut |_, id| **self.idle.part(&tables.idle, id) == idle),
+            known(LATE, &mut |old, _| old.late == late),
+            known(REST, &mut |_, id| **self.rests.part(&tables.rests, id) == rest),
         ];
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),

@@ -3,13 +3,13 @@
 use super::*;
 use crate::check::scopes;
 use crate::explore::engine::{Limits, explore};
-use crate::mutants::all;
+use crate::mutants::MUTANTS;
 use crate::scope::Algorithm;
 
 /// The first worlds of every scope, and of the worlds of every mutant, with and without the reductions.
 #[test]
 fn what_is_remembered_is_what_would_be_worked_out() {
-    let mutated = all().iter().map(|mutant| mutant.scope());
+    let mutated = MUTANTS.iter().map(|mutant| mutant.scope());
     for scope in scopes().into_iter().chain(mutated) {
         for lazy_caches in [false, true] {
             let algorithm = Algorithm { lazy_caches, ..scope.algorithm.clone() };
@@ -26,5 +26,5 @@ fn what_is_remembered_is_what_would_be_worked_out() {
 
 fn doubt<const N: usize>(scope: &Scope) {
     let specification = Specification::<N>::new(scope, &|_| true).doubted();
-    explore(&specification, &Limits { max_states: Some(2000), ..Limits::none(1) });
+    explore(&specification, &Limits { max_states: Some(800), ..Limits::none(1) });
 }
