@@ -330,8 +330,7 @@ impl Task for Walk<'_> {
     fn with<const N: usize>(self, specification: &Specification<'_, N>, scope: &Scope) -> Walked {
         let Walking { walks, depth, seed, stop } = self.walking;
         let met = walk_in(specification, &Walks { count: *walks, depth: *depth, seed: *seed, stop: &**stop });
-        let plain =
-            |steps: Vec<Numbered>| steps.iter().map(|numbered| Step::clone(&numbered.step)).collect();
+        let plain = |steps: Vec<Numbered>| steps.iter().map(|numbered| Step::clone(&numbered.step)).collect();
         let found = |(property, steps)| Found::at_the_end_of(scope, number(property), plain(steps));
         Walked {
             walks: met.walks,

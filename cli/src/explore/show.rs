@@ -3,6 +3,7 @@
 use jobcheck_harness::render::native;
 use jobcheck_model::Uid;
 use jobcheck_model::algorithm::process::Process;
+use jobcheck_model::algorithm::steps::Delivery;
 use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
 use jobcheck_model::algorithm::ttl::TtlStep;
 use jobcheck_model::explore::story::{self, Line, status_text};
@@ -209,7 +210,7 @@ impl Explorer {
             "next": next,
             "conflicts": process.sync.as_ref().is_some_and(|sync| sync.conflicts),
             "queued": process.queued,
-            "waits": process.waits(&self.scope.algorithm.switches),
+            "waits": process.waits_after(Delivery::default(), &self.scope.algorithm.switches),
             "wake": process.wake.map(|time| time.0),
             "orphans": pods(process.orphans.iter().copied()),
             "memory": process.memory.told(),

@@ -36,26 +36,22 @@ use super::switches::Switches;
 
 /// The syncs that may start.
 pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
-    let ready = |process: &Process| process.queued && !process.waits(&scope.algorithm.switches);
+    let switches = &scope.algorithm.switches;
     if !are_lazy(life, scope) {
-        if ready(process) {
+        if process.queued && !process.waits_after(Delivery::default(), switches) {
             add(ProcessStep::Sync(Delivery::default()));
         }
         return;
     }
-    let switches = &scope.algorithm.switches;
-    let one =
-        |delivery, process: &mut Process| deliver(process, delivery, life.job.as_ref(), &life.pods, switches);
-    let mut after_pods = process.clone();
     for pods in 0..=process.knowledge.behind.len() {
-        let mut after = after_pods.clone();
         for jobs in 0..=process.job_behind.len() {
-            if ready(&after) {
-                add(ProcessStep::Sync(Delivery { pods, jobs }));
+            let delivery = Delivery { pods, jobs };
+            // Every event queues the key.
+            let queued = process.queued || delivery != Delivery::default();
+            if queued && !process.waits_after(delivery, switches) {
+                add(ProcessStep::Sync(delivery));
             }
-            one(Delivery { pods: 0, jobs: 1 }, &mut after);
         }
-        one(Delivery { pods: 1, jobs: 0 }, &mut after_pods);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::world::{Manager, Own, Seen, Unseen, before};
 use super::informer::cleans_up;
 use super::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use super::read::{Failures, Read};
+use super::steps::Delivery;
 use super::switches::{Switch, Switches};
 use super::sync::{Settings, sync};
 
@@ -113,19 +114,20 @@ impl Process {
         Arc::new(before(stored, &self.knowledge.behind))
     }
 
-    /// SY-03: whether a sync has to wait until a cache shows a write of this process.
+    /// SY-03: whether a sync has to wait, after these events, until a cache shows a write of this process.
     #[must_use]
-    pub fn waits(&self, switches: &Switches) -> bool {
+    pub fn waits_after(&self, delivery: Delivery, switches: &Switches) -> bool {
         if switches.on(Switch::SyncsBeforeOwnWritesAreSeen) {
             return false;
         }
         let ignored = |own: &Own| own.after.deleting && switches.on(Switch::GateIgnoresDeletions);
         let awaited = |unseen: &Unseen| unseen.own.as_ref().is_some_and(|own| !ignored(own));
-        self.job_behind.iter().any(|unseen| unseen.own) || self.knowledge.behind.iter().any(awaited)
+        self.job_behind.iter().skip(delivery.jobs).any(|unseen| unseen.own)
+            || self.knowledge.behind.iter().skip(delivery.pods).any(awaited)
     }
 
     fn lacks_own_writes(&self) -> bool {
-        self.waits(&Switches::default())
+        self.waits_after(Delivery::default(), &Switches::default())
     }
 
     /// Starts the sync that the queue asks for, and goes on to its first call.

@@ -7,8 +7,8 @@
 //!
 //! [`World::apply`]: crate::world::World::apply
 
-use super::lossy::Lossy;
 use super::Numbered;
+use super::lossy::Lossy;
 use super::parts::{
     IDLE, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, UNKNOWN, ids_of,
     offset,
@@ -81,10 +81,8 @@ const SYNC_GOES_ON: &[Effect] =
     &[effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
 
 /// A request of a sync fails before it reaches the server.
-const REQUEST_FAILS: &[Effect] = &[
-    effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
-    effect(&[REST], &[REST]),
-];
+const REQUEST_FAILS: &[Effect] =
+    &[effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME]), effect(&[REST], &[REST])];
 
 /// A request of a sync reaches the server.
 const REQUEST_IS_HANDLED: &[Effect] = &[
@@ -104,10 +102,8 @@ const CREATION_IS_HANDLED: &[Effect] = &[
 ];
 
 /// A process dies between two requests.
-const PROCESS_DIES: &[Effect] = &[
-    effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
-    effect(&[REST], &[REST]),
-];
+const PROCESS_DIES: &[Effect] =
+    &[effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]), effect(&[REST], &[REST])];
 
 /// A process dies, and its request goes on.
 const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
@@ -210,7 +206,12 @@ impl Effects {
     }
 
     /// The state after a step, as far as it is remembered: what is not is [`UNKNOWN`].
-    pub fn recall<const N: usize>(&self, facts: &mut Facts<'_>, state: &Packed<N>, step: &Numbered) -> Packed<N> {
+    pub fn recall<const N: usize>(
+        &self,
+        facts: &mut Facts<'_>,
+        state: &Packed<N>,
+        step: &Numbered,
+    ) -> Packed<N> {
         let mut next = *state;
         for job in jobs(state, &step.step) {
             let Some((effects, slots)) = facts.of(state, job, &step.step) else { return [UNKNOWN; N] };

@@ -132,7 +132,13 @@ impl<const N: usize> Specification<'_, N> {
     }
 
     /// The state after a step, worked out as far as it is not known.
-    fn applied(&self, scratch: &mut Scratch<N>, state: &Packed<N>, known: &Packed<N>, step: &Step) -> Packed<N> {
+    fn applied(
+        &self,
+        scratch: &mut Scratch<N>,
+        state: &Packed<N>,
+        known: &Packed<N>,
+        step: &Step,
+    ) -> Packed<N> {
         let next = scratch.load(&self.tables, state).apply(step, self.scope);
         let Scratch { parts, current, .. } = scratch;
         let before = current.as_ref().map(|(_, world)| (world, state));

@@ -240,7 +240,8 @@ impl Renaming {
 
     /// A Job's whole life.
     pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, ttl: _, late, faults: _, rollouts: _, past, used: _ } = life;
+        let Life { job, pods, manager, processes, ttl: _, late, faults: _, rollouts: _, past, used: _ } =
+            life;
         Life {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),

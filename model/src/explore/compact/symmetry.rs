@@ -34,7 +34,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::parts::{
-    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of, offset,
+    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of,
+    offset,
 };
 use super::renaming::{Identity, Renaming};
 use super::table::{Id, hash_of};

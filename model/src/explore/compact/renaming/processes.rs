@@ -7,9 +7,9 @@ use crate::algorithm::io::{Answer, Call, CallName, Replies, Wait};
 use crate::algorithm::process::{Process, Sync, UnseenJob};
 use crate::algorithm::read::{Failures, Read};
 use crate::algorithm::steps::Late;
+use crate::explore::compact::parts::Rest;
 use crate::pods::Pods;
 use crate::uid::Uid;
-use crate::explore::compact::parts::Rest;
 use crate::world::Seen;
 
 impl Renaming {
