@@ -1,15 +1,18 @@
 //! What a thread remembers of one state must not change what it says of another.
 
-use jobcheck_model::check::{Bounds, explore};
+use jobcheck_model::check::{Bounds, explore, scopes};
 use jobcheck_model::explore::compact::{Specification, width};
 use jobcheck_model::explore::engine::{Limits, System, explore as search};
-use jobcheck_model::scope::Scope;
+use jobcheck_model::mutants::MUTANTS;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::{Algorithm, Scope};
 
-use crate::check::{SIZES, scope};
+use crate::check::scope;
 
-/// Compares every step, and every world after one, with what the model says without any memory.
-fn compare<const N: usize>(scope: &Scope, most: usize) -> usize {
-    let specification = Specification::<N>::new(scope, &|_| true);
+/// Compares the steps of so many worlds, the worlds after them, and what is broken, with what the model says without
+/// any memory.
+fn compare<const N: usize>(scope: &Scope, most: usize) {
+    let specification = Specification::<N>::new(scope, &|property| property.is_some());
     let run = search(&specification, &Limits { max_states: Some(most), ..Limits::none(1) });
     let (remembers, unpacks) = (&mut specification.scratch(), &mut specification.scratch());
     let mut steps = Vec::new();
@@ -18,28 +21,33 @@ fn compare<const N: usize>(scope: &Scope, most: usize) -> usize {
         specification.steps(remembers, state, &mut steps);
         let world = specification.world(unpacks, state);
         let plain = world.enabled(scope);
-        assert!(steps.iter().map(|step| &**step).eq(&plain), "{}: {world:?}", scope.name);
-        for step in &steps {
-            let next = specification.apply(remembers, state, step);
-            assert_eq!(specification.world(unpacks, &next), world.apply(step, scope), "{step:?}");
+        assert!(steps.iter().map(|numbered| &*numbered.step).eq(&plain), "{}: {world:?}", scope.name);
+        for numbered in &steps {
+            let next = specification.apply(remembers, state, numbered);
+            let (next, step) = (specification.world(unpacks, &next), &numbered.step);
+            assert_eq!(next, world.apply(step, scope), "{}: {step:?} in {world:?}", scope.name);
         }
+        let broken =
+            PROPERTIES.iter().position(|it| world.lives.iter().any(|life| (it.broken)(life).is_some()));
+        assert_eq!(specification.look(remembers, state, &steps), broken, "{}: {world:?}", scope.name);
     }
-    run.store.len().min(most)
 }
 
+/// The first worlds of every scope, and of every mutant's, whose events come at any time or just before a sync.
 #[test]
 fn memory_changes_nothing() {
-    for (name, states, _) in SIZES {
-        let scope = scope(name);
-        let most = 1_500.min(*states);
-        let compared = match scope.jobs.len() {
-            1 => compare::<{ width(1) }>(&scope, most),
-            jobs => {
-                assert_eq!(jobs, 2);
-                compare::<{ width(2) }>(&scope, most)
+    let mutated = MUTANTS.iter().map(|mutant| mutant.scope());
+    for scope in scopes().into_iter().chain(mutated) {
+        for lazy_caches in [false, true] {
+            let algorithm = Algorithm { lazy_caches, ..scope.algorithm.clone() };
+            let scope = Scope { algorithm, ..scope.clone() };
+            match scope.jobs.len() {
+                1 => compare::<{ width(1) }>(&scope, 300),
+                2 => compare::<{ width(2) }>(&scope, 300),
+                3 => compare::<{ width(3) }>(&scope, 300),
+                _ => compare::<{ width(4) }>(&scope, 300),
             }
-        };
-        assert_eq!(compared, most, "{name}");
+        }
     }
 }
 

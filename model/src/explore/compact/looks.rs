@@ -56,15 +56,13 @@ impl<const N: usize> Specification<'_, N> {
         let manager = if is_managed { ids[KNOWLEDGE] } else { 0 };
         let syncs = scratch.parts.syncs.part(&self.tables.syncs, ids[SYNC]).is_some();
         let key = ([state[0], ids[JOB], ids[PODS], ids[PAST], ids[REST], manager], syncs);
-        let known = scratch.looks.known.get(&key).copied();
-        if let Some(seen) = known.filter(|_| !self.is_doubted) {
-            return seen;
+        if let Some(seen) = scratch.looks.known.get(&key) {
+            return *seen;
         }
         scratch.load(&self.tables, state);
         let Scratch { current, looks, reached, .. } = scratch;
         let (_, world) = current.as_ref().expect("it was just loaded");
-        let seen = look_at(world, job, self.scope, if self.is_doubted { &[] } else { reached });
-        assert!(known.is_none_or(|known| known == seen), "a look was remembered otherwise: {seen:?}");
+        let seen = look_at(world, job, self.scope, reached);
         looks.known.put(key, seen);
         seen
     }
