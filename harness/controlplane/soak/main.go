@@ -79,7 +79,7 @@ var kinds = map[string]kind{
 	"j05-counted-stray":  {"J-05: a listed pod that has lost its owner", faulty, playCountedStray},
 	"j06-late-pod":       {"J-06: a pod that arrives after its Job has finished (over two minutes)", faulty, playLatePod},
 	"s25-adopted":        {"S-25: the orphan path takes the finalizer of an adopted pod", faulty, playStrippedAdopted},
-	"heir-expectations":  {"a Job inherits the expectations of one of its name (over two or five minutes)", faulty, playHeirOfExpectations},
+	"j07-heir":           {"J-07: a Job inherits an expectation of one of its name (over two or five minutes)", faulty, playHeirOfExpectations},
 	"s12-false-interim":  {"S-12: FailureTarget=False set by hand", steady, playFalseCondition},
 	"throttled":          {"random, meant for a low -qps: decisions on old views", steady, playRandom},
 	"throttled-restarts": {"throttled with restarts", restarts, playRandom},

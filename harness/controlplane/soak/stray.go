@@ -25,7 +25,7 @@ func (r *Run) patchPod(what, pod string, patch Object) {
 	r.count(what, code)
 }
 
-// waitGone waits for a pod to be as the predicate says, and returns it.
+// waitPod waits for a pod to be as the predicate says, and returns it.
 func (r *Run) waitPod(limit time.Duration, what string, holds func(pod Object) bool) Object {
 	var found Object
 	r.waitPods(limit, what, func(pods []Object) bool {
@@ -227,7 +227,7 @@ func playLatePod(r *Run) {
 	r.settle(3*time.Second, nil)
 }
 
-// playHeirOfExpectations: a Job is deleted and created again under its name while the controller's creation of a pod is
+// playHeirOfExpectations (J-07): a Job is deleted and created again under its name while the controller's creation of a pod is
 // under way. The pod belongs to the first Job, so that the second never sees the creation that it expects.
 //
 // Even seeds wait until the expectation has expired, after 5 minutes: nothing wakes the Job then, either.
