@@ -80,6 +80,8 @@ var kinds = map[string]kind{
 	"j06-late-pod":       {"J-06: a pod that arrives after its Job has finished (over two minutes)", faulty, playLatePod},
 	"s25-adopted":        {"S-25: the orphan path takes the finalizer of an adopted pod", faulty, playStrippedAdopted},
 	"j07-heir":           {"J-07: a Job inherits an expectation of one of its name (over two or five minutes)", faulty, playHeirOfExpectations},
+	"s29-no-end":         {"S-29: no Job ends with JobManagedBy and JobPodReplacementPolicy off in the controller alone", alone, playNoEnd},
+	"mb14-skew":          {"MB-14: two managers of one Job, with JobManagedBy off in the built-in alone", alone, playSkewedManager},
 	"s12-false-interim":  {"S-12: FailureTarget=False set by hand", steady, playFalseCondition},
 	"throttled":          {"random, meant for a low -qps: decisions on old views", steady, playRandom},
 	"throttled-restarts": {"throttled with restarts", restarts, playRandom},
