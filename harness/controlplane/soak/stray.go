@@ -53,6 +53,10 @@ func playCountedDeletions(r *Run) {
 	if !r.wait(20*time.Second, "both deletions", func() bool { return first.Held() == 1 && second.Held() == 1 }) {
 		return
 	}
+	twoStripped := func(pods []Object) bool { return len(slices.DeleteFunc(pods, isStripped)) == 1 }
+	if !r.waitPods(5*time.Second, "two releases", twoStripped) {
+		return
+	}
 	first.Lift()
 	gone := r.waitPod(5*time.Second, "the first deletion", terminating)
 	left := r.waitPod(5*time.Second, "the pod that stays", func(pod Object) bool { return !isStripped(pod) })
@@ -71,8 +75,9 @@ func playCountedDeletions(r *Run) {
 		return name(event.Object) == name(other) && terminating(event.Object)
 	})
 	second.Lift()
-	r.waitPods(20*time.Second, "the deletion of the third", func([]Object) bool { return terminating(r.rec.pod(name(left))) })
-	r.notef("pod %s is deleted as well: of %d pods none is left", name(left), len(pods))
+	if r.waitPods(20*time.Second, "the deletion of the third", func([]Object) bool { return terminating(r.rec.pod(name(left))) }) {
+		r.notef("pod %s is deleted as well: of %d pods none is left", name(left), len(pods))
+	}
 	r.letGo(hold)
 	for _, pod := range pods {
 		r.exit(pod, 143)
@@ -154,7 +159,8 @@ func playStrippedAdopted(r *Run) {
 		return
 	}
 	owned := func([]Object) bool { return has(r.rec.pod(name(pod)), "metadata", "ownerReferences") }
-	if !r.waitPods(20*time.Second, "the adoption", owned) {
+	lost := func(pods []Object) bool { return !owned(pods) }
+	if !r.waitPods(5*time.Second, "the loss of the owner", lost) || !r.waitPods(20*time.Second, "the adoption", owned) {
 		return
 	}
 	orphan.Lift()
