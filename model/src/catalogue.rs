@@ -375,12 +375,18 @@ catalogue! {
     S08 = "S-08" [Executor] Must, Judged::Truth, "Ideal of TC-04 over PC-24, where 1.36 departs from it (JC)", "Complete is written only once every created pod has been seen, or a late one is released and deleted eventually.";
     S09 = "S-09" [Executor] Must, Judged::Truth, "Ideal of PC-03 and SS-19, where 1.36 departs from it (JC)", "ready does not exceed active in any attempted write.";
     S12 = "S-12" [Executor] Must, Judged::Truth, "Ideal of TC-06 and TC-10, where 1.36 departs from it (JC)", "A Job has one condition of each type, and an interim one set to False is not appended again.";
+    S25 = "S-25" [Executor] Must, Judged::Truth, "Ideal of FT-21, where 1.36 departs from it (JC handleSingleOrphanPod, removeTrackingFinalizerPatch)", "The orphan path takes no finalizer from a pod that was adopted meanwhile.";
+    H1 = "H1" [Executor] Must, Judged::View, "Ideal of FT-14, PC-04 and PC-26, where 1.36 departs from it (JC deletePod, activePodsForRemoval)", "Two changes of one pod that terminates do not pass for the deletions of two pods.";
     H2 = "H2" [Executor] Must, Judged::View, "Ideal of PC-01 and PC-12, where 1.36 departs from it (JC manageJob)", "A refused creation does not add to active, also where the namespace is being deleted.";
     H3 = "H3" [Executor] Must, Judged::View, "Ideal of PC-03, where 1.36 departs from it (JC deleteActivePods)", "A refused deletion leaves its pod in ready.";
     H4 = "H4" [Executor] Must, Judged::View, "Ideal of PC-02, where 1.36 departs from it (JC deleteActivePods)", "A DELETE that finds no pod does not add to terminating.";
     J01 = "J-01" [Executor] Must, Judged::View, "Ideal of PC-01 to PC-03 and SY-03, where 1.36 departs from it (JC deleteJobPods)", "A sync reports no pod as active that the process deleted in an earlier one, whatever its Pod cache shows.";
     J02 = "J-02" [Executor] Must, Judged::Truth, "Ideal of SC-05 and FT-10, where 1.36 departs from it (JC trackJobStatusAndRemoveFinalizers)", "Lists that are full take no further UID while the removal of finalizers is refused.";
     J03 = "J-03" [Executor] Must, Judged::Truth, "Ideal of FT-02 and FT-28, where 1.36 departs from it (JC removeTrackingFinalizerFromPods)", "A pod that was gone when it was released is not counted again, whatever the Pod cache shows.";
+    J04 = "J-04" [Executor] Must, Judged::View, "Ideal of FT-15 and PF-02, where 1.36 departs from it (JC trackJobStatusAndRemoveFinalizers)", "A pod that has not ended when its Job fails is recorded as failed, whatever the failure policy says of its conditions.";
+    J05 = "J-05" [Executor] Must, Judged::Truth, "Ideal of FT-02 and FT-20, where 1.36 departs from it (JC cleanUncountedPodsWithoutFinalizers)", "A listed pod that has lost its owner is not counted while it holds its finalizer.";
+    J06 = "J-06" [Executor] Must, Judged::Pending, "Ideal of FT-23 over FT-22, where 1.36 departs from it (JC addPod, updatePod)", "A pod that appears after its Job has finished is released, once it has ended at the latest.";
+    J07 = "J-07" [Executor] Must, Judged::Pending, "Ideal of BO-06 over SY-09, where 1.36 departs from it (JC deleteJob, resolveControllerRef)", "A Job created under the name of a deleted one inherits no expectation of it, and gets its pods.";
 }
 
 #[cfg(test)]

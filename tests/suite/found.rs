@@ -37,8 +37,33 @@ fn what_the_model_found_happens_on_the_built_in() {
         ("j03-lost-answer.audit.jsonl", Req::J03, 1),
         ("l2-one-batch.audit.jsonl", Req::S02, 3),
         ("s07-deletes-pods.audit.jsonl", Req::S07, 3),
+        ("h1-counted.audit.jsonl", Req::H1, 2),
+        ("j04-ignored-alive.audit.jsonl", Req::J04, 1),
+        ("j05-counted-stray.audit.jsonl", Req::J05, 1),
+        ("j07-heir.audit.jsonl", Req::J07, 1),
+        ("s25-adopted.audit.jsonl", Req::S25, 1),
     ] {
         assert_eq!(found(recording), vec![(id, true); times], "{recording}");
+    }
+}
+
+/// A request of a dead process makes the pod, which is nobody's mistake, and looks like TC-07.
+#[test]
+fn a_pod_that_comes_too_late_keeps_its_finalizer() {
+    let found = found("j06-late-pod.audit.jsonl");
+    assert_eq!(found.last(), Some(&(Req::J06, true)));
+    assert!(found.iter().all(|it| matches!(it, (Req::TC07, false) | (Req::J06, true))), "{found:?}");
+}
+
+/// What the pods show by themselves needs no actor.
+#[test]
+fn a_watch_shows_whose_finalizer_goes_too_early() {
+    for (recording, id) in [
+        ("j04-ignored-alive.watch.jsonl", Req::J04),
+        ("j05-counted-stray.watch.jsonl", Req::J05),
+        ("s25-adopted.watch.jsonl", Req::S25),
+    ] {
+        assert_eq!(found(recording), [(id, true)], "{recording}");
     }
 }
 
@@ -52,6 +77,8 @@ fn a_watch_shows_what_they_do_and_not_why() {
         ("j03-lost-answer.watch.jsonl", Some(Req::FT02)),
         ("l2-one-batch.watch.jsonl", None),
         ("s07-deletes-pods.watch.jsonl", None),
+        ("h1-counted.watch.jsonl", None),
+        ("j07-heir.watch.jsonl", None),
     ] {
         let found = found(recording);
         assert_eq!(found.first().copied(), id.map(|id| (id, false)), "{recording}");

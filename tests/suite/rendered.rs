@@ -98,10 +98,8 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("UG-05", None),
     ("UG-07", Some(Req::RP06)),
     ("UG-09", None),
-    // A pod that has lost its owner is looked at no more.
-    ("J-05", None),
-    // That the cache showed it without an owner explains it; that it did not any more is not judged (`observed`).
-    ("S-25", None),
+    ("J-05", Some(Req::J05)),
+    ("S-25", Some(Req::S25)),
     // What is older than the trace is shown as if it were made in it.
     ("UG-01", Some(Req::FT01)),
     // SY-04 is a matter of one sync; what the overwritten status lacks is seen.

@@ -60,6 +60,7 @@ type Cluster struct {
 	tokens         map[string]string
 	clients        map[string]*Client
 	qps            int
+	flags          []string          // of the controller manager, besides those that it always gets
 	accounts       bool              // each controller under a service account of its own, as on most clusters
 	proxy          *faultproxy.Proxy // between the API server and the controller manager, once behindProxy was called
 
@@ -283,11 +284,11 @@ func (c *Cluster) note(what string) {
 }
 
 func (c *Cluster) spawnController(kubeconfig string) (*process, error) {
-	return c.spawn("kube-controller-manager", "--kubeconfig", filepath.Join(c.dir, kubeconfig),
+	return c.spawn("kube-controller-manager", append([]string{"--kubeconfig", filepath.Join(c.dir, kubeconfig),
 		"--controllers", controllers, "--leader-elect=false", "--bind-address=127.0.0.1",
 		"--secure-port", strconv.Itoa(freePort()), "--cert-dir", filepath.Join(c.dir, "kcm-certs"),
-		"--use-service-account-credentials="+strconv.FormatBool(c.accounts),
-		"--kube-api-qps", strconv.Itoa(c.qps), "--kube-api-burst", strconv.Itoa(c.qps*3/2))
+		"--use-service-account-credentials=" + strconv.FormatBool(c.accounts),
+		"--kube-api-qps", strconv.Itoa(c.qps), "--kube-api-burst", strconv.Itoa(c.qps * 3 / 2)}, c.flags...)...)
 }
 
 func (c *Cluster) startController() error {

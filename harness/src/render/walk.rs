@@ -347,7 +347,9 @@ impl Walker<'_> {
                 Ok(())
             }
             ProcessStep::Orphan(uid, fortune) => {
-                if !is_over(process.cached_job(self.life(id).job.as_ref())) {
+                let is_held = |life: &Life| life.pods.get(uid).is_some_and(|pod| pod.finalizer);
+                let released = is_held(self.life(id)) && !is_held(after.life(id));
+                if !released && !is_over(process.cached_job(self.life(id).job.as_ref())) {
                     return Ok(());
                 }
                 let call = Call::ReleasePod(uid);

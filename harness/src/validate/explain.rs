@@ -8,6 +8,7 @@ use jobcheck_model::{Broken, Findings, Req, Said, Time};
 
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
+use super::known_pods::is_no_surplus;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -101,7 +102,7 @@ impl Track {
         if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
 
-    /// S-01, S-02, S-07, J-01: whether the built-in's way to read what it has explains the write.
+    /// S-01, S-02, S-07, J-01, H1: whether the built-in's way to read what it has explains the write.
     fn known_reading(
         &mut self,
         settings: &Settings,
@@ -126,13 +127,15 @@ impl Track {
         // What a sync creates and deletes waits for the deletions before it; what it reports does not.
         let is_number = |broken: &Broken| matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
         let only_numbers = views.iter().any(|view| view.broken.iter().all(is_number));
-        if versions != Versions::Stored || !only_numbers {
-            return None;
-        }
+        let known = match versions {
+            Versions::Stored if only_numbers => Req::J01,
+            Versions::Any if is_no_surplus(views) && self.history.counts_deletions_early() => Req::H1,
+            Versions::Stored | Versions::Any => return None,
+        };
         self.history.forget_deletions(true);
         let explained = self.explain(settings, versions, latest, Reading::Ideal, judge);
         self.history.forget_deletions(false);
-        matches!(explained, Explained::Yes(_)).then_some(Req::J01)
+        matches!(explained, Explained::Yes(_)).then_some(known)
     }
 
     /// H3 in a watch, which does not show the refusal: the Job's end is decided, so that the sync deletes every

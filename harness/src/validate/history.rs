@@ -166,6 +166,22 @@ impl History {
             .any(|entry| matches!(entry.own, Some(OwnWrite::Delete)) && uncounted(&entry.before))
     }
 
+    /// H1: whether pods that terminate changed as often as the process asked for deletions in earlier syncs, before the
+    /// last of these deletions was made. Who counts deletions waits for no more then.
+    #[must_use]
+    pub fn counts_deletions_early(&self) -> bool {
+        let asked = |entry: &&Entry| matches!(entry.own, Some(OwnWrite::Delete));
+        let terminates = |entry: &&Entry| entry.after.as_ref().is_none_or(|pod| pod.deleting);
+        let wanted = self.range(self.start, self.sync_start).filter(asked).count();
+        let since = self.range(self.start, self.sync_start).skip_while(|entry| !asked(entry));
+        let mut asked_for = 0;
+        let before_last = since.take_while(|entry| {
+            asked_for += usize::from(asked(entry));
+            asked_for < wanted
+        });
+        wanted > 1 && before_last.filter(terminates).count() >= wanted
+    }
+
     /// The process does not know that it released the pod: the answer was lost.
     pub fn unhear_release(&mut self, uid: Uid) {
         let Some(positions) = self.own.get_mut(&uid) else { return };

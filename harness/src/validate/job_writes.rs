@@ -116,6 +116,8 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     if let Some(version) = event.version {
         track.has_version(version, event.order);
     }
+    // J-06: an event of the finished Job wakes its clean-up.
+    track.occasions.late.clear();
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.written = event.when.map(|when| when.received);
     track.frontier.push(after, own_status);
@@ -205,7 +207,7 @@ fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findi
     let gone = |uid: Uid| match pods.get(uid) {
         Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
-        None => track.complete.then_some(true),
+        None => track.complete.then_some(!track.counted.strayed.contains(&uid)),
     };
     judge_counting_truth(old, new, after.spec.is_indexed(), &track.counted, &gone, findings);
     if track.complete {

@@ -14,12 +14,18 @@
 //! | S-08 | some view that explains everything before lacks the active pod |
 //! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
 //! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
+//! | S-25 | the pod held the finalizer when it was adopted, and had no owner; its first release after that |
+//! | H1 | pods that terminate changed as often as pods were to be deleted, before the last deletion, and a view that lacks deletions of earlier syncs explains the release; the deletion that follows it |
 //! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
 //! | H3 | `ready` falls short by deletions that were refused |
 //! | H4 | `terminating` exceeds the truth by deletions that found no pod |
 //! | J-01 | nothing but `active`, `ready` and `terminating` is wrong, and a view that lacks deletions of earlier syncs explains all of the write |
 //! | J-02 | the lists were full, a removal was refused since, and the write adds one UID at most |
 //! | J-03 | the UID was listed when the PATCH that releases its pod was answered with 404 |
+//! | J-04 | the released pod has not ended, and the first rule that its condition DisruptionTarget matches ignores it |
+//! | J-05 | the pod of the UID lost its owner, and nothing has shown it without the finalizer |
+//! | J-06 | every pod that keeps its finalizer appeared after the Job's last change, which finished it, and is not being deleted |
+//! | J-07 | of the Job of this name before, the manager created a pod when this Job was there, and this Job has none |
 
 use jobcheck_model::apiserver::{RuleSet, validate_status_update};
 use jobcheck_model::guards::counting::added;

@@ -131,6 +131,9 @@ impl Judge {
             }
             (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
             (None, None) => {
+                if it.gone || !pod.finalizer {
+                    self.strays_no_more(pod.uid);
+                }
                 if it.gone {
                     self.strays.remove(&pod.uid);
                 } else if pod.finalizer || event.verb == Some(Verb::Create) || event.actor.is_none() {
@@ -238,6 +241,10 @@ impl Judge {
         if !it.gone {
             self.strays.insert(pod.uid, pod.clone());
         }
+        if let Some(track) = self.tracks.get_mut(&job).filter(|_| pod.finalizer && !it.gone) {
+            track.counted.strayed.insert(pod.uid);
+            self.strayed.insert(pod.uid, job);
+        }
         self.close_if_over(job);
     }
 
@@ -259,10 +266,14 @@ impl Judge {
             return;
         }
         if !self.tracks.contains_key(&job) {
+            if event.verb == Some(Verb::Create) && role == Role::JobController {
+                self.leaves_an_expectation(job);
+            }
             self.names_unseen_job(job);
             return;
         }
         let stray = self.strays.remove(&pod.uid);
+        self.strays_no_more(pod.uid);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
         let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
         let by = self.by(event, role, job, created);
@@ -282,6 +293,23 @@ impl Judge {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
             pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
+        }
+    }
+
+    /// A pod that lost its owner is owned again, or has lost the finalizer, too.
+    fn strays_no_more(&mut self, uid: Uid) {
+        let last = self.strayed.remove(&uid);
+        if let Some(track) = last.and_then(|job| self.tracks.get_mut(&job)) {
+            track.counted.strayed.remove(&uid);
+        }
+    }
+
+    /// J-07: the creation was sent for a Job that is gone, and is expected of the Job that has its name now.
+    fn leaves_an_expectation(&mut self, job: Uid) {
+        let departed = self.departed_jobs.iter().find(|(_, uid)| *uid == job);
+        let heir = departed.and_then(|(key, _)| self.names.get(key));
+        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(heir)) {
+            track.occasions.inherits = true;
         }
     }
 
@@ -320,7 +348,8 @@ impl Judge {
     pub(super) fn evicted(&mut self, event: &Event) {
         let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
         let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
-        let after = Pod { deleting: true, ..pod };
+        // The API server adds the condition before it deletes.
+        let after = Pod { deleting: true, disrupted: true, ..pod };
         if let Some(track) = self.tracks.get_mut(&job) {
             pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);
         }
@@ -336,6 +365,7 @@ impl Judge {
 
     fn pod_gone(&mut self, event: &Event, uid: Uid) {
         self.strays.remove(&uid);
+        self.strays_no_more(uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.explain_deletion(event, uid);

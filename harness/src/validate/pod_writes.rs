@@ -16,17 +16,20 @@ use super::event::{Event, PodEvent};
 use super::frontier::Versions;
 use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
-use super::known;
 use super::managers::judge_forbidden;
 use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
+use super::{known, known_pods};
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
     known::namespace_lives(track, event);
+    if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+        track.occasions.late.insert(pod.uid);
+    }
     match by {
         By::Manager => {
             let mut findings = Findings::new();
@@ -155,9 +158,13 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     }
     let pod = before.clone();
     let chosen = track.history.released_in_sync();
-    track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-        judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
-    });
+    let explained =
+        track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+            judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+        });
+    if !explained {
+        known_pods::of_release(track, event, before);
+    }
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
@@ -189,6 +196,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
                     judge_deletion(view, &pod, findings);
                 },
             );
+            known_pods::of_deletion(track, event, before);
             track.pod_changed(after.uid, Some(after.clone()), event.heard(OwnWrite::Delete));
         }
         By::Intruder => {
@@ -216,6 +224,9 @@ pub fn adopted(
         let told = event.actor.is_some() || track.complete;
         if let (Some(job), Some(before)) = (track.shown(), before.filter(|_| told)) {
             judge_adoption(&job, before, after, labels, &mut findings);
+        }
+        if before.is_some_and(|before| before.finalizer) {
+            track.occasions.adopted_strays.insert(after.uid);
         }
         if track.counted.counted.contains(&after.uid) {
             track.counted.readopted.insert(after.uid);

@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::actor::{Actors, Role};
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
+use super::known_pods;
 use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
@@ -89,11 +90,13 @@ pub(super) struct Judge {
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) strays: FxHashMap<Uid, Pod>,
+    /// The last Jobs of pods that lost their owner and hold the tracking finalizer still (J-05).
+    pub(super) strayed: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately: a late request names them.
     pub(super) departed: VecDeque<Departed>,
-    /// Jobs that went lately: another may come under such a name (BO-06).
-    pub(super) departed_jobs: VecDeque<(Text, Text)>,
+    /// Jobs that went lately, with their UIDs: another may come under such a name (BO-06).
+    pub(super) departed_jobs: VecDeque<((Text, Text), Uid)>,
     /// Jobs that were named by their pods lately, and not shown yet.
     pub(super) early_pods: VecDeque<Uid>,
     pub(super) verdicts: Vec<JobVerdict>,
@@ -118,6 +121,7 @@ impl Validator {
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
                 strays: FxHashMap::default(),
+                strayed: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
                 departed_jobs: VecDeque::new(),
@@ -318,7 +322,8 @@ impl Judge {
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
         track.written = event.when.map(|when| when.received);
-        track.namesake = self.departed_jobs.iter().any(|key| key.0 == job.namespace && key.1 == job.name);
+        track.namesake =
+            self.departed_jobs.iter().any(|(key, _)| key.0 == job.namespace && key.1 == job.name);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
@@ -349,7 +354,7 @@ impl Judge {
         if self.departed_jobs.len() == DEPARTED {
             self.departed_jobs.pop_front();
         }
-        self.departed_jobs.push_back(key);
+        self.departed_jobs.push_back((key, uid));
         self.close_if_over(uid);
     }
 
@@ -391,7 +396,8 @@ impl Judge {
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(|it| it.is_overdue(self.end));
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {
-            track.overdue(place, debt.broken());
+            let broken = known_pods::of_debt(&track, debt.broken());
+            track.overdue(place, broken);
         }
         for req in track.premises.premises() {
             *self.premises.entry(req).or_default() += 1;

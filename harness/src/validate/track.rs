@@ -17,6 +17,7 @@ use super::event::Event;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
+use super::known_pods::Occasions;
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
@@ -75,6 +76,8 @@ pub struct Track {
     pub frontier: Frontier,
     /// What was counted.
     pub counted: CountedPods,
+    /// What led to deviations that are known, or will.
+    pub occasions: Occasions,
     /// The global backoff record.
     pub backoff: BackoffRecord,
     /// Where the sync before the current one began.
@@ -131,6 +134,8 @@ pub struct CountedPods {
     pub flipped: FxHashSet<Uid>,
     /// UIDs in the current write that another Job controls.
     pub strange: FxHashSet<Uid>,
+    /// UIDs of pods that lost the Job as their owner, and hold the finalizer still (J-05).
+    pub strayed: FxHashSet<Uid>,
     /// Whether `podReplacementPolicy` was changed.
     pub policy_changed: bool,
     /// The fewest `completions` since the Job was decided.
@@ -158,6 +163,10 @@ impl Ledger for CountedPods {
 
     fn was_vanished(&self, uid: Uid) -> bool {
         self.vanished.contains(&uid)
+    }
+
+    fn has_strayed(&self, uid: Uid) -> bool {
+        self.strayed.contains(&uid)
     }
 
     fn is_strange(&self, uid: Uid) -> bool {
@@ -202,6 +211,7 @@ impl Track {
             history: History::default(),
             frontier,
             counted: CountedPods::default(),
+            occasions: Occasions::default(),
             backoff: BackoffRecord::default(),
             previous_sync: 0,
             excused_writes: 0,
@@ -405,6 +415,7 @@ impl Track {
         self.resync();
         self.history.shrink();
         self.counted = CountedPods::default();
+        self.occasions = Occasions::default();
         self.backoff.lose();
         self.uncertain.clear();
         self.pods_seen = FxHashMap::default();

@@ -286,6 +286,10 @@ pub trait Ledger {
     fn was_readopted(&self, uid: Uid) -> bool;
     /// Whether the pod was gone when its manager tried to release it (J-03).
     fn was_vanished(&self, uid: Uid) -> bool;
+    /// Whether the pod has lost the Job as its owner (J-05).
+    fn has_strayed(&self, _uid: Uid) -> bool {
+        false
+    }
     /// Whether the pod is controlled by another Job (PC-29).
     fn is_strange(&self, uid: Uid) -> bool;
     /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
@@ -342,7 +346,12 @@ fn judge_moves(
     for uid in left_succeeded().chain(left_failed()) {
         if let Some(gone) = finalizer_gone(uid) {
             let what = "a UID that left uncountedTerminatedPods";
-            findings.require(Req::FT02, gone, what, "a pod without the tracking finalizer", uid);
+            let expected = "a pod without the tracking finalizer";
+            if !gone && ledger.has_strayed(uid) {
+                findings.deviation(Req::J05, what, expected, uid);
+            } else {
+                findings.require(Req::FT02, gone, what, expected, uid);
+            }
         }
     }
     let (by_success, by_failure) = (left_succeeded().count(), left_failed().count());
