@@ -15,6 +15,7 @@ mod known;
 mod lesser_forms;
 mod logs;
 mod mutants;
+mod observed;
 mod progress;
 mod rendered;
 mod tidy;

@@ -163,7 +163,7 @@ impl Scribe {
 
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.fault(FaultKind::Crash, "the process dies and is started again")?;
-        self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned() })
+        self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume: BTreeMap::new() })
     }
 
     pub(super) fn fault(&mut self, kind: FaultKind, detail: &str) -> io::Result<()> {
@@ -176,10 +176,10 @@ impl Scribe {
         }))
     }
 
-    /// How far a cache of the Job controller has come.
-    pub(super) fn observed(&mut self, resource: Resource, version: u64) -> io::Result<()> {
-        let actor = JOB_CONTROLLER.to_owned();
-        self.out.write(&Body::Observed(&Observed { at: Some(self.now), actor, resource, version }))
+    /// A sync of a Job, `NAMESPACE/NAME`, begins: how far a cache of the Job controller has come.
+    pub(super) fn observed(&mut self, job: &str, resource: Resource, version: u64) -> io::Result<()> {
+        let (actor, job) = (JOB_CONTROLLER.to_owned(), Some(job.to_owned()));
+        self.out.write(&Body::Observed(&Observed { at: Some(self.now), actor, job, resource, version }))
     }
 
     pub(super) fn request(&mut self, asked: &Asked<'_>) -> io::Result<()> {

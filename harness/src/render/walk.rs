@@ -8,8 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use jobcheck_model::algorithm::io::Call;
-use jobcheck_model::algorithm::process::is_over;
-use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back};
+use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back, releases_orphan};
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
@@ -347,7 +346,8 @@ impl Walker<'_> {
                 Ok(())
             }
             ProcessStep::Orphan(uid, fortune) => {
-                if !is_over(process.cached_job(self.life(id).job.as_ref())) {
+                // A conflict changes nothing and is left out.
+                if releases_orphan(self.life(id), usize::from(number), uid, self.scope) != Some(true) {
                     return Ok(());
                 }
                 let call = Call::ReleasePod(uid);
@@ -378,8 +378,11 @@ impl Walker<'_> {
         };
         let (job, pod) = (seen(&known.versions, jobs), seen(&known.changes, pods));
         known.base.insert(number, job);
-        self.scribe.observed(Resource::Jobs, job)?;
-        self.scribe.observed(Resource::Pods, pod)
+        let name = format!("{}/{}", known.names.namespace, known.names.job);
+        self.scribe.observed(&name, Resource::Jobs, job)?;
+        self.scribe.observed(&name, Resource::Pods, pod)?;
+        self.scribe.next_moment();
+        Ok(())
     }
 
     fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {

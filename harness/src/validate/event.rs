@@ -11,6 +11,7 @@ use jobcheck_model::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Verb};
 
 use super::actor::ActorId;
+use super::observed::Observer;
 use crate::project::{PartialMetadata, PodBirth, PodObject};
 
 /// One thing that happened.
@@ -24,6 +25,8 @@ pub struct Event {
     pub unheard: bool,
     /// Whether its sender was dead when it was handled: what it was decided from is as old as its receipt.
     pub posthumous: bool,
+    /// Which of the controllers sent it whose caches the trace tells of.
+    pub observer: Option<Observer>,
     /// Where the trace says so.
     pub place: Place,
     /// The form of that file.

@@ -88,9 +88,10 @@ impl Track {
             backoff: &self.backoff,
             constants: &settings.constants,
             reading,
+            bounds: self.bounds,
         };
         let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
-        if !matches!(explained, Explained::No(_)) {
+        if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {
             return explained;
         }
         // What follows the first status write of a sync rests on what that write rested on.
@@ -224,6 +225,7 @@ impl Track {
             backoff: &before,
             constants: &settings.constants,
             reading: Reading::Ideal,
+            bounds: self.bounds,
         };
         let record = &mut self.backoff;
         self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));

@@ -118,7 +118,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     }
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.written = event.when.map(|when| when.received);
-    track.frontier.push(after, own_status);
+    track.frontier.push(after, event.version, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
 
@@ -202,7 +202,7 @@ fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findi
         judge_resumption_time(old, new, times::written(track), findings);
     }
     let pods = &track.history.stored;
-    let gone = |uid: Uid| match pods.get(uid) {
+    let gone = |uid: Uid| match track.history.known(uid) {
         Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(true),

@@ -107,6 +107,9 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         delete(track, event, &before, &state, by, settings);
     } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
+        if own && !before.finalizer && event.verb == Some(Verb::Patch) && !event.unheard {
+            track.acknowledges(after.uid, OwnWrite::Release);
+        }
     }
     if gone {
         track.pod_removed(event, after.uid);
@@ -223,7 +226,7 @@ pub fn adopted(
         track.take(event, &"adoption of a pod", findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
-        let gain = event.heard(OwnWrite::Gain(Box::new(after.clone())));
+        let gain = event.heard(OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod of a creation whose answer was lost.
@@ -246,17 +249,18 @@ pub fn given_up(
     by: By,
 ) {
     let own = by == By::Manager && event.actor.is_some();
+    let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
         let mut findings = Findings::new();
         if let (Some(job), Some(after)) = (track.shown(), after) {
             judge_giving_up(&job, after, labels, &mut findings);
         }
         track.take(event, &"release of a pod", findings);
-        track.pod_changed(uid, None, event.heard(OwnWrite::GiveUp));
+        track.pod_changed(uid, stray, event.heard(OwnWrite::GiveUp));
     } else if event.actor.is_none() {
-        track.pod_changed_perhaps(uid, None, OwnWrite::GiveUp);
+        track.pod_changed_perhaps(uid, stray, OwnWrite::GiveUp);
     } else {
-        track.pod_changed(uid, None, None);
+        track.pod_changed(uid, stray, None);
     }
     track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
 }
@@ -272,6 +276,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
         uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
     {
         track.trouble.unreleased.insert(uid);
+    }
+    if let Some(uid) = uid.filter(|_| event.code == 404) {
+        track.acknowledges(uid, OwnWrite::Miss);
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),

@@ -89,6 +89,8 @@ pub(super) struct Judge {
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) strays: FxHashMap<Uid, Pod>,
+    /// Of those that hold a finalizer, the Job that controlled them.
+    pub(super) former: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately: a late request names them.
     pub(super) departed: VecDeque<Departed>,
@@ -118,6 +120,7 @@ impl Validator {
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
                 strays: FxHashMap::default(),
+                former: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
                 departed_jobs: VecDeque::new(),
@@ -139,8 +142,15 @@ impl Validator {
     ///
     /// An object in it has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Some(event) = self.normalizer.event(record)? else { return Ok(()) };
+        if let jobcheck_traces::Body::Observed(observed) = record.body {
+            self.judge.settings.observations.take(observed);
+        }
+        let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
         self.judge.settings.heard(&event);
+        let observations = &self.judge.settings.observations;
+        if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
+            event.observer = observations.observer(self.normalizer.actors.get(actor));
+        }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(event, actors));
         Ok(())
@@ -215,6 +225,7 @@ impl Judge {
         self.settings.restarted(event.when.map(|when| when.done));
         for track in self.tracks.values_mut() {
             track.backoff.lose();
+            track.history.forget_misses();
         }
     }
 
@@ -237,8 +248,9 @@ impl Judge {
             }
             Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
         };
-        if is_manager && built_in {
-            track.executor = true;
+        if is_manager {
+            track.executor |= built_in;
+            track.enter_sync(event, &self.settings);
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
@@ -355,15 +367,19 @@ impl Judge {
 
     /// A Job that is gone, and whose pods are gone or released, has no more story.
     pub(super) fn close_if_over(&mut self, uid: Uid) {
-        let over = self.tracks.get(&uid).is_some_and(|track| {
-            track.stored.is_none() && !track.history.stored.iter().any(|pod| pod.finalizer)
-        });
+        let over = self
+            .tracks
+            .get(&uid)
+            .is_some_and(|track| track.stored.is_none() && !track.history.holds_finalizers());
         if !over {
             return;
         }
         let Some(track) = self.tracks.remove(&uid) else { return };
         for pod in track.history.stored.iter() {
             self.owners.remove(&pod.uid);
+        }
+        for pod in track.history.strays.iter() {
+            self.former.remove(&pod.uid);
         }
         self.close(track);
     }
@@ -447,5 +463,5 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
         track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
-    track.frontier.push(Arc::new(job), false);
+    track.frontier.push(Arc::new(job), metadata.resource_version, false);
 }

@@ -8,6 +8,7 @@ use jobcheck_model::constants::Constants;
 
 use super::actor::ActorId;
 use super::event::Event;
+use super::observed::Observations;
 
 /// Silences of the manager that are remembered.
 const SILENCES_KEPT: usize = 64;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub has_actors: bool,
     /// Why the trace cannot be trusted to show every pod.
     pub pods_missing: Option<&'static str>,
+    /// What controllers had seen, as a native trace tells.
+    pub observations: Observations,
     /// Whether a Job controller by name has been seen.
     pub named_controller: bool,
     silences: Vec<(ActorId, Silences)>,
@@ -95,6 +98,7 @@ impl Settings {
             keeps_story,
             has_actors: true,
             pods_missing: Some(NO_PODS),
+            observations: Observations::default(),
             named_controller: false,
             silences: Vec::new(),
             restarts: VecDeque::new(),

@@ -17,6 +17,7 @@ use super::event::Event;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
+use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
@@ -73,6 +74,10 @@ pub struct Track {
     pub history: History,
     /// The views.
     pub frontier: Frontier,
+    /// What the trace says that the sync of its manager has seen.
+    pub sight: Sight,
+    /// The views that this leaves possible.
+    pub bounds: Bounds,
     /// What was counted.
     pub counted: CountedPods,
     /// The global backoff record.
@@ -179,7 +184,7 @@ impl Track {
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let version = event.version;
         let mut frontier = Frontier::default();
-        frontier.restart(job.clone(), 0);
+        frontier.restart(job.clone(), version, 0);
         Track {
             uid: job.uid,
             namespace: job.namespace.clone(),
@@ -201,6 +206,8 @@ impl Track {
             executor: false,
             history: History::default(),
             frontier,
+            sight: Sight::default(),
+            bounds: Bounds::default(),
             counted: CountedPods::default(),
             backoff: BackoffRecord::default(),
             previous_sync: 0,
@@ -276,8 +283,16 @@ impl Track {
     pub fn resync(&mut self) {
         self.history.settle();
         if let Some(job) = self.stored.clone() {
-            self.frontier.restart(job, self.history.end());
+            self.frontier.restart(job, self.version, self.history.end());
         }
+        self.bounds = Bounds::default();
+    }
+
+    /// What the manager did so far belongs to an earlier sync.
+    pub fn sync_ends(&mut self) {
+        self.previous_sync = self.history.sync_start();
+        self.history.end_sync();
+        self.setbacks.sync_ended();
     }
 
     /// Records a pod's new state in etcd. `own` is what the manager did, if it was the manager.
@@ -333,9 +348,11 @@ impl Track {
 
     /// The manager tried to write the status: a sync has come to an end, or to its middle.
     pub fn status_tried(&mut self) {
-        self.previous_sync = self.history.sync_start();
-        self.history.end_sync();
-        self.setbacks.sync_ended();
+        if self.sight.sync().is_some() {
+            // The trace says where a sync begins.
+            return;
+        }
+        self.sync_ends();
         self.excused_writes = self.excused_writes.saturating_sub(1);
         if self.excused_writes == 0 {
             self.refused = Refused::default();
@@ -394,7 +411,7 @@ impl Track {
     pub fn rest(&mut self) {
         const LINES_AT_REST: usize = 4;
         let finished = self.stored.as_ref().is_some_and(|job| job.status.is_finished());
-        if !finished || self.history.stored.iter().any(|pod| pod.finalizer) {
+        if !finished || self.history.holds_finalizers() {
             return;
         }
         let settled: Vec<Uid> =
