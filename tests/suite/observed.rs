@@ -1,4 +1,5 @@
-//! What a native trace says that a controller had seen bounds what it may have decided from, both ways.
+//! What a native trace says of the process that wrote bounds what it may have decided, both ways: what its caches had
+//! shown, and which feature gates it had.
 
 use jobcheck_harness::render::native;
 use jobcheck_harness::report::{Exit, Judging, judge};
@@ -99,4 +100,33 @@ fn a_decision_from_a_cache_that_lagged_is_wrong_from_one_that_did_not() {
 fn a_decision_from_what_was_seen_is_wrong_from_a_cache_that_had_not_seen_it() {
     let (refused, edits) = edited(|_| 0);
     assert!(refused * 4 > edits && edits > 50, "{refused} of {edits}");
+}
+
+/// Without the gates that a trace assumes, what is right by them is wrong, and what is wrong by them is right.
+#[test]
+fn a_write_is_judged_by_the_gates_of_its_process() {
+    let unassumed = |trace: &[Value]| {
+        let mut trace = trace.to_vec();
+        for line in &mut trace {
+            let object = line.as_object_mut().unwrap();
+            object.remove("assume");
+            if let Some(mark) = object.get_mut("mark").and_then(Value::as_object_mut) {
+                mark.remove("assume");
+            }
+        }
+        trace
+    };
+    let mut refused = 0;
+    for scope in scopes::rollouts() {
+        for seed in 0..6 {
+            let trace = lines(&scope, &walked(&scope, seed));
+            assert_eq!(verdict(&trace), Exit::Conforms, "{} seed {seed}", scope.name);
+            refused += usize::from(verdict(&unassumed(&trace)) == Exit::Violates);
+        }
+    }
+    assert!(refused > 10, "{refused}");
+    for id in ["UG-05", "UG-09"] {
+        let trace = counterexample(id);
+        assert_eq!((verdict(&trace), verdict(&unassumed(&trace))), (Exit::Violates, Exit::Conforms), "{id}");
+    }
 }

@@ -62,7 +62,7 @@ pub fn begins_with_the_job(scope: &Scope) -> bool {
 #[test]
 fn what_the_algorithm_does_conforms() {
     let (mut wrong, mut traces) = (String::new(), 0);
-    let scopes = [scopes::one_fault(), scopes::ttl()].concat();
+    let scopes = [scopes::one_fault(), scopes::ttl(), scopes::rollouts()].concat();
     for scope in scopes.into_iter().filter(|scope| has_one_clock(scope) && begins_with_the_job(scope)) {
         for seed in 0..40 {
             let path = walked(&scope, seed);
@@ -89,10 +89,6 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("B48a", None),
     // A trace has the times of one clock (EN-08).
     ("B48d", None),
-    // Traces are judged by the rules of 1.36, whose gates are on (judging.md 8).
-    ("UG-05", None),
-    ("UG-07", Some(Req::RP06)),
-    ("UG-09", None),
     // The orphan path is known by what it does to strays; of a pod that the Job controls it is the removal that is wrong.
     ("S-25", Some(Req::FT14)),
     // What is older than the trace is shown as if it were made in it.

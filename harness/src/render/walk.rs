@@ -148,7 +148,12 @@ impl Walker<'_> {
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
-            Step::Crash(_) | Step::Rollout(_) => self.scribe.restart()?,
+            Step::Crash(_) => self.scribe.restart()?,
+            Step::Rollout(id) => {
+                let gates = |world: &World| self.scope.gates_after(world.life(*id).rollouts);
+                let (before, now) = (gates(&self.world), gates(&after));
+                self.scribe.roll_out(before, now)?;
+            }
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
         }
         self.world = after;

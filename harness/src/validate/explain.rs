@@ -88,6 +88,7 @@ impl Track {
             backoff: &self.backoff,
             constants: &settings.constants,
             reading,
+            gates: settings.gates,
             bounds: self.bounds,
         };
         let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
@@ -225,6 +226,7 @@ impl Track {
             backoff: &before,
             constants: &settings.constants,
             reading: Reading::Ideal,
+            gates: settings.gates,
             bounds: self.bounds,
         };
         let record = &mut self.backoff;

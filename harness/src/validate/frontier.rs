@@ -11,7 +11,7 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
 use jobcheck_model::job::Job;
 use jobcheck_model::view::{Backoff, Reading, View};
-use jobcheck_model::{Findings, Judged};
+use jobcheck_model::{Binds, Findings};
 
 use super::backoff::BackoffRecord;
 use super::history::{History, Position};
@@ -49,6 +49,8 @@ pub struct Setting<'a> {
     pub constants: &'a Constants,
     /// How counters are read.
     pub reading: Reading,
+    /// The feature gates of the process.
+    pub gates: Gates,
     /// What the trace says that the sync has seen.
     pub bounds: Bounds,
 }
@@ -182,7 +184,7 @@ impl Frontier {
             let Some(positions) = self.positions_in(version, setting.bounds, history) else { continue };
             let (from, to) = positions.into_inner();
             let bound = found.iter().map(|(_, position)| *position).min().unwrap_or(search.end + 1);
-            let job = self.versions[(version - self.start) as usize].0.clone();
+            let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
             for position in from..bound.min(to + 1) {
                 history.seek(position);
                 if let Some(findings) = search.try_position(history, &job, version) {
@@ -216,7 +218,7 @@ impl Frontier {
     ) {
         let Some((version, position)) = self.minimal.first().copied() else { return };
         history.seek(position);
-        let job = self.versions[(version - self.start) as usize].0.clone();
+        let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
         let search = Search { setting, judge: &|_, _| {}, tried: 0, best: Vec::new(), end: 0, last: 0 };
         show(&search.view(history, &job));
     }
@@ -270,7 +272,7 @@ impl Search<'_> {
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,
-            gates: Gates::ON,
+            gates: self.setting.gates,
             reading: self.setting.reading,
         };
         view.backoff = self.setting.backoff.in_view(&view);
@@ -283,7 +285,7 @@ impl Search<'_> {
         (self.judge)(&view, &mut findings);
         if self.setting.bounds.is_read() {
             // What is internal to a process binds nobody (PC-27): it is asked to find out which view was read.
-            findings.broken.retain(|broken| !matches!(broken.req.entry().judged, Judged::Explored(_)));
+            findings.broken.retain(|broken| broken.req.entry().binds != Binds::Internal);
         }
         findings
     }

@@ -33,6 +33,7 @@ mod story;
 mod strays;
 mod times;
 pub mod track;
+mod unannounced;
 pub mod verdict;
 
 pub use actor::Role;

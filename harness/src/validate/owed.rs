@@ -1,6 +1,5 @@
 //! What still has to happen when a trace ends (judging.md 4).
 
-use jobcheck_model::gates::Gates;
 use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::job::ConditionKind;
@@ -84,7 +83,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let mut list = Vec::new();
     let mut owe =
         |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
-    let Some(job) = &track.stored else {
+    let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
         if track.history.holds_finalizers() {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
             owe(req, "release the pods of the deleted Job", since);
@@ -133,7 +132,7 @@ fn unfinished(
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,
-        gates: Gates::ON,
+        gates: settings.gates,
         reading: Reading::Ideal,
     };
     view.backoff = track.backoff.in_view(&view);

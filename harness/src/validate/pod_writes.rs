@@ -22,6 +22,7 @@ use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
+use super::unannounced::with_the_job_in_mind;
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -143,10 +144,11 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         track.take(event, &write, findings);
         return;
     }
-    let stored = track.stored.clone();
+    let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
+    let stored = track.stored.clone().map(read);
     // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
     if track.complete {
-        judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+        judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
     if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
@@ -159,7 +161,9 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     let pod = before.clone();
     let chosen = track.history.released_in_sync();
     track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-        judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+        with_the_job_in_mind(view, |view| {
+            judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+        });
     });
 }
 

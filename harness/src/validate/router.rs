@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
@@ -32,6 +33,8 @@ pub struct Options {
     pub rules: RuleSet,
     /// The subject's constants.
     pub constants: Constants,
+    /// The feature gates of its first process.
+    pub gates: Gates,
     /// Who plays which role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
     /// Whether a violation tells what stood before it; that costs time and memory for every Job.
@@ -40,7 +43,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { rules: RuleSet::V1_36, constants: Constants::V1_36, actors: Vec::new(), keeps_story: true }
+        Options {
+            rules: RuleSet::V1_36,
+            constants: Constants::V1_36,
+            gates: Gates::ON,
+            actors: Vec::new(),
+            keeps_story: true,
+        }
     }
 }
 
@@ -115,7 +124,7 @@ impl Validator {
             normalizer: Normalizer::new(Actors::new(options.actors)),
             sequencer: Sequencer::default(),
             judge: Judge {
-                settings: Settings::new(options.rules, options.constants, options.keeps_story),
+                settings: Settings::new(options.rules, options.constants, options.gates, options.keeps_story),
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
@@ -153,6 +162,13 @@ impl Validator {
         }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(event, actors));
+        // All that came before a mark has been judged.
+        if let jobcheck_traces::Body::Mark(mark) = record.body {
+            self.judge
+                .settings
+                .takes_over(mark)
+                .map_err(|problem| Unreadable { place: record.place, problem })?;
+        }
         Ok(())
     }
 
@@ -236,7 +252,8 @@ impl Judge {
         let Some(actor) = event.actor else { return By::Manager };
         let built_in = track.is_built_in();
         let is_manager = match role {
-            Role::JobController => built_in,
+            // UG-14: without the gate the field is not there.
+            Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other if !built_in || !named => {
                 if manages && track.manager.is_none() {
                     track.manager = Some(actor);

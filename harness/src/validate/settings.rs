@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use jobcheck_model::Time;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
+use jobcheck_traces::{Mark, MarkKind};
 
-use super::actor::ActorId;
+use super::actor::{ActorId, Role};
 use super::event::Event;
 use super::observed::Observations;
 
@@ -26,6 +28,8 @@ pub struct Settings {
     pub rules: RuleSet,
     /// The subject's constants.
     pub constants: Constants,
+    /// The feature gates of the Job controller's process.
+    pub gates: Gates,
     /// Whether the last lines of each Job's story are kept.
     pub keeps_story: bool,
     /// Whether the current event's form shows actors and refusals.
@@ -91,10 +95,11 @@ impl RestartSign {
 impl Settings {
     /// Settings for a subject.
     #[must_use]
-    pub fn new(rules: RuleSet, constants: Constants, keeps_story: bool) -> Settings {
+    pub fn new(rules: RuleSet, constants: Constants, gates: Gates, keeps_story: bool) -> Settings {
         Settings {
             rules,
             constants,
+            gates,
             keeps_story,
             has_actors: true,
             pods_missing: Some(NO_PODS),
@@ -132,6 +137,25 @@ impl Settings {
             self.restarts.pop_front();
         }
         self.restarts.push_back(when.unwrap_or(i64::MAX));
+    }
+
+    /// A process took over, perhaps with other feature gates.
+    ///
+    /// # Errors
+    ///
+    /// The mark assumes something else of a Job controller than its gates.
+    pub fn takes_over(&mut self, mark: &Mark) -> Result<(), String> {
+        let MarkKind::Restart { actor, assume } = &mark.kind else { return Ok(()) };
+        if Role::named(actor).is_none_or(|role| role == Role::JobController) {
+            for (gate, on) in assume {
+                let on =
+                    on.parse().map_err(|_| format!("assume.{gate}: expected true or false, found {on:?}"))?;
+                let expected =
+                    || format!("expected a feature gate of the Job controller, found assume.{gate}");
+                self.gates = self.gates.with(gate, on).ok_or_else(expected)?;
+            }
+        }
+        Ok(())
     }
 
     /// What hints at a restart between the last failure and this write.
