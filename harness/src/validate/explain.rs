@@ -43,6 +43,12 @@ impl Track {
                 {
                     return true;
                 }
+                if let Some(version) = self.read_unseen(settings) {
+                    self.doubt(format!(
+                        "a write of a pod is missing: resourceVersion {version} was read and never recorded"
+                    ));
+                    return true;
+                }
                 if let Some(reason) = settings.pods_missing.filter(|_| self.reports_unseen_pods(&views)) {
                     self.doubt(reason.to_owned());
                     return true;
@@ -52,6 +58,9 @@ impl Track {
                     return true;
                 }
                 let known = self.known_reading(settings, versions, latest, &views, judge);
+                if self.rests_on_gaps(event, &views) {
+                    return true;
+                }
                 self.report_views(event, settings, write, views, known);
                 false
             }

@@ -320,6 +320,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
         409 => conflict(track, event, it),
+        404 => track.find_unseen_end(),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));

@@ -24,6 +24,9 @@ const KEPT: i64 = 2 * WINDOW_MICROS;
 /// So many caches are remembered before those are dropped of which nothing was said lately.
 const CACHES: usize = 1024;
 
+/// So many of the latest resourceVersions of pods are remembered.
+const VERSIONS: usize = 4096;
+
 /// A controller that lines are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Observer(u16);
@@ -36,6 +39,8 @@ pub struct Observations {
     caches: FxHashMap<Cache, VecDeque<Line>>,
     /// How many caches were left when they were last gone through.
     left: usize,
+    /// The latest resourceVersions of pods that a native trace has shown.
+    shown: VecDeque<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +107,21 @@ impl Observations {
             self.names.push(actor.to_owned());
         }
         Some(observer)
+    }
+
+    /// A pod was shown with this resourceVersion.
+    pub fn shows(&mut self, version: u64) {
+        if self.shown.len() == VERSIONS {
+            self.shown.pop_front();
+        }
+        self.shown.push_back(version);
+    }
+
+    /// Whether a pod had this resourceVersion, as far back as is remembered.
+    fn has_shown(&self, version: u64) -> bool {
+        let forgotten =
+            self.shown.len() == VERSIONS && self.shown.front().is_some_and(|first| version < *first);
+        version == 0 || forgotten || self.shown.contains(&version)
     }
 
     /// Whether no line bounds anything.
@@ -189,6 +209,16 @@ impl Bounds {
 }
 
 impl Track {
+    /// The version that the sync of its manager had read of the pods, if no pod was ever shown with it: a write is
+    /// missing, unless it is that of a removal, which is shown without.
+    #[must_use]
+    pub fn read_unseen(&self, settings: &Settings) -> Option<u64> {
+        let read = self.sight.pods.filter(|seen| seen.sync.is_some() && self.bounds.is_read())?;
+        let reach = self.bounds.positions?;
+        let removal = reach.to.is_some_and(|to| to > reach.from);
+        (!removal && !settings.observations.has_shown(read.version)).then_some(read.version)
+    }
+
     /// Its manager sent this: what it has seen may be told, and a sync may have begun. Who is dead was in another one.
     pub fn enter_sync(&mut self, event: &Event, settings: &Settings) {
         let (Some(observer), Some(when)) = (event.observer, event.when) else { return };

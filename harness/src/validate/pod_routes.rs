@@ -146,6 +146,7 @@ impl Judge {
             }
             (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
             (None, None) => {
+                self.find_missing_birth(event, pod, labels);
                 self.stray_changed(event, pod, it.gone, role);
                 if it.gone {
                     self.strays.remove(&pod.uid);

@@ -160,6 +160,9 @@ impl Validator {
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
             event.observer = observations.observer(self.normalizer.actors.get(actor));
         }
+        if let (Form::Native, Body::Pod(_), Some(version)) = (event.form, &event.body, event.version) {
+            self.judge.settings.observations.shows(version);
+        }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(event, actors));
         // All that came before a mark has been judged.

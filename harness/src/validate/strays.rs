@@ -2,13 +2,17 @@
 
 use std::fmt::Formatter;
 
+use jobcheck_model::apiserver::CONTROLLER_UID_LABEL;
 use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
+use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
 use super::event::Event;
 use super::frontier::Versions;
+use super::gaps::Since;
 use super::history::OwnWrite;
 use super::job_writes::By;
 use super::router::Judge;
@@ -27,6 +31,22 @@ impl Judge {
         if gone || !pod.finalizer {
             self.stray_is_free(pod.uid, job);
         }
+    }
+
+    /// A pod that nobody controls, and that was never shown before, has the labels of a Job whose pods are all known:
+    /// its creation is missing, and what became of it since.
+    pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
+        let known = self.strays.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
+        if known || event.verb == Some(Verb::Create) || event.form == Form::Watch {
+            return;
+        }
+        let label = labels.iter().find(|(name, _)| &**name == CONTROLLER_UID_LABEL);
+        let Some((_, uid)) = label else { return };
+        let Some(track) = self.tracks.get_mut(&Uid::parse(uid)).filter(|track| track.complete) else {
+            return;
+        };
+        let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
+        track.lacks(event, "a write of a pod is missing: how it came to the Job that its labels name", since);
     }
 
     /// A pod that nobody controls is gone without a last state.

@@ -54,6 +54,10 @@ pub struct Track {
     pub pods_seen: FxHashMap<Uid, Sighting>,
     /// Pods that are being deleted by a DELETE that was not shown yet.
     pub undeleted: BTreeMap<Uid, Undeleted>,
+    /// Since which event a write is missing if the Job is not shown to be gone in the end: a request found none.
+    pub unknown: Option<u64>,
+    /// A pod that was never ready was shown as ended: since which event, and where the pods' history is whole again.
+    pub skipped: Option<(u64, Position)>,
     /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
     pub unseen_bases: BTreeMap<u64, u64>,
     /// The last event before which something is missing.
@@ -196,6 +200,8 @@ impl Track {
             latest_version: version.unwrap_or(0),
             latest_answer: event.when.map_or(i64::MIN, |when| when.done),
             undeleted: BTreeMap::new(),
+            unknown: None,
+            skipped: None,
             unseen_bases: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
             gap: None,
