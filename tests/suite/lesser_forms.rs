@@ -47,7 +47,7 @@ fn releases(line: &Value) -> bool {
 }
 
 /// Whether what this says is said nowhere else: a refusal, a request that changes nothing, the last that is seen of a
-/// pod, and the status write that nothing follows.
+/// pod, the status write that nothing follows, and the Job's end, which no later request shows.
 fn is_said_once(whole: &[Value], number: usize) -> bool {
     let request = &whole[number]["request"];
     let version = &request["response"]["metadata"]["resourceVersion"];
@@ -56,8 +56,10 @@ fn is_said_once(whole: &[Value], number: usize) -> bool {
         (&line["request"]["resource"], &line["request"]["name"]) == (&request["resource"], &request["name"])
     };
     let follows = whole[number + 1..].iter().any(of_same);
+    let ends =
+        request["resource"] == "jobs" && request["response"]["metadata"]["deletionTimestamp"].is_string();
     let refused = request["code"].as_u64().is_some_and(|code| code >= 400);
-    refused || !follows || (!version.is_null() && whole[..number].iter().any(again))
+    refused || !follows || ends || (!version.is_null() && whole[..number].iter().any(again))
 }
 
 /// A success that the kubelet takes back: nothing shows that it was one.

@@ -12,6 +12,7 @@ mod found;
 mod gaps;
 mod gates;
 mod known;
+mod late;
 mod lesser_forms;
 mod logs;
 mod mutants;

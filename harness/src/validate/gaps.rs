@@ -162,14 +162,6 @@ impl Track {
         true
     }
 
-    /// A write of the status finds no Job, which was not shown to be gone: that may follow.
-    pub fn find_unseen_end(&mut self) {
-        if self.stored.is_some() && self.complete {
-            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
-            self.unknown.get_or_insert(since);
-        }
-    }
-
     /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
     pub fn find_unseen_base(&mut self, it: &JobEvent) {
         let (Some(base), Some(stored)) = (it.base, self.version) else { return };
@@ -185,13 +177,6 @@ impl Track {
         for (base, since) in std::mem::take(&mut self.unseen_bases) {
             self.violations.retain(|it| it.order <= since);
             self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
-        }
-        if let Some(since) = self.unknown.take().filter(|_| self.stored.is_some()) {
-            self.violations.retain(|it| it.order <= since);
-            self.doubt(
-                "a write of the Job is missing: a request finds none, and its end was not recorded"
-                    .to_owned(),
-            );
         }
         for (_, found) in std::mem::take(&mut self.undeleted) {
             // Where it explains one, what was reported after that may be a consequence.

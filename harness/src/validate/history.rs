@@ -263,6 +263,22 @@ impl History {
         self.disown(uid, |write| matches!(write, OwnWrite::Release));
     }
 
+    /// The process does not know of the write at this position: it was another's.
+    pub fn unhear(&mut self, uid: Uid, at: Position) {
+        if at < self.start {
+            return;
+        }
+        let own = self.entries.get_mut((at - self.start) as usize).filter(|entry| entry.uid == uid);
+        if own.and_then(|entry| entry.own.take()).is_none() {
+            return;
+        }
+        if let Some(positions) = self.own.get_mut(&uid) {
+            positions.retain(|position| *position != at);
+        }
+        self.own.retain(|_, positions| !positions.is_empty());
+        self.restore(uid);
+    }
+
     fn disown(&mut self, uid: Uid, is_meant: impl Fn(&OwnWrite) -> bool) {
         let Some(positions) = self.own.get_mut(&uid) else { return };
         let (start, entries) = (self.start, &mut self.entries);

@@ -101,7 +101,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
-    store(track, event, after, by == By::Manager && status_changed && !event.unheard);
+    store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
 /// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
@@ -244,7 +244,7 @@ fn executor_decision(
             unannounced::judge_decision(view, &new, findings);
         });
     known::check_watched_h2(track, event, after);
-    if explained && track.complete && !event.unheard {
+    if explained && track.complete && !track.unheard(event) {
         track.keep_backoff(settings);
     }
 }
@@ -320,7 +320,6 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
         409 => conflict(track, event, it),
-        404 => track.find_unseen_end(),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));

@@ -17,7 +17,10 @@ pub struct Mishaps {
 impl Mishaps {
     /// The trace marks something.
     pub fn marked(&mut self, mark: &Mark) {
-        let (MarkKind::Restart { actor, .. }, Some(at)) = (&mark.kind, mark.at) else { return };
+        let (MarkKind::Restart { actor, .. } | MarkKind::Leader { actor }, Some(at)) = (&mark.kind, mark.at)
+        else {
+            return;
+        };
         if self.restarts.len() == REMEMBERED {
             self.restarts.remove(0);
         }

@@ -50,10 +50,10 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
                 },
             );
             // S-08: who never heard of it waits for no pod.
-            if !event.unheard {
+            if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
             }
-            let gain = event.heard(OwnWrite::Gain(Box::new(pod.clone())));
+            let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }
         By::Intruder => {
@@ -77,11 +77,8 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
             delete(track, event, after, after, by, settings);
             return;
         }
-        track.pod_changed(
-            after.uid,
-            (!gone).then(|| after.clone()),
-            event.heard(OwnWrite::Delete).filter(|_| deletes),
-        );
+        let own = track.heard(event, after.uid, OwnWrite::Delete).filter(|_| deletes);
+        track.pod_changed(after.uid, (!gone).then(|| after.clone()), own);
         return;
     };
     track.uncertain.remove(&after.uid);
@@ -96,7 +93,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let mut own_write = None;
         if own || by == By::Intruder {
             release(track, event, &before, by, settings);
-            own_write = event.heard(OwnWrite::Release).filter(|_| own);
+            own_write = track.heard(event, after.uid, OwnWrite::Release).filter(|_| own);
         }
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
@@ -108,7 +105,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         delete(track, event, &before, &state, by, settings);
     } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
-        if own && !before.finalizer && event.verb == Some(Verb::Patch) && !event.unheard {
+        if own && !before.finalizer && event.verb == Some(Verb::Patch) && !track.unheard(event) {
             track.acknowledges(after.uid, OwnWrite::Release);
         }
     }
@@ -196,7 +193,8 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
                     judge_deletion(view, &pod, findings);
                 },
             );
-            track.pod_changed(after.uid, Some(after.clone()), event.heard(OwnWrite::Delete));
+            let own = track.heard(event, after.uid, OwnWrite::Delete);
+            track.pod_changed(after.uid, Some(after.clone()), own);
         }
         By::Intruder => {
             let mut findings = Findings::new();
@@ -230,7 +228,7 @@ pub fn adopted(
         track.take(event, &"adoption of a pod", findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
-        let gain = event.heard(OwnWrite::Adopt(Box::new(after.clone())));
+        let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod of a creation whose answer was lost.
@@ -260,7 +258,8 @@ pub fn given_up(
             judge_giving_up(&job, after, labels, &mut findings);
         }
         track.take(event, &"release of a pod", findings);
-        track.pod_changed(uid, stray, event.heard(OwnWrite::GiveUp));
+        let own = track.heard(event, uid, OwnWrite::GiveUp);
+        track.pod_changed(uid, stray, own);
     } else if event.actor.is_none() {
         track.pod_changed_perhaps(uid, stray, OwnWrite::GiveUp);
     } else {

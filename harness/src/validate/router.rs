@@ -156,6 +156,7 @@ impl Validator {
         }
         let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
         self.judge.settings.heard(&event);
+        event.overlapped = self.judge.settings.spans_silence(&event);
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
             event.observer = observations.observer(self.normalizer.actors.get(actor));

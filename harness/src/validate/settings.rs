@@ -46,6 +46,8 @@ pub struct Settings {
 
 #[derive(Debug, Default)]
 struct Silences {
+    /// When the first request was received.
+    first: i64,
     last: i64,
     long: VecDeque<(i64, i64)>,
 }
@@ -116,7 +118,10 @@ impl Settings {
         let silences = match self.silences.iter().position(|(known, _)| *known == actor) {
             Some(position) => &mut self.silences[position].1,
             None => {
-                self.silences.push((actor, Silences { last: when.received, long: VecDeque::new() }));
+                self.silences.push((
+                    actor,
+                    Silences { first: when.received, last: when.received, long: VecDeque::new() },
+                ));
                 return;
             }
         };
@@ -129,6 +134,21 @@ impl Settings {
         // Logs of several times may have been put together: each is heard on its own.
         let goes_back = silences.last - when.done > REWIND;
         silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
+    }
+
+    /// SY-01: whether the process that sent this may have been replaced before it was answered (judging.md 1 and 6). Its
+    /// successor was heard of in the meantime, after a silence of a second or more: no process waits for an answer and
+    /// goes on as if there were none.
+    #[must_use]
+    pub fn spans_silence(&self, event: &Event) -> bool {
+        let (Some(actor), Some(when)) = (event.actor, event.when) else { return false };
+        let Some((_, silences)) = self.silences.iter().find(|(known, _)| *known == actor) else {
+            return false;
+        };
+        // Before its first request the actor was silent, too.
+        let before = std::iter::once((i64::MIN, silences.first));
+        let mut all = silences.long.iter().copied().chain(before);
+        all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
     }
 
     /// The trace says that a controller was restarted.

@@ -33,11 +33,12 @@ impl Judge {
         }
     }
 
-    /// A pod that nobody controls, and that was never shown before, has the labels of a Job whose pods are all known:
-    /// its creation is missing, and what became of it since.
+    /// A pod that nobody controls, and that was never shown before, has the tracking finalizer and the labels of a Job
+    /// whose pods are all known: its creation is missing, and what became of it since. The late answer to a request for
+    /// one that went shows it without finalizer.
     pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
         let known = self.strays.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
-        if known || event.verb == Some(Verb::Create) || event.form == Form::Watch {
+        if known || !pod.finalizer || event.verb == Some(Verb::Create) || event.form == Form::Watch {
             return;
         }
         let label = labels.iter().find(|(name, _)| &**name == CONTROLLER_UID_LABEL);
@@ -89,7 +90,8 @@ impl Track {
             if own {
                 self.judge_stray_release(event, &before, settings);
             }
-            self.pod_changed(pod.uid, None, event.heard(OwnWrite::Release).filter(|_| own && listed));
+            let own = self.heard(event, pod.uid, OwnWrite::Release).filter(|_| own && listed);
+            self.pod_changed(pod.uid, None, own);
         }
         self.tell(event.place, &format_args!("{}, which nobody controls", story::pod(pod)));
     }
