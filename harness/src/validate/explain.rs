@@ -8,6 +8,7 @@ use jobcheck_model::{Broken, Findings, Req, Said, Time};
 
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
+use super::observed::Bounds;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -28,6 +29,7 @@ impl Track {
             return true;
         }
         self.judged += 1;
+        self.late.possible |= event.overlapped;
         match self.explain(settings, versions, latest, Reading::Ideal, judge) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
@@ -81,7 +83,7 @@ impl Track {
         self.refused.creations == 0 && self.history.stored.is_empty() && closest.iter().any(reported)
     }
 
-    fn explain(
+    pub(super) fn explain(
         &mut self,
         settings: &Settings,
         versions: Versions,
@@ -100,7 +102,7 @@ impl Track {
             constants: &settings.constants,
             reading,
             gates: settings.gates,
-            bounds: self.bounds,
+            bounds: Bounds { beside: self.bounds.beside || self.late.possible, ..self.bounds },
         };
         let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
         if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {
@@ -176,50 +178,6 @@ impl Track {
             }
             Explained::No(_) | Explained::Capped => None,
         }
-    }
-
-    /// SY-01: no view of the process that works now explains the write, and its sender may have been another one.
-    fn is_late(&mut self, event: &Event, write: &dyn Display) -> bool {
-        if event.overlapped {
-            self.late = Some(event.order);
-            self.warn_of_late_request(event, write);
-        }
-        event.overlapped
-    }
-
-    /// SY-01: requests before this one seemed to be its sender's, and may have been those of its predecessor.
-    fn explains_beside_late_requests(
-        &mut self,
-        event: &Event,
-        settings: &Settings,
-        write: &dyn Display,
-        versions: Versions,
-        latest: Option<Time>,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> bool {
-        if self.overlapped.is_empty() {
-            return false;
-        }
-        for (uid, position) in std::mem::take(&mut self.overlapped) {
-            self.history.unhear(uid, position);
-            self.counted.made.remove(&uid);
-        }
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                self.warn_of_late_request(event, write);
-                true
-            }
-            Explained::No(_) | Explained::Capped => false,
-        }
-    }
-
-    fn warn_of_late_request(&mut self, event: &Event, write: &dyn Display) {
-        let advice = format!(
-            "SY-01: {write}: only a request of a process that was replaced while it was under way explains it, and \
-             nothing but a silence of a second or more hints at one"
-        );
-        self.warnings.push((event.place, advice));
     }
 
     /// BO-05: a restart loses the backoff record. It is admitted with a sign of it (judging.md 1).

@@ -265,7 +265,7 @@ impl History {
 
     /// The process does not know of the write at this position: it was another's.
     pub fn unhear(&mut self, uid: Uid, at: Position) {
-        if at < self.start {
+        if at < self.start || at >= self.end() {
             return;
         }
         let own = self.entries.get_mut((at - self.start) as usize).filter(|entry| entry.uid == uid);

@@ -244,6 +244,9 @@ fn executor_decision(
             unannounced::judge_decision(view, &new, findings);
         });
     known::check_watched_h2(track, event, after);
+    if explained && !event.overlapped {
+        track.late.settle();
+    }
     if explained && track.complete && !track.unheard(event) {
         track.keep_backoff(settings);
     }

@@ -15,6 +15,7 @@ mod gaps;
 pub mod history;
 mod job_writes;
 mod known;
+mod late;
 mod managers;
 mod mishaps;
 pub mod normalize;

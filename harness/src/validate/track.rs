@@ -17,6 +17,7 @@ use super::event::Event;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
+use super::late::LateRequests;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
@@ -54,10 +55,8 @@ pub struct Track {
     pub pods_seen: FxHashMap<Uid, Sighting>,
     /// Pods that are being deleted by a DELETE that was not shown yet.
     pub undeleted: BTreeMap<Uid, Undeleted>,
-    /// The last event that is taken for a request of a process that had been replaced.
-    pub late: Option<u64>,
-    /// Writes to pods, and where they stand, whose sender may have been replaced while they were under way.
-    pub overlapped: Vec<(Uid, Position)>,
+    /// Requests that may have been those of a process that had been replaced.
+    pub late: LateRequests,
     /// A pod that was never ready was shown as ended: since which event, and where the pods' history is whole again.
     pub skipped: Option<(u64, Position)>,
     /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
@@ -202,8 +201,7 @@ impl Track {
             latest_version: version.unwrap_or(0),
             latest_answer: event.when.map_or(i64::MIN, |when| when.done),
             undeleted: BTreeMap::new(),
-            late: None,
-            overlapped: Vec::new(),
+            late: LateRequests::default(),
             skipped: None,
             unseen_bases: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
@@ -295,21 +293,6 @@ impl Track {
             self.frontier.restart(job, self.version, self.history.end());
         }
         self.bounds = Bounds::default();
-    }
-
-    /// What the manager knows of its write without its caches.
-    #[must_use]
-    pub fn heard(&mut self, event: &Event, uid: Uid, write: OwnWrite) -> Option<OwnWrite> {
-        if event.overlapped {
-            self.overlapped.push((uid, self.history.end()));
-        }
-        Some(write).filter(|_| !self.unheard(event))
-    }
-
-    /// Whether the process that works now does not know of this request.
-    #[must_use]
-    pub fn unheard(&self, event: &Event) -> bool {
-        event.unheard || self.late == Some(event.order)
     }
 
     /// What the manager did so far belongs to an earlier sync.
