@@ -83,6 +83,20 @@ impl Gates {
         spec
     }
 
+    /// The same with one gate on or off, called as Kubernetes spells it; `None` where there is no such gate here.
+    #[must_use]
+    pub fn with(mut self, gate: &str, on: bool) -> Option<Gates> {
+        let field = match gate {
+            "JobManagedBy" => &mut self.job_managed_by,
+            "JobPodReplacementPolicy" => &mut self.job_pod_replacement_policy,
+            "JobBackoffLimitPerIndex" => &mut self.job_backoff_limit_per_index,
+            "JobSuccessPolicy" => &mut self.job_success_policy,
+            _ => return None,
+        };
+        *field = on;
+        Some(self)
+    }
+
     /// The gates that are off, as Kubernetes spells them.
     #[must_use]
     pub fn off(self) -> Vec<&'static str> {

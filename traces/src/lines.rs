@@ -220,7 +220,9 @@ fn time(text: Option<&Text<'_>>, field: &str) -> Result<i64, Problem> {
 }
 
 /// Constants are written as numbers, booleans or strings, whichever comes naturally.
-fn scalars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+pub(crate) fn scalars<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Scalar {

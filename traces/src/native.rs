@@ -10,7 +10,7 @@ use crate::record::Resource;
 pub const FORMAT: &str = "jobcheck.dev/trace";
 
 /// The version that this crate writes; it reads every version of this major.
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// A version of the native format. A minor version adds line types and fields that may be ignored; a major
 /// version changes what is there.
@@ -95,6 +95,13 @@ pub enum MarkKind {
     Restart {
         /// The controller, as the requests name its user or agent.
         actor: String,
+        /// What is assumed of the process that takes over, as in a header; the rest is as before.
+        #[serde(
+            default,
+            deserialize_with = "crate::lines::scalars",
+            skip_serializing_if = "BTreeMap::is_empty"
+        )]
+        assume: BTreeMap<String, String>,
     },
     /// A controller became the leader.
     Leader {
@@ -142,6 +149,9 @@ pub enum FaultKind {
 }
 
 /// How far the cache of a controller had come when it decided something.
+///
+/// With a Job, a sync of it begins here, and this is what it reads of the cache; without one, the cache of all Jobs had
+/// come this far at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observed {
@@ -150,6 +160,9 @@ pub struct Observed {
     pub at: Option<i64>,
     /// The controller.
     pub actor: String,
+    /// `NAMESPACE/NAME` of the Job that a sync begins for; of no sync if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
     /// Which of its caches.
     pub resource: Resource,
     /// The last version that the cache had seen.

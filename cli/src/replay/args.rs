@@ -41,6 +41,7 @@ pub struct ReplayArgs {
     pub strict: bool,
     /// Constants that the controller was started with: pod-failure-backoff=10s,
     /// pod-failure-backoff-max=10m, max-uncounted-pods=500; several with commas.
+    /// Feature gates, too: JobManagedBy=false; apiserver/JobManagedBy=false for the API server's.
     #[arg(long, verbatim_doc_comment, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = Assumption::parse)]
     pub assume: Vec<Assumption>,
     /// Who plays a role, where names do not tell: job-controller=USER; can be repeated.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use jobcheck_model::Time;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::scope::Scope;
 use jobcheck_traces::{
     Actor, Answer, Body, Expected, Fault, FaultKind, Header, Interval, Level, Mark, MarkKind, Object,
@@ -108,13 +109,17 @@ impl Scribe {
         let constants = &scope.constants;
         let milliseconds = |ms: i64| format!("{ms}ms");
         let first = constants.pod_failure_backoff_ms;
-        let assume: BTreeMap<String, String> = [
+        let mut assume: BTreeMap<String, String> = [
             ("pod-failure-backoff", milliseconds(first)),
             ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
             ("max-uncounted-pods", constants.max_uncounted_pods.to_string()),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .into();
+        let off = |gate: String| (gate, false.to_string());
+        let server = scope.rules.gates().off();
+        assume.extend(scope.gates_after(0).off().into_iter().map(|gate| off(gate.to_owned())));
+        assume.extend(server.into_iter().map(|gate| off(format!("apiserver/{gate}"))));
         let header = Header {
             kubernetes: Some("1.36".to_owned()),
             assume,
@@ -163,7 +168,16 @@ impl Scribe {
 
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.fault(FaultKind::Crash, "the process dies and is started again")?;
-        self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned() })
+        self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume: BTreeMap::new() })
+    }
+
+    /// A process with other gates takes over.
+    pub(super) fn roll_out(&mut self, before: Gates, after: Gates) -> io::Result<()> {
+        let (were_off, are_off) = (before.off(), after.off());
+        let off = are_off.iter().map(|gate| (*gate, false));
+        let on = were_off.iter().filter(|gate| !are_off.contains(gate)).map(|gate| (*gate, true));
+        let assume = off.chain(on).map(|(gate, on)| (gate.to_owned(), on.to_string())).collect();
+        self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume })
     }
 
     pub(super) fn fault(&mut self, kind: FaultKind, detail: &str) -> io::Result<()> {
@@ -176,10 +190,10 @@ impl Scribe {
         }))
     }
 
-    /// How far a cache of the Job controller has come.
-    pub(super) fn observed(&mut self, resource: Resource, version: u64) -> io::Result<()> {
-        let actor = JOB_CONTROLLER.to_owned();
-        self.out.write(&Body::Observed(&Observed { at: Some(self.now), actor, resource, version }))
+    /// A sync of a Job, `NAMESPACE/NAME`, begins: how far a cache of the Job controller has come.
+    pub(super) fn observed(&mut self, job: &str, resource: Resource, version: u64) -> io::Result<()> {
+        let (actor, job) = (JOB_CONTROLLER.to_owned(), Some(job.to_owned()));
+        self.out.write(&Body::Observed(&Observed { at: Some(self.now), actor, job, resource, version }))
     }
 
     pub(super) fn request(&mut self, asked: &Asked<'_>) -> io::Result<()> {

@@ -8,8 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use jobcheck_model::algorithm::io::Call;
-use jobcheck_model::algorithm::process::is_over;
-use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back};
+use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back, releases_orphan};
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
@@ -149,7 +148,12 @@ impl Walker<'_> {
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
-            Step::Crash(_) | Step::Rollout(_) => self.scribe.restart()?,
+            Step::Crash(_) => self.scribe.restart()?,
+            Step::Rollout(id) => {
+                let gates = |world: &World| self.scope.gates_after(world.life(*id).rollouts);
+                let (before, now) = (gates(&self.world), gates(&after));
+                self.scribe.roll_out(before, now)?;
+            }
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
         }
         self.world = after;
@@ -347,9 +351,8 @@ impl Walker<'_> {
                 Ok(())
             }
             ProcessStep::Orphan(uid, fortune) => {
-                let is_held = |life: &Life| life.pods.get(uid).is_some_and(|pod| pod.finalizer);
-                let released = is_held(self.life(id)) && !is_held(after.life(id));
-                if !released && !is_over(process.cached_job(self.life(id).job.as_ref())) {
+                // A conflict changes nothing and is left out.
+                if releases_orphan(self.life(id), usize::from(number), uid, self.scope) != Some(true) {
                     return Ok(());
                 }
                 let call = Call::ReleasePod(uid);
@@ -380,8 +383,11 @@ impl Walker<'_> {
         };
         let (job, pod) = (seen(&known.versions, jobs), seen(&known.changes, pods));
         known.base.insert(number, job);
-        self.scribe.observed(Resource::Jobs, job)?;
-        self.scribe.observed(Resource::Pods, pod)
+        let name = format!("{}/{}", known.names.namespace, known.names.job);
+        self.scribe.observed(&name, Resource::Jobs, job)?;
+        self.scribe.observed(&name, Resource::Pods, pod)?;
+        self.scribe.next_moment();
+        Ok(())
     }
 
     fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {

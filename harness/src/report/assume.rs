@@ -3,6 +3,7 @@
 
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
 use jobcheck_traces::Header;
 
 use super::duration::milliseconds;
@@ -16,6 +17,25 @@ pub enum Assumption {
     PodFailureBackoffMax(i64),
     /// `max-uncounted-pods`.
     MaxUncountedPods(usize),
+    /// A feature gate of the Job controller, called as Kubernetes spells it, and whether it is on.
+    Gate(&'static str, bool),
+    /// The same gate of the API server: `apiserver/GATE`.
+    ServerGate(&'static str, bool),
+}
+
+/// The feature gates that both have.
+const GATES: [&str; 4] =
+    ["JobManagedBy", "JobPodReplacementPolicy", "JobBackoffLimitPerIndex", "JobSuccessPolicy"];
+
+/// What is assumed of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The API server's rules, with its feature gates.
+    pub rules: RuleSet,
+    /// The Job controller's constants.
+    pub constants: Constants,
+    /// The Job controller's feature gates.
+    pub gates: Gates,
 }
 
 impl Assumption {
@@ -37,18 +57,38 @@ impl Assumption {
                 Ok(count) if count > 0 => Ok(Assumption::MaxUncountedPods(count)),
                 _ => Err(format!("expected a number of pods, 1 or more, found {value:?}")),
             },
-            _ => {
-                Err("expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods"
-                    .to_owned())
-            }
+            _ => Assumption::of_gate(key, value),
         }
     }
 
-    fn apply(self, constants: &mut Constants) {
+    fn of_gate(key: &str, value: &str) -> Result<Assumption, String> {
+        let (gate, of_server) = match key.strip_prefix("apiserver/") {
+            Some(gate) => (gate, true),
+            None => (key, false),
+        };
+        let gate = GATES.into_iter().find(|known| *known == gate).ok_or_else(|| {
+            let gates = GATES.join(", ");
+            format!(
+                "expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods, or a gate ({gates}), \
+                 apiserver/GATE for that of the API server"
+            )
+        })?;
+        let on = match value {
+            "true" => true,
+            "false" => false,
+            _ => return Err(format!("expected true or false, found {value:?}")),
+        };
+        Ok(if of_server { Assumption::ServerGate(gate, on) } else { Assumption::Gate(gate, on) })
+    }
+
+    fn apply(self, subject: &mut Subject) {
+        let Subject { rules, constants, gates } = subject;
         match self {
             Assumption::PodFailureBackoff(ms) => constants.pod_failure_backoff_ms = ms,
             Assumption::PodFailureBackoffMax(ms) => constants.pod_failure_backoff_max_ms = ms,
             Assumption::MaxUncountedPods(count) => constants.max_uncounted_pods = count,
+            Assumption::Gate(gate, on) => *gates = gates.with(gate, on).unwrap_or(*gates),
+            Assumption::ServerGate(gate, on) => *rules = rules.with_gate(gate, on).unwrap_or(*rules),
         }
     }
 }
@@ -59,9 +99,9 @@ impl Assumption {
 ///
 /// Which of it does not.
 pub fn consistent(assume: &[Assumption]) -> Result<(), String> {
-    let mut constants = Constants::default();
-    assume.iter().for_each(|assumption| assumption.apply(&mut constants));
-    fits(&constants)
+    let mut subject = Subject::default();
+    assume.iter().for_each(|assumption| assumption.apply(&mut subject));
+    fits(&subject.constants)
 }
 
 fn fits(constants: &Constants) -> Result<(), String> {
@@ -89,27 +129,25 @@ pub fn rules(version: &str) -> Result<RuleSet, String> {
     minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36 or 1.37".to_owned())
 }
 
-/// The rules and constants of a trace: those of its header, if it has one, unless the caller says otherwise.
+/// What is assumed of a trace: what its header says, if it has one, unless the caller says otherwise.
 pub(super) fn assumed(
     header: Option<&Header>,
     kubernetes: Option<RuleSet>,
     assume: &[Assumption],
-) -> Result<(RuleSet, Constants), String> {
+) -> Result<Subject, String> {
     let told = header.and_then(|header| header.kubernetes.as_deref());
-    let rule_set = match (kubernetes, told) {
+    let rules = match (kubernetes, told) {
         (Some(rule_set), _) => rule_set,
         (None, Some(version)) => rules(version).map_err(|problem| format!("{problem}, found {version:?}"))?,
         (None, None) => RuleSet::default(),
     };
-    let mut constants = Constants::default();
+    let mut subject = Subject { rules, ..Subject::default() };
     for (key, value) in header.into_iter().flat_map(|header| &header.assume) {
-        Assumption::of(key, value)
-            .map_err(|problem| format!("assume.{key}: {problem}"))?
-            .apply(&mut constants);
+        Assumption::of(key, value).map_err(|problem| format!("assume.{key}: {problem}"))?.apply(&mut subject);
     }
-    assume.iter().for_each(|assumption| assumption.apply(&mut constants));
-    fits(&constants)?;
-    Ok((rule_set, constants))
+    assume.iter().for_each(|assumption| assumption.apply(&mut subject));
+    fits(&subject.constants)?;
+    Ok(subject)
 }
 
 #[cfg(test)]
@@ -136,10 +174,24 @@ mod tests {
             "max-uncounted-pods=10s",
             "backoff=1s",
             "pod-failure-backoff",
+            "JobManagedBy=off",
+            "JobManaged=false",
+            "server/JobManagedBy=false",
             "=1",
         ] {
             assert!(Assumption::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn gates_are_those_of_the_controller_or_of_the_server() {
+        let mut header = Header::new();
+        header.assume.insert("JobManagedBy".to_owned(), "false".to_owned());
+        header.assume.insert("apiserver/JobSuccessPolicy".to_owned(), "false".to_owned());
+        let subject = assumed(Some(&header), None, &[]).unwrap();
+        assert_eq!(subject.gates.off(), ["JobManagedBy"]);
+        assert_eq!(subject.rules.gates().off(), ["JobSuccessPolicy"]);
+        assert_eq!(assumed(None, None, &[]), Ok(Subject::default()));
     }
 
     #[test]
@@ -151,10 +203,10 @@ mod tests {
         assert!(assumed(Some(&header), None, &[]).is_err());
         header.assume.remove("pod-failure-backoff-max");
         let told = assumed(Some(&header), None, &[]);
-        assert!(told.is_ok_and(|(rules, it)| rules.minor == 34 && it.pod_failure_backoff_ms == 100));
+        assert!(told.is_ok_and(|it| it.rules.minor == 34 && it.constants.pod_failure_backoff_ms == 100));
         let mine = [Assumption::PodFailureBackoff(5)];
         let said = assumed(Some(&header), Some(RuleSet::V1_35), &mine);
-        assert!(said.is_ok_and(|(rules, it)| rules.minor == 35 && it.pod_failure_backoff_ms == 5));
+        assert!(said.is_ok_and(|it| it.rules.minor == 35 && it.constants.pod_failure_backoff_ms == 5));
         header.kubernetes = Some("1.12".to_owned());
         assert!(assumed(Some(&header), None, &[]).is_err());
     }

@@ -1,12 +1,11 @@
 //! Reads inputs as one trace and judges it.
 
 use jobcheck_model::apiserver::RuleSet;
-use jobcheck_model::constants::Constants;
 use jobcheck_model::{Req, Uid};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
 use rustc_hash::FxHashMap;
 
-use super::assume::{Assumption, assumed};
+use super::assume::{Assumption, Subject, assumed};
 use super::build::{JudgedTrace, Read, build};
 use super::group::PROGRESS_EVERY;
 use super::types::{InputError, ReplayReport};
@@ -99,16 +98,16 @@ impl Reading {
     /// The validator of a trace that begins with this record.
     fn validator(&mut self, first: &Record<'_>, judging: &Judging) -> Validator {
         let header = if let Body::Header(header) = first.body { Some(header) } else { None };
-        let (rules, constants) =
-            assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
-                let file = first.place.file;
-                self.failed(self.unreadable(first.place, problem), Some(file));
-                (RuleSet::default(), Constants::default())
-            });
-        self.rules = rules;
+        let subject = assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
+            let file = first.place.file;
+            self.failed(self.unreadable(first.place, problem), Some(file));
+            Subject::default()
+        });
+        self.rules = subject.rules;
         Validator::new(Options {
-            rules,
-            constants,
+            rules: subject.rules,
+            constants: subject.constants,
+            gates: subject.gates,
             actors: judging.actors.clone(),
             keeps_story: judging.keeps_story,
         })

@@ -11,6 +11,7 @@ use jobcheck_model::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Verb};
 
 use super::actor::ActorId;
+use super::observed::Observer;
 use crate::project::{PartialMetadata, PodBirth, PodObject};
 
 /// One thing that happened.
@@ -22,8 +23,13 @@ pub struct Event {
     pub late: bool,
     /// Whether its sender never heard the answer, so that only its caches tell it what came of the request.
     pub unheard: bool,
+    /// Whether its sender may have been replaced while it was under way: the actor was silent for a second or more
+    /// then, and sent other requests before this one was answered.
+    pub overlapped: bool,
     /// Whether its sender was dead when it was handled: what it was decided from is as old as its receipt.
     pub posthumous: bool,
+    /// Which of the controllers sent it whose caches the trace tells of.
+    pub observer: Option<Observer>,
     /// Where the trace says so.
     pub place: Place,
     /// The form of that file.
@@ -148,12 +154,6 @@ impl Event {
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.code)
-    }
-
-    /// What the sender knows of its write without its caches.
-    #[must_use]
-    pub fn heard<T>(&self, write: T) -> Option<T> {
-        (!self.unheard).then_some(write)
     }
 
     /// The latest instant at which it was made, in whole seconds.

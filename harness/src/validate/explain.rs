@@ -9,6 +9,7 @@ use jobcheck_model::{Broken, Findings, Req, Said, Time};
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
 use super::known_pods::is_no_surplus;
+use super::observed::Bounds;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -29,6 +30,7 @@ impl Track {
             return true;
         }
         self.judged += 1;
+        self.late.possible |= event.overlapped;
         match self.explain(settings, versions, latest, Reading::Ideal, judge) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
@@ -39,9 +41,17 @@ impl Track {
                 true
             }
             Explained::No(views) => {
-                if self.explains_without_backoff(event, settings, versions, latest, &views, judge)
+                if self.is_late(event, write)
+                    || self.explains_without_backoff(event, settings, versions, latest, &views, judge)
                     || self.explains_as_committed(settings, versions, latest, judge)
+                    || self.explains_beside_late_requests(event, settings, write, versions, latest, judge)
                 {
+                    return true;
+                }
+                if let Some(version) = self.read_unseen(settings) {
+                    self.doubt(format!(
+                        "a write of a pod is missing: resourceVersion {version} was read and never recorded"
+                    ));
                     return true;
                 }
                 if let Some(reason) = settings.pods_missing.filter(|_| self.reports_unseen_pods(&views)) {
@@ -53,6 +63,9 @@ impl Track {
                     return true;
                 }
                 let known = self.known_reading(settings, versions, latest, &views, judge);
+                if self.rests_on_gaps(event, &views) {
+                    return true;
+                }
                 self.report_views(event, settings, write, views, known);
                 false
             }
@@ -71,7 +84,7 @@ impl Track {
         self.refused.creations == 0 && self.history.stored.is_empty() && closest.iter().any(reported)
     }
 
-    fn explain(
+    pub(super) fn explain(
         &mut self,
         settings: &Settings,
         versions: Versions,
@@ -89,9 +102,11 @@ impl Track {
             backoff: &self.backoff,
             constants: &settings.constants,
             reading,
+            gates: settings.gates,
+            bounds: Bounds { beside: self.bounds.beside || self.late.possible, ..self.bounds },
         };
         let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
-        if !matches!(explained, Explained::No(_)) {
+        if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {
             return explained;
         }
         // What follows the first status write of a sync rests on what that write rested on.
@@ -227,6 +242,8 @@ impl Track {
             backoff: &before,
             constants: &settings.constants,
             reading: Reading::Ideal,
+            gates: settings.gates,
+            bounds: self.bounds,
         };
         let record = &mut self.backoff;
         self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));

@@ -4,16 +4,18 @@
 //! all explanations found so far are the earliest: a small set of pairs of which none precedes another.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use jobcheck_model::Findings;
 use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
 use jobcheck_model::job::Job;
 use jobcheck_model::view::{Backoff, Reading, View};
+use jobcheck_model::{Binds, Findings};
 
 use super::backoff::BackoffRecord;
 use super::history::{History, Position};
+use super::observed::{Bounds, Reach, Seen};
 use super::verdict::ViewRefusal;
 
 /// Evaluations for one write at most; beyond, the verdict is inconclusive.
@@ -24,8 +26,10 @@ const COMBINED: usize = 4;
 /// The earliest views that explain everything so far.
 #[derive(Debug, Default)]
 pub struct Frontier {
-    /// The Job's versions that a view may show; the last is stored.
-    versions: VecDeque<Arc<Job>>,
+    /// The Job's versions that a view may show, with their resourceVersions; the last is stored.
+    versions: VecDeque<(Arc<Job>, Option<u64>)>,
+    /// Number of the last version that the process wrote itself.
+    own: Option<u64>,
     /// Number of the first version that is kept.
     start: u64,
     /// Minimal pairs: version number, position.
@@ -45,6 +49,10 @@ pub struct Setting<'a> {
     pub constants: &'a Constants,
     /// How counters are read.
     pub reading: Reading,
+    /// The feature gates of the process.
+    pub gates: Gates,
+    /// What the trace says that the sync has seen.
+    pub bounds: Bounds,
 }
 
 /// Whether the deletion of an active pod may have failed (TC-08).
@@ -80,18 +88,20 @@ pub enum Explained {
 
 impl Frontier {
     /// The Job as it is stored now is the only version that a view may show.
-    pub fn restart(&mut self, job: Arc<Job>, position: Position) {
+    pub fn restart(&mut self, job: Arc<Job>, version: Option<u64>, position: Position) {
         self.start += self.versions.len() as u64;
         self.versions.clear();
-        self.versions.push_back(job);
+        self.versions.push_back((job, version));
+        self.own = None;
         self.minimal = vec![(self.start, position)];
     }
 
     /// The Job has a new version. Where the process wrote it itself, every view from now on shows it.
-    pub fn push(&mut self, job: Arc<Job>, own: bool) {
-        self.versions.push_back(job);
+    pub fn push(&mut self, job: Arc<Job>, version: Option<u64>, own: bool) {
+        self.versions.push_back((job, version));
         if own {
             let last = self.last();
+            self.own = Some(last);
             let earliest = self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0);
             self.minimal = vec![(last, earliest)];
         }
@@ -102,6 +112,48 @@ impl Frontier {
     #[must_use]
     pub fn earliest(&self) -> Position {
         self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0)
+    }
+
+    /// Which versions of the Job a cache shows that has come so far. The first is not a change: there is always one.
+    #[must_use]
+    pub fn reach(&self, seen: Seen) -> Reach {
+        let changes = self.versions.iter().skip(1).map(|(_, version)| *version);
+        Reach::behind(changes, self.start, seen)
+    }
+
+    /// The numbers of the versions that a view may show.
+    fn versions_in(&self, versions: Versions, bounds: Bounds) -> RangeInclusive<u64> {
+        let last = self.last();
+        if versions == Versions::Stored {
+            return last..=last;
+        }
+        let Some(reach) = bounds.versions else { return self.start..=last };
+        // What it wrote itself it knows without its cache.
+        let own = self.own.unwrap_or(self.start);
+        let to = reach.to.unwrap_or(last).max(own).clamp(self.start, last);
+        reach.from.max(own).min(to)..=to
+    }
+
+    /// The positions that a view of this version may have; none where an earlier write excludes the version.
+    fn positions_in(
+        &self,
+        version: u64,
+        bounds: Bounds,
+        history: &History,
+    ) -> Option<RangeInclusive<Position>> {
+        let (start, end) = (history.start(), history.end());
+        let least = match bounds.versions {
+            Some(Reach { to: Some(_), .. }) => self.lower_bound(version).or(Some(self.earliest())),
+            _ => self.lower_bound(version),
+        };
+        match bounds.positions {
+            None => least.map(|least| least..=end),
+            Some(Reach { from, to: None }) => least.map(|least| least.max(from)..=end),
+            Some(Reach { from, to: Some(to) }) => {
+                let to = to.clamp(start, end);
+                Some(from.clamp(start, to)..=to)
+            }
+        }
     }
 
     fn last(&self) -> u64 {
@@ -128,12 +180,12 @@ impl Frontier {
             Search { setting, judge, tried: 0, best: Vec::new(), end: history.end(), last: self.last() };
         let mut found: Vec<(u64, Position)> = Vec::new();
         let mut accepted = None;
-        let first = if versions == Versions::Stored { self.last() } else { self.start };
-        for version in first..=self.last() {
-            let Some(from) = self.lower_bound(version) else { continue };
+        for version in self.versions_in(versions, setting.bounds) {
+            let Some(positions) = self.positions_in(version, setting.bounds, history) else { continue };
+            let (from, to) = positions.into_inner();
             let bound = found.iter().map(|(_, position)| *position).min().unwrap_or(search.end + 1);
-            let job = self.versions[(version - self.start) as usize].clone();
-            for position in from..bound.min(search.end + 1) {
+            let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
+            for position in from..bound.min(to + 1) {
                 history.seek(position);
                 if let Some(findings) = search.try_position(history, &job, version) {
                     found.push((version, position));
@@ -147,8 +199,10 @@ impl Frontier {
         }
         match accepted {
             Some(findings) => {
-                self.minimal = found;
-                self.forget();
+                if !setting.bounds.beside {
+                    self.minimal = found;
+                    self.forget();
+                }
                 Explained::Yes(findings)
             }
             None => Explained::No(search.best),
@@ -164,7 +218,7 @@ impl Frontier {
     ) {
         let Some((version, position)) = self.minimal.first().copied() else { return };
         history.seek(position);
-        let job = self.versions[(version - self.start) as usize].clone();
+        let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
         let search = Search { setting, judge: &|_, _| {}, tried: 0, best: Vec::new(), end: 0, last: 0 };
         show(&search.view(history, &job));
     }
@@ -207,7 +261,7 @@ impl Search<'_> {
             job,
             cache: history.cache(),
             post: history.post(),
-            strays: None,
+            strays: Some(history.post_strays()),
             expectations_met: history.shows_earlier_gains(history.position()),
             deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {
@@ -218,7 +272,7 @@ impl Search<'_> {
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,
-            gates: Gates::ON,
+            gates: self.setting.gates,
             reading: self.setting.reading,
         };
         view.backoff = self.setting.backoff.in_view(&view);
@@ -229,6 +283,10 @@ impl Search<'_> {
         let view = self.view(history, job);
         let mut findings = Findings::new();
         (self.judge)(&view, &mut findings);
+        if self.setting.bounds.is_read() {
+            // What is internal to a process binds nobody (PC-27): it is asked to find out which view was read.
+            findings.broken.retain(|broken| broken.req.entry().binds != Binds::Internal);
+        }
         findings
     }
 

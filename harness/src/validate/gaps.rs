@@ -7,16 +7,19 @@
 
 use jobcheck_model::job::Job;
 use jobcheck_model::pod::Pod;
-use jobcheck_model::{Req, Said, Uid};
+use jobcheck_model::{Broken, Req, Said, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
 use super::event::{Event, JobEvent, PodEvent};
+use super::history::Position;
 use super::track::Track;
-use super::verdict::Violation;
+use super::verdict::{ViewRefusal, Violation};
 
 /// Refused writes on unseen versions that are remembered.
 const UNSEEN_KEPT: usize = 64;
+
+const ENDED_UNSEEN: &str = "a write of a pod may be missing: it ended without having run";
 
 /// From when on something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct Undeleted {
     until: u64,
     /// When that was answered, in microseconds.
     when: i64,
+    /// Where the pods' history is whole again.
+    position: Position,
 }
 
 impl Track {
@@ -142,6 +147,21 @@ impl Track {
         }
     }
 
+    /// No view explains a write. Where its sync had read the pods as they were before something that is missing, that
+    /// may be why; whether it is certain that it cannot be told.
+    pub fn rests_on_gaps(&mut self, event: &Event, views: &[ViewRefusal]) -> bool {
+        let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return false };
+        for found in self.undeleted.values_mut().filter(|found| read < found.position) {
+            found.until = found.until.max(event.order);
+        }
+        let readier = views.iter().flat_map(|view| &view.broken).any(says_more_ready);
+        let Some((since, _)) = self.skipped.filter(|(_, position)| read < *position && readier) else {
+            return false;
+        };
+        self.lacks(event, ENDED_UNSEEN, Since::Order(since));
+        true
+    }
+
     /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
     pub fn find_unseen_base(&mut self, it: &JobEvent) {
         let (Some(base), Some(stored)) = (it.base, self.version) else { return };
@@ -171,12 +191,7 @@ impl Track {
     /// Whether more ready pods were reported than there were. A kubelet may write no more than a pod's end, so
     /// that alone does not tell that its start is missing.
     fn reported_readier(&self, since: u64) -> bool {
-        self.violations.iter().filter(|it| it.order > since).any(|it| {
-            match (&it.broken.expected, &it.broken.found) {
-                (Said::Number(expected), Said::Number(found)) => it.req() == Req::PC03 && found > expected,
-                _ => false,
-            }
-        })
+        self.violations.iter().filter(|it| it.order > since).any(|it| says_more_ready(&it.broken))
     }
 
     /// The same of a pod.
@@ -188,15 +203,27 @@ impl Track {
         }
         if after.deleting && !before.deleting && event.verb != Some(Verb::Delete) {
             let when = event.when.map_or(i64::MAX, |when| when.done);
-            self.undeleted.insert(before.uid, Undeleted { since: seen.order, until: event.order, when });
+            let position = self.history.end() + 1;
+            let (since, until) = (seen.order, event.order);
+            self.undeleted.insert(before.uid, Undeleted { since, until, when, position });
         }
-        if is_skip(event, before, after) && self.reported_readier(seen.order) {
-            let reason = "a write of a pod may be missing: it ended without having run";
-            self.lacks(event, reason, Since::Order(seen.order));
+        if is_skip(event, before, after) {
+            self.skipped = Some((seen.order, self.history.end() + 1));
+            if self.reported_readier(seen.order) {
+                self.lacks(event, ENDED_UNSEEN, Since::Order(seen.order));
+            }
         }
         if let Some(what) = impossible(event, it, before, after) {
             self.lacks(event, &format!("a write of a pod is missing: {what}"), Since::Order(seen.order));
         }
+    }
+}
+
+/// PC-03 with more ready pods than there are.
+fn says_more_ready(broken: &Broken) -> bool {
+    match (&broken.expected, &broken.found) {
+        (Said::Number(expected), Said::Number(found)) => broken.req == Req::PC03 && found > expected,
+        _ => false,
     }
 }
 

@@ -12,29 +12,49 @@ use jobcheck_model::pod::Pod;
 use jobcheck_model::pods::Pods;
 use rustc_hash::FxHashMap;
 
+use super::observed::{Reach, Seen};
+
 /// A position in the history: the number of entries before it.
 pub type Position = u64;
 
 /// What the manager did to a pod, as far as it knows of it without its cache.
 #[derive(Clone, Debug)]
 pub enum OwnWrite {
-    /// It created the pod, or made itself its controller.
+    /// It created the pod.
     Gain(Box<Pod>),
+    /// It made itself the pod's controller.
+    Adopt(Box<Pod>),
     /// It removed the tracking finalizer.
     Release,
     /// It deleted the pod.
     Delete,
     /// It gave up being the pod's controller.
     GiveUp,
+    /// It was told that there is no such pod any more.
+    Miss,
 }
 
 impl OwnWrite {
     fn fold(&self, pod: Option<Pod>) -> Option<Pod> {
         match self {
             OwnWrite::Gain(gained) => pod.or_else(|| Some((**gained).clone())),
+            OwnWrite::Adopt(adopted) => {
+                pod.filter(|pod| pod.controlled).or_else(|| Some((**adopted).clone()))
+            }
             OwnWrite::Release => pod.map(|pod| Pod { finalizer: false, ..pod }),
             OwnWrite::Delete => pod.map(|pod| Pod { deleting: true, ..pod }),
             OwnWrite::GiveUp => None,
+            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
+            OwnWrite::Miss => pod.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod }),
+        }
+    }
+
+    /// Whether a sync does it before it looks at its pods (FT-25, FT-26), or to pods that it looks at no more: what
+    /// the finalizers that it removes held is recorded.
+    fn precedes_the_count(&self) -> bool {
+        match self {
+            OwnWrite::Adopt(_) | OwnWrite::GiveUp | OwnWrite::Release => true,
+            OwnWrite::Gain(_) | OwnWrite::Delete | OwnWrite::Miss => false,
         }
     }
 }
@@ -50,13 +70,17 @@ struct Entry {
     early: Position,
     /// The write that this was if it was the manager's, where the trace does not tell whose it was.
     perhaps: Option<OwnWrite>,
+    /// Its resourceVersion, where a native trace shows it.
+    version: Option<u64>,
 }
 
 /// The history of one Job's pods.
 #[derive(Debug, Default)]
 pub struct History {
-    /// What etcd holds.
+    /// What etcd holds of the pods that the Job controls.
     pub stored: Pods,
+    /// What it holds of those that the Job did control, that nobody does, and that have its finalizer.
+    pub strays: Pods,
     entries: VecDeque<Entry>,
     /// Position of the first entry that is kept.
     start: Position,
@@ -66,12 +90,16 @@ pub struct History {
     at: Position,
     cache: Pods,
     post: Pods,
+    /// Those of [`History::post`] that have no controller.
+    post_strays: Pods,
     /// Positions of own writes, by pod, oldest first.
     own: FxHashMap<Uid, Vec<Position>>,
     /// Entries that a view may contain early and that the current states contain.
     pulled: Vec<Position>,
     /// Whether caches may lack the deletions of earlier syncs (J-01).
     forgets_deletions: bool,
+    /// The resourceVersion of the write that is taken in.
+    version: Option<u64>,
 }
 
 impl History {
@@ -99,17 +127,57 @@ impl History {
         &self.post
     }
 
+    /// The pods that nobody controls, as the sync left them.
+    #[must_use]
+    pub fn post_strays(&self) -> &Pods {
+        &self.post_strays
+    }
+
+    /// A pod that the Job controls, or did.
+    #[must_use]
+    pub fn known(&self, uid: Uid) -> Option<&Pod> {
+        self.stored.get(uid).or_else(|| self.strays.get(uid))
+    }
+
+    /// Whether any pod has the tracking finalizer.
+    #[must_use]
+    pub fn holds_finalizers(&self) -> bool {
+        !self.strays.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
+    }
+
     /// Appends what happened to a pod in etcd. `early` is the position from which a view may contain it.
     pub fn push(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>, early: Position) {
-        let before = self.stored.set(uid, after.clone());
+        let before = put(&mut self.stored, &mut self.strays, uid, after.clone());
         let position = self.end();
         if let Some(write) = &own {
             self.own.entry(uid).or_default().push(position);
-            let pod = write.fold(self.post.get(uid).cloned());
-            self.post.set(uid, pod);
+            self.fold_into_post(uid, write);
         }
         let early = early.clamp(self.start, position);
-        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None });
+        let version = self.version;
+        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version });
+    }
+
+    /// What is appended next comes with this resourceVersion.
+    pub fn take_in(&mut self, version: Option<u64>) {
+        self.version = version;
+    }
+
+    /// Where a cache stands that has come so far.
+    #[must_use]
+    pub fn reach(&self, seen: Seen) -> Reach {
+        Reach::behind(self.entries.iter().map(|entry| entry.version), self.start, seen)
+    }
+
+    /// The position of the first entry that is kept.
+    #[must_use]
+    pub fn start(&self) -> Position {
+        self.start
+    }
+
+    fn fold_into_post(&mut self, uid: Uid, write: &OwnWrite) {
+        let before = self.post.get(uid).or_else(|| self.post_strays.get(uid)).cloned();
+        put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
     }
 
     /// Appends what happened to a pod in etcd where it may have been the manager's doing: a view may then know
@@ -162,8 +230,32 @@ impl History {
     #[must_use]
     pub fn lacks_earlier_deletions(&self, position: Position) -> bool {
         let uncounted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| !pod.finalizer);
-        self.range(position, self.sync_start)
-            .any(|entry| matches!(entry.own, Some(OwnWrite::Delete)) && uncounted(&entry.before))
+        self.range(position, self.sync_start).any(|entry| match entry.own {
+            Some(OwnWrite::Delete) => uncounted(&entry.before),
+            Some(OwnWrite::Miss) => true,
+            _ => false,
+        })
+    }
+
+    /// A write of the process changed nothing. What somebody else had done to the pod, which its cache may lack, is
+    /// known by the answer.
+    pub fn acknowledge(&mut self, uid: Uid, write: OwnWrite) {
+        let Some(number) = self.entries.iter().rposition(|entry| entry.uid == uid) else { return };
+        let entry = &mut self.entries[number];
+        if entry.own.is_some() {
+            return;
+        }
+        entry.own = Some(write);
+        self.own.entry(uid).or_default().push(self.start + number as u64);
+        self.restore(uid);
+    }
+
+    /// Another process takes over: what the one before was told is lost with it.
+    pub fn forget_misses(&mut self) {
+        let missed = self.entries.iter().filter(|entry| matches!(entry.own, Some(OwnWrite::Miss)));
+        for uid in missed.map(|entry| entry.uid).collect::<Vec<_>>() {
+            self.disown(uid, |write| matches!(write, OwnWrite::Miss));
+        }
     }
 
     /// H1: whether pods that terminate changed as often as the process asked for deletions in earlier syncs, before the
@@ -184,13 +276,33 @@ impl History {
 
     /// The process does not know that it released the pod: the answer was lost.
     pub fn unhear_release(&mut self, uid: Uid) {
+        self.disown(uid, |write| matches!(write, OwnWrite::Release));
+    }
+
+    /// The process does not know of the write at this position: it was another's.
+    pub fn unhear(&mut self, uid: Uid, at: Position) {
+        if at < self.start || at >= self.end() {
+            return;
+        }
+        let own = self.entries.get_mut((at - self.start) as usize).filter(|entry| entry.uid == uid);
+        if own.and_then(|entry| entry.own.take()).is_none() {
+            return;
+        }
+        if let Some(positions) = self.own.get_mut(&uid) {
+            positions.retain(|position| *position != at);
+        }
+        self.own.retain(|_, positions| !positions.is_empty());
+        self.restore(uid);
+    }
+
+    fn disown(&mut self, uid: Uid, is_meant: impl Fn(&OwnWrite) -> bool) {
         let Some(positions) = self.own.get_mut(&uid) else { return };
         let (start, entries) = (self.start, &mut self.entries);
         positions.retain(|position| {
             let own = &mut entries[(*position - start) as usize].own;
-            let is_release = matches!(own, Some(OwnWrite::Release));
-            *own = own.take().filter(|_| !is_release);
-            !is_release
+            let is_meant = own.as_ref().is_some_and(&is_meant);
+            *own = own.take().filter(|_| !is_meant);
+            !is_meant
         });
         if positions.is_empty() {
             self.own.remove(&uid);
@@ -210,7 +322,9 @@ impl History {
     /// Whether a cache at `position` lacks this pod.
     #[must_use]
     pub fn gains_after(&self, position: Position, uid: Uid) -> bool {
-        self.range(position, self.end()).any(|entry| entry.uid == uid && entry.before.is_none())
+        let owned = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.controlled);
+        self.range(position, self.end())
+            .any(|entry| entry.uid == uid && !owned(&entry.before) && owned(&entry.after))
     }
 
     /// The states of pods that a cache from `position` on may show.
@@ -258,10 +372,7 @@ impl History {
             let (uid, after) = (entry.uid, entry.after.clone());
             match entry.perhaps.clone() {
                 // If it was the manager's own write, its cache need not show it.
-                Some(write) => {
-                    let pod = write.fold(self.post.get(uid).cloned());
-                    self.post.set(uid, pod);
-                }
+                Some(write) => self.fold_into_post(uid, &write),
                 None => self.set_folded(uid, after, position + 1),
             }
             self.pulled.push(*position);
@@ -334,7 +445,7 @@ impl History {
         let later = self.range(self.at, self.end()).find(|entry| entry.uid == uid);
         let base = match later {
             Some(entry) => entry.before.clone(),
-            None => self.stored.get(uid).cloned(),
+            None => self.known(uid).cloned(),
         };
         self.set_folded(uid, base, self.at);
     }
@@ -351,20 +462,35 @@ impl History {
                 if is_earlier && self.forgets_deletions && matches!(write, OwnWrite::Delete) {
                     continue;
                 }
+                if is_earlier && matches!(write, OwnWrite::Miss) {
+                    // What else the pod was, it still seems to be.
+                    cached = OwnWrite::Release.fold(cached);
+                    left = OwnWrite::Release.fold(left);
+                    continue;
+                }
                 if is_earlier {
                     // An earlier sync's write is known by its answer, a state that etcd held.
                     cached = entry.after.clone();
                     left = cached.clone();
                     continue;
                 }
-                // A sync looks at the finalizers that it removed itself no more: what they held is recorded.
-                if matches!(write, OwnWrite::Release) {
+                if write.precedes_the_count() {
                     cached = write.fold(cached);
                 }
                 left = write.fold(left);
             }
         }
-        self.cache.set(uid, cached);
-        self.post.set(uid, left);
+        self.cache.set(uid, cached.filter(|pod| pod.controlled));
+        put(&mut self.post, &mut self.post_strays, uid, left);
     }
+}
+
+/// Puts a pod where it belongs; its state before.
+fn put(owned: &mut Pods, strays: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
+    let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
+    let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
+    // Strays are few.
+    let unused = strays.is_empty() && stray.is_none();
+    let was_stray = if unused { None } else { strays.set(uid, stray) };
+    owned.set(uid, own).or(was_stray)
 }

@@ -7,10 +7,10 @@ use jobcheck_model::apiserver::{
     Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
     validate_status_update, would_refuse_status,
 };
-use jobcheck_model::guards::contract::judge_contract;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::guards::counting::{added, judge_counting_truth};
 use jobcheck_model::guards::status::{
-    judge_list_size, judge_status_shape, judge_status_write, judge_terminal_truth,
+    judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
 };
 use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
@@ -28,6 +28,7 @@ use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
 use super::track::Track;
+use super::unannounced;
 
 /// Who made a write, from the Job's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
-    store(track, event, after, by == By::Manager && status_changed && !event.unheard);
+    store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
 /// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
@@ -120,7 +121,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.occasions.late.clear();
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.written = event.when.map(|when| when.received);
-    track.frontier.push(after, own_status);
+    track.frontier.push(after, event.version, own_status);
     track.history.forget_before(track.frontier.earliest());
 }
 
@@ -158,13 +159,16 @@ fn status_written(
     validate_status_update(&settings.rules, before, after, &mut findings);
     match by {
         By::Manager => {
-            judge_contract(&before.status, &after.status, track.executor, &mut findings);
+            let (gates, read) = (settings.gates, settings.gates.read(before));
+            known::note_flips(track, &before.status);
+            let truth = |before: &Job, new: &JobStatus, findings: &mut Findings| {
+                executor_truth(track, before, new, gates, findings);
+            };
+            unannounced::judge_truth(track, gates, &read, &after.status, &truth, &mut findings);
             let cap = settings.constants.max_uncounted_pods;
             judge_list_size(&after.status, cap, &mut findings);
             if track.executor {
                 known::check_full_lists(track, before, after, cap, &mut findings);
-                known::note_flips(track, &before.status);
-                executor_truth(track, before, after, &mut findings);
                 known::check_labels(track, after, &mut findings);
                 known::unhear_counted_twice(track, &after.status, &findings);
             }
@@ -197,21 +201,24 @@ fn rank(findings: &mut Findings) {
     findings.broken.sort_by_key(|broken| broken.known.is_some());
 }
 
-fn executor_truth(track: &Track, before: &Job, after: &Job, findings: &mut Findings) {
-    let (old, new) = (&before.status, &after.status);
-    judge_status_shape(&after.spec, old, new, &track.counted, findings);
-    if !after.spec.is_suspended() {
+fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, findings: &mut Findings) {
+    let old = &before.status;
+    judge_status_shape(&before.spec, old, new, &track.counted, findings);
+    if !before.spec.is_suspended() {
         judge_resumption_time(old, new, times::written(track), findings);
     }
     let pods = &track.history.stored;
-    let gone = |uid: Uid| match pods.get(uid) {
+    let gone = |uid: Uid| match track.history.known(uid) {
         Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
         None => track.complete.then_some(!track.counted.strayed.contains(&uid)),
     };
-    judge_counting_truth(old, new, after.spec.is_indexed(), &track.counted, &gone, findings);
-    if track.complete {
-        judge_terminal_truth(old, new, pods, &|uid| track.counted.made.contains(&uid), findings);
+    judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
+    let made = |uid| track.counted.made.contains(&uid);
+    match track.complete {
+        true if gates.delay_the_end() => judge_terminal_truth(old, new, pods, &made, findings),
+        true => judge_none_active(old, new, pods, &made, findings),
+        false => {}
     }
 }
 
@@ -236,10 +243,13 @@ fn executor_decision(
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
-            judge_status_write(view, &new, findings);
+            unannounced::judge_decision(view, &new, findings);
         });
     known::check_watched_h2(track, event, after);
-    if explained && track.complete && !event.unheard {
+    if explained && !event.overlapped {
+        track.late.settle();
+    }
+    if explained && track.complete && !track.unheard(event) {
         track.keep_backoff(settings);
     }
 }

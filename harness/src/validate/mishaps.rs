@@ -17,7 +17,10 @@ pub struct Mishaps {
 impl Mishaps {
     /// The trace marks something.
     pub fn marked(&mut self, mark: &Mark) {
-        let (MarkKind::Restart { actor }, Some(at)) = (&mark.kind, mark.at) else { return };
+        let (MarkKind::Restart { actor, .. } | MarkKind::Leader { actor }, Some(at)) = (&mark.kind, mark.at)
+        else {
+            return;
+        };
         if self.restarts.len() == REMEMBERED {
             self.restarts.remove(0);
         }
@@ -48,8 +51,14 @@ impl Mishaps {
 
 /// Whether a controller that the trace names is the client: by its user, or by the end of either name.
 fn sends(actor: &str, request: &Request<'_>) -> bool {
+    is_called(actor, request.actor.user, request.actor.agent)
+}
+
+/// Whether a trace that names this controller means the client with this user and agent.
+#[must_use]
+pub fn is_called(actor: &str, user: &str, agent: &str) -> bool {
     let ends = |name: &str| name.rsplit(['/', ':']).next() == Some(actor);
-    request.actor.user == actor || ends(request.actor.user) || ends(request.actor.agent)
+    user == actor || ends(user) || ends(agent)
 }
 
 #[cfg(test)]

@@ -408,6 +408,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         late: false,
         unheard: false,
         posthumous: false,
+        overlapped: false,
+        observer: None,
         place: record.place,
         form: record.form,
         when: None,

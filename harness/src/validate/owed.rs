@@ -1,6 +1,5 @@
 //! What still has to happen when a trace ends (judging.md 4).
 
-use jobcheck_model::gates::Gates;
 use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::job::ConditionKind;
@@ -84,8 +83,8 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let mut list = Vec::new();
     let mut owe =
         |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
-    let Some(job) = &track.stored else {
-        if track.history.stored.iter().any(|pod| pod.finalizer) {
+    let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
+        if track.history.holds_finalizers() {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
             owe(req, "release the pods of the deleted Job", since);
         }
@@ -103,7 +102,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         return list;
     }
     if job.status.is_finished() {
-        if track.history.stored.iter().any(|pod| pod.finalizer) {
+        if track.history.holds_finalizers() {
             // TT-15: its foreground deletion waits for them.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
             owe(req, "release the pods of the finished Job", since);
@@ -126,14 +125,14 @@ fn unfinished(
         job,
         cache: pods,
         post: pods,
-        strays: None,
+        strays: Some(&track.history.strays),
         expectations_met: true,
         deletion_unseen: false,
         deletes_failed: false,
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,
-        gates: Gates::ON,
+        gates: settings.gates,
         reading: Reading::Ideal,
     };
     view.backoff = track.backoff.in_view(&view);

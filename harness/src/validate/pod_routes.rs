@@ -38,7 +38,12 @@ impl Judge {
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
                 let controller = job_controller(pod.controller.as_ref());
+                // Where a cache stands is told in native traces alone.
+                let owner = owner.or_else(|| self.former.get(&uid).copied());
+                let jobs = [owner, controller].into_iter().flatten().filter(|_| event.form == Form::Native);
+                self.take_in(jobs.clone(), event.version);
                 self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
+                self.take_in(jobs, None);
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
             (None, None) => {
@@ -49,14 +54,24 @@ impl Judge {
         }
     }
 
+    /// What comes next to the pods of these Jobs has this resourceVersion.
+    fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>) {
+        for job in jobs {
+            if let Some(track) = self.tracks.get_mut(&job) {
+                track.history.take_in(version);
+            }
+        }
+    }
+
     fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
         let key = (event.namespace.clone(), event.name.clone());
         let late = self.departed.iter().rev().find(|departed| departed.key == key);
         let living = it.uid.or_else(|| self.pod_names.get(&key).copied());
         let uid = living.or(late.map(|departed| departed.pod));
-        let owner =
-            living.and_then(|uid| self.owners.get(&uid).copied()).or(late.map(|departed| departed.job));
+        let owner = living
+            .and_then(|uid| self.owners.get(&uid).or_else(|| self.former.get(&uid)).copied())
+            .or(late.map(|departed| departed.job));
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
         if let Some(track) = self.tracks.get_mut(&job) {
@@ -131,9 +146,8 @@ impl Judge {
             }
             (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
             (None, None) => {
-                if it.gone || !pod.finalizer {
-                    self.strays_no_more(pod.uid);
-                }
+                self.find_missing_birth(event, pod, labels);
+                self.stray_changed(event, pod, it.gone, role);
                 if it.gone {
                     self.strays.remove(&pod.uid);
                 } else if pod.finalizer || event.verb == Some(Verb::Create) || event.actor.is_none() {
@@ -235,15 +249,14 @@ impl Judge {
                 track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
                 by = By::Other;
             }
-            pod_writes::given_up(track, event, Some(pod), pod.uid, labels, by);
+            pod_writes::given_up(track, event, Some(pod).filter(|_| !it.gone), pod.uid, labels, by);
         }
         self.owners.remove(&pod.uid);
         if !it.gone {
             self.strays.insert(pod.uid, pod.clone());
-        }
-        if let Some(track) = self.tracks.get_mut(&job).filter(|_| pod.finalizer && !it.gone) {
-            track.counted.strayed.insert(pod.uid);
-            self.strayed.insert(pod.uid, job);
+            if pod.finalizer {
+                self.stray_appears(pod.uid, job);
+            }
         }
         self.close_if_over(job);
     }
@@ -273,7 +286,7 @@ impl Judge {
             return;
         }
         let stray = self.strays.remove(&pod.uid);
-        self.strays_no_more(pod.uid);
+        self.stray_adopted(pod.uid, job);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
         let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
         let by = self.by(event, role, job, created);
@@ -293,14 +306,6 @@ impl Judge {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
             pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
-        }
-    }
-
-    /// A pod that lost its owner is owned again, or has lost the finalizer, too.
-    fn strays_no_more(&mut self, uid: Uid) {
-        let last = self.strayed.remove(&uid);
-        if let Some(track) = last.and_then(|job| self.tracks.get_mut(&job)) {
-            track.counted.strayed.remove(&uid);
         }
     }
 
@@ -365,7 +370,7 @@ impl Judge {
 
     fn pod_gone(&mut self, event: &Event, uid: Uid) {
         self.strays.remove(&uid);
-        self.strays_no_more(uid);
+        self.stray_gone(event, uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.explain_deletion(event, uid);

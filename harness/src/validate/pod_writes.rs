@@ -21,6 +21,7 @@ use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
+use super::unannounced::with_the_job_in_mind;
 use super::{known, known_pods};
 
 /// A pod appears with this Job as its controller.
@@ -52,10 +53,10 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
                 },
             );
             // S-08: who never heard of it waits for no pod.
-            if !event.unheard {
+            if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
             }
-            let gain = event.heard(OwnWrite::Gain(Box::new(pod.clone())));
+            let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }
         By::Intruder => {
@@ -79,11 +80,8 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
             delete(track, event, after, after, by, settings);
             return;
         }
-        track.pod_changed(
-            after.uid,
-            (!gone).then(|| after.clone()),
-            event.heard(OwnWrite::Delete).filter(|_| deletes),
-        );
+        let own = track.heard(event, after.uid, OwnWrite::Delete).filter(|_| deletes);
+        track.pod_changed(after.uid, (!gone).then(|| after.clone()), own);
         return;
     };
     track.uncertain.remove(&after.uid);
@@ -98,7 +96,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let mut own_write = None;
         if own || by == By::Intruder {
             release(track, event, &before, by, settings);
-            own_write = event.heard(OwnWrite::Release).filter(|_| own);
+            own_write = track.heard(event, after.uid, OwnWrite::Release).filter(|_| own);
         }
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
@@ -110,6 +108,9 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         delete(track, event, &before, &state, by, settings);
     } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
+        if own && !before.finalizer && event.verb == Some(Verb::Patch) && !track.unheard(event) {
+            track.acknowledges(after.uid, OwnWrite::Release);
+        }
     }
     if gone {
         track.pod_removed(event, after.uid);
@@ -143,10 +144,11 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
         track.take(event, &write, findings);
         return;
     }
-    let stored = track.stored.clone();
+    let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
+    let stored = track.stored.clone().map(read);
     // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
     if track.complete {
-        judge_fail_job(track, event, track.shown().as_deref(), before, &write);
+        judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
     if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
@@ -160,7 +162,9 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     let chosen = track.history.released_in_sync();
     let explained =
         track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-            judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+            with_the_job_in_mind(view, |view| {
+                judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+            });
         });
     if !explained {
         known_pods::of_release(track, event, before);
@@ -197,7 +201,8 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
                 },
             );
             known_pods::of_deletion(track, event, before);
-            track.pod_changed(after.uid, Some(after.clone()), event.heard(OwnWrite::Delete));
+            let own = track.heard(event, after.uid, OwnWrite::Delete);
+            track.pod_changed(after.uid, Some(after.clone()), own);
         }
         By::Intruder => {
             let mut findings = Findings::new();
@@ -234,7 +239,7 @@ pub fn adopted(
         track.take(event, &"adoption of a pod", findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
-        let gain = event.heard(OwnWrite::Gain(Box::new(after.clone())));
+        let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod of a creation whose answer was lost.
@@ -257,17 +262,19 @@ pub fn given_up(
     by: By,
 ) {
     let own = by == By::Manager && event.actor.is_some();
+    let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
         let mut findings = Findings::new();
         if let (Some(job), Some(after)) = (track.shown(), after) {
             judge_giving_up(&job, after, labels, &mut findings);
         }
         track.take(event, &"release of a pod", findings);
-        track.pod_changed(uid, None, event.heard(OwnWrite::GiveUp));
+        let own = track.heard(event, uid, OwnWrite::GiveUp);
+        track.pod_changed(uid, stray, own);
     } else if event.actor.is_none() {
-        track.pod_changed_perhaps(uid, None, OwnWrite::GiveUp);
+        track.pod_changed_perhaps(uid, stray, OwnWrite::GiveUp);
     } else {
-        track.pod_changed(uid, None, None);
+        track.pod_changed(uid, stray, None);
     }
     track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
 }
@@ -283,6 +290,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
         uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
     {
         track.trouble.unreleased.insert(uid);
+    }
+    if let Some(uid) = uid.filter(|_| event.code == 404) {
+        track.acknowledges(uid, OwnWrite::Miss);
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),

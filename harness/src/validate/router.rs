@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Req, Uid};
@@ -33,6 +34,8 @@ pub struct Options {
     pub rules: RuleSet,
     /// The subject's constants.
     pub constants: Constants,
+    /// The feature gates of its first process.
+    pub gates: Gates,
     /// Who plays which role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
     /// Whether a violation tells what stood before it; that costs time and memory for every Job.
@@ -41,7 +44,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { rules: RuleSet::V1_36, constants: Constants::V1_36, actors: Vec::new(), keeps_story: true }
+        Options {
+            rules: RuleSet::V1_36,
+            constants: Constants::V1_36,
+            gates: Gates::ON,
+            actors: Vec::new(),
+            keeps_story: true,
+        }
     }
 }
 
@@ -90,8 +99,8 @@ pub(super) struct Judge {
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) strays: FxHashMap<Uid, Pod>,
-    /// The last Jobs of pods that lost their owner and hold the tracking finalizer still (J-05).
-    pub(super) strayed: FxHashMap<Uid, Uid>,
+    /// Of those that hold a finalizer, the Job that controlled them.
+    pub(super) former: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately: a late request names them.
     pub(super) departed: VecDeque<Departed>,
@@ -116,12 +125,12 @@ impl Validator {
             normalizer: Normalizer::new(Actors::new(options.actors)),
             sequencer: Sequencer::default(),
             judge: Judge {
-                settings: Settings::new(options.rules, options.constants, options.keeps_story),
+                settings: Settings::new(options.rules, options.constants, options.gates, options.keeps_story),
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
                 strays: FxHashMap::default(),
-                strayed: FxHashMap::default(),
+                former: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
                 departed_jobs: VecDeque::new(),
@@ -143,10 +152,28 @@ impl Validator {
     ///
     /// An object in it has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Some(event) = self.normalizer.event(record)? else { return Ok(()) };
+        if let jobcheck_traces::Body::Observed(observed) = record.body {
+            self.judge.settings.observations.take(observed);
+        }
+        let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
         self.judge.settings.heard(&event);
+        event.overlapped = self.judge.settings.spans_silence(&event);
+        let observations = &self.judge.settings.observations;
+        if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
+            event.observer = observations.observer(self.normalizer.actors.get(actor));
+        }
+        if let (Form::Native, Body::Pod(_), Some(version)) = (event.form, &event.body, event.version) {
+            self.judge.settings.observations.shows(version);
+        }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(event, actors));
+        // All that came before a mark has been judged.
+        if let jobcheck_traces::Body::Mark(mark) = record.body {
+            self.judge
+                .settings
+                .takes_over(mark)
+                .map_err(|problem| Unreadable { place: record.place, problem })?;
+        }
         Ok(())
     }
 
@@ -219,6 +246,7 @@ impl Judge {
         self.settings.restarted(event.when.map(|when| when.done));
         for track in self.tracks.values_mut() {
             track.backoff.lose();
+            track.history.forget_misses();
         }
     }
 
@@ -229,7 +257,8 @@ impl Judge {
         let Some(actor) = event.actor else { return By::Manager };
         let built_in = track.is_built_in();
         let is_manager = match role {
-            Role::JobController => built_in,
+            // UG-14: without the gate the field is not there.
+            Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other if !built_in || !named => {
                 if manages && track.manager.is_none() {
                     track.manager = Some(actor);
@@ -241,8 +270,9 @@ impl Judge {
             }
             Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
         };
-        if is_manager && built_in {
-            track.executor = true;
+        if is_manager {
+            track.executor |= built_in;
+            track.enter_sync(event, &self.settings);
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
@@ -360,15 +390,19 @@ impl Judge {
 
     /// A Job that is gone, and whose pods are gone or released, has no more story.
     pub(super) fn close_if_over(&mut self, uid: Uid) {
-        let over = self.tracks.get(&uid).is_some_and(|track| {
-            track.stored.is_none() && !track.history.stored.iter().any(|pod| pod.finalizer)
-        });
+        let over = self
+            .tracks
+            .get(&uid)
+            .is_some_and(|track| track.stored.is_none() && !track.history.holds_finalizers());
         if !over {
             return;
         }
         let Some(track) = self.tracks.remove(&uid) else { return };
         for pod in track.history.stored.iter() {
             self.owners.remove(&pod.uid);
+        }
+        for pod in track.history.strays.iter() {
+            self.former.remove(&pod.uid);
         }
         self.close(track);
     }
@@ -453,5 +487,5 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
         track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
-    track.frontier.push(Arc::new(job), false);
+    track.frontier.push(Arc::new(job), metadata.resource_version, false);
 }

@@ -5,9 +5,12 @@ use std::collections::VecDeque;
 use jobcheck_model::Time;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
+use jobcheck_traces::{Mark, MarkKind};
 
-use super::actor::ActorId;
+use super::actor::{ActorId, Role};
 use super::event::Event;
+use super::observed::Observations;
 
 /// Silences of the manager that are remembered.
 const SILENCES_KEPT: usize = 64;
@@ -25,12 +28,16 @@ pub struct Settings {
     pub rules: RuleSet,
     /// The subject's constants.
     pub constants: Constants,
+    /// The feature gates of the Job controller's process.
+    pub gates: Gates,
     /// Whether the last lines of each Job's story are kept.
     pub keeps_story: bool,
     /// Whether the current event's form shows actors and refusals.
     pub has_actors: bool,
     /// Why the trace cannot be trusted to show every pod.
     pub pods_missing: Option<&'static str>,
+    /// What controllers had seen, as a native trace tells.
+    pub observations: Observations,
     /// Whether a Job controller by name has been seen.
     pub named_controller: bool,
     silences: Vec<(ActorId, Silences)>,
@@ -39,6 +46,8 @@ pub struct Settings {
 
 #[derive(Debug, Default)]
 struct Silences {
+    /// When the first request was received.
+    first: i64,
     last: i64,
     long: VecDeque<(i64, i64)>,
 }
@@ -88,13 +97,15 @@ impl RestartSign {
 impl Settings {
     /// Settings for a subject.
     #[must_use]
-    pub fn new(rules: RuleSet, constants: Constants, keeps_story: bool) -> Settings {
+    pub fn new(rules: RuleSet, constants: Constants, gates: Gates, keeps_story: bool) -> Settings {
         Settings {
             rules,
             constants,
+            gates,
             keeps_story,
             has_actors: true,
             pods_missing: Some(NO_PODS),
+            observations: Observations::default(),
             named_controller: false,
             silences: Vec::new(),
             restarts: VecDeque::new(),
@@ -107,7 +118,10 @@ impl Settings {
         let silences = match self.silences.iter().position(|(known, _)| *known == actor) {
             Some(position) => &mut self.silences[position].1,
             None => {
-                self.silences.push((actor, Silences { last: when.received, long: VecDeque::new() }));
+                self.silences.push((
+                    actor,
+                    Silences { first: when.received, last: when.received, long: VecDeque::new() },
+                ));
                 return;
             }
         };
@@ -122,12 +136,46 @@ impl Settings {
         silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
     }
 
+    /// SY-01: whether the process that sent this may have been replaced before it was answered (judging.md 1 and 6). Its
+    /// successor was heard of in the meantime, after a silence of a second or more: no process waits for an answer and
+    /// goes on as if there were none.
+    #[must_use]
+    pub fn spans_silence(&self, event: &Event) -> bool {
+        let (Some(actor), Some(when)) = (event.actor, event.when) else { return false };
+        let Some((_, silences)) = self.silences.iter().find(|(known, _)| *known == actor) else {
+            return false;
+        };
+        // Before its first request the actor was silent, too.
+        let before = std::iter::once((i64::MIN, silences.first));
+        let mut all = silences.long.iter().copied().chain(before);
+        all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
+    }
+
     /// The trace says that a controller was restarted.
     pub fn restarted(&mut self, when: Option<i64>) {
         if self.restarts.len() == SILENCES_KEPT {
             self.restarts.pop_front();
         }
         self.restarts.push_back(when.unwrap_or(i64::MAX));
+    }
+
+    /// A process took over, perhaps with other feature gates.
+    ///
+    /// # Errors
+    ///
+    /// The mark assumes something else of a Job controller than its gates.
+    pub fn takes_over(&mut self, mark: &Mark) -> Result<(), String> {
+        let MarkKind::Restart { actor, assume } = &mark.kind else { return Ok(()) };
+        if Role::named(actor).is_none_or(|role| role == Role::JobController) {
+            for (gate, on) in assume {
+                let on =
+                    on.parse().map_err(|_| format!("assume.{gate}: expected true or false, found {on:?}"))?;
+                let expected =
+                    || format!("expected a feature gate of the Job controller, found assume.{gate}");
+                self.gates = self.gates.with(gate, on).ok_or_else(expected)?;
+            }
+        }
+        Ok(())
     }
 
     /// What hints at a restart between the last failure and this write.

@@ -18,6 +18,8 @@ use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, OwnWrite, Position};
 use super::known_pods::Occasions;
+use super::late::LateRequests;
+use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
@@ -54,6 +56,10 @@ pub struct Track {
     pub pods_seen: FxHashMap<Uid, Sighting>,
     /// Pods that are being deleted by a DELETE that was not shown yet.
     pub undeleted: BTreeMap<Uid, Undeleted>,
+    /// Requests that may have been those of a process that had been replaced.
+    pub late: LateRequests,
+    /// A pod that was never ready was shown as ended: since which event, and where the pods' history is whole again.
+    pub skipped: Option<(u64, Position)>,
     /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
     pub unseen_bases: BTreeMap<u64, u64>,
     /// The last event before which something is missing.
@@ -74,6 +80,10 @@ pub struct Track {
     pub history: History,
     /// The views.
     pub frontier: Frontier,
+    /// What the trace says that the sync of its manager has seen.
+    pub sight: Sight,
+    /// The views that this leaves possible.
+    pub bounds: Bounds,
     /// What was counted.
     pub counted: CountedPods,
     /// What led to deviations that are known, or will.
@@ -188,7 +198,7 @@ impl Track {
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let version = event.version;
         let mut frontier = Frontier::default();
-        frontier.restart(job.clone(), 0);
+        frontier.restart(job.clone(), version, 0);
         Track {
             uid: job.uid,
             namespace: job.namespace.clone(),
@@ -200,6 +210,8 @@ impl Track {
             latest_version: version.unwrap_or(0),
             latest_answer: event.when.map_or(i64::MIN, |when| when.done),
             undeleted: BTreeMap::new(),
+            late: LateRequests::default(),
+            skipped: None,
             unseen_bases: BTreeMap::new(),
             pods_seen: FxHashMap::default(),
             gap: None,
@@ -210,6 +222,8 @@ impl Track {
             executor: false,
             history: History::default(),
             frontier,
+            sight: Sight::default(),
+            bounds: Bounds::default(),
             counted: CountedPods::default(),
             occasions: Occasions::default(),
             backoff: BackoffRecord::default(),
@@ -286,8 +300,16 @@ impl Track {
     pub fn resync(&mut self) {
         self.history.settle();
         if let Some(job) = self.stored.clone() {
-            self.frontier.restart(job, self.history.end());
+            self.frontier.restart(job, self.version, self.history.end());
         }
+        self.bounds = Bounds::default();
+    }
+
+    /// What the manager did so far belongs to an earlier sync.
+    pub fn sync_ends(&mut self) {
+        self.previous_sync = self.history.sync_start();
+        self.history.end_sync();
+        self.setbacks.sync_ended();
     }
 
     /// Records a pod's new state in etcd. `own` is what the manager did, if it was the manager.
@@ -343,9 +365,11 @@ impl Track {
 
     /// The manager tried to write the status: a sync has come to an end, or to its middle.
     pub fn status_tried(&mut self) {
-        self.previous_sync = self.history.sync_start();
-        self.history.end_sync();
-        self.setbacks.sync_ended();
+        if self.sight.sync().is_some() {
+            // The trace says where a sync begins.
+            return;
+        }
+        self.sync_ends();
         self.excused_writes = self.excused_writes.saturating_sub(1);
         if self.excused_writes == 0 {
             self.refused = Refused::default();
@@ -370,7 +394,9 @@ impl Track {
 
     /// Reports a violation. A deviation is KNOWN of the built-in alone.
     pub fn report(&mut self, event: &Event, write: &dyn Display, broken: Broken, views: Vec<ViewRefusal>) {
-        if !broken.req.entry().judged.by_trace() && broken.known.is_none() {
+        // Of gates native traces alone tell.
+        let by_trace = broken.req.entry().judged.by_trace() || broken.req.id().starts_with("UG-");
+        if !by_trace && broken.known.is_none() {
             debug_assert!(false, "{} is reported but catalogued as not judged by traces", broken.req);
         }
         let known = broken.known.filter(|_| self.is_built_in());
@@ -404,7 +430,7 @@ impl Track {
     pub fn rest(&mut self) {
         const LINES_AT_REST: usize = 4;
         let finished = self.stored.as_ref().is_some_and(|job| job.status.is_finished());
-        if !finished || self.history.stored.iter().any(|pod| pod.finalizer) {
+        if !finished || self.history.holds_finalizers() {
             return;
         }
         let settled: Vec<Uid> =

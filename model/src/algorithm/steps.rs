@@ -220,7 +220,17 @@ fn send(life: &mut Life, fortune: Fortune, commit: impl FnOnce(&mut Life, bool) 
 
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, scope: &Scope) {
-    let process = &life.processes[by];
+    let Some(releases) = releases_orphan(life, by, uid, scope) else { return };
+    if releases && send(life, fortune, |life, _| commit_orphan(life, uid, now, scope)) == Answer::Error {
+        return;
+    }
+    life.processes[by].orphans.remove(&uid);
+}
+
+/// Whether the process asks for the release of a pod in its orphan queue; `None` where that conflicts.
+#[must_use]
+pub fn releases_orphan(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Option<bool> {
+    let process = life.processes.get(by)?;
     let job = process.cached_job(life.job.as_ref());
     // MB-04: what another manager's pods hold is its own business.
     let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
@@ -231,15 +241,9 @@ fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, sco
     let is_blind = scope.algorithm.switches.on(Switch::StripsAdoptedPods);
     if stray && !over && adopted && !is_blind {
         // The PATCH carries the resourceVersion that was seen, unlike that of 1.36 (FT-29, S-25): a conflict.
-        return;
+        return None;
     }
-    if (over || stray) && !forgets {
-        let answer = send(life, fortune, |life, _| commit_orphan(life, uid, now, scope));
-        if answer == Answer::Error {
-            return;
-        }
-    }
-    life.processes[by].orphans.remove(&uid);
+    Some((over || stray) && !forgets)
 }
 
 fn crash(life: &mut Life, by: usize, switches: &Switches) {

@@ -1,5 +1,7 @@
 //! The API server's rules of one minor version, as data.
 
+use crate::gates::Gates;
+
 /// What differs between the API servers of the supported minor versions.
 ///
 /// A gate that an emulated version or a flag switches is a field of its own, so that a caller may start from
@@ -67,6 +69,31 @@ impl RuleSet {
 
     /// Kubernetes 1.34, from 1.34.2 on; 1.34.0 refused a new `startTime` on resumption.
     pub const V1_34: RuleSet = RuleSet { minor: 34, ..RuleSet::V1_35 };
+
+    /// The same with one of the gates that the Job controller has too, on or off (judging.md 8); `None` where there is
+    /// no such gate.
+    #[must_use]
+    pub fn with_gate(self, gate: &str, on: bool) -> Option<RuleSet> {
+        let gates = self.gates().with(gate, on)?;
+        Some(RuleSet {
+            job_managed_by: gates.job_managed_by,
+            pod_replacement_policy: gates.job_pod_replacement_policy,
+            backoff_limit_per_index: gates.job_backoff_limit_per_index,
+            success_policy: gates.job_success_policy,
+            ..self
+        })
+    }
+
+    /// The gates that the Job controller has too, as the API server has them.
+    #[must_use]
+    pub fn gates(self) -> Gates {
+        Gates {
+            job_managed_by: self.job_managed_by,
+            job_pod_replacement_policy: self.pod_replacement_policy,
+            job_backoff_limit_per_index: self.backoff_limit_per_index,
+            job_success_policy: self.success_policy,
+        }
+    }
 
     /// The rules of Kubernetes 1.`minor`, its latest patch and default gates, for 1.34 to 1.37.
     #[must_use]

@@ -33,7 +33,7 @@ pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
 }
 
 /// TC-07, SU-01, FT-19, PC-27: a decided, suspended, or dying Job gets no pod, nor one whose earlier pods the
-/// cache does not show yet.
+/// cache does not show yet. Of the last it is asked, too, how many pods it has (PC-27 is internal to a process).
 fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
     let what = "creation of a pod";
     let job = view.job;
@@ -44,9 +44,8 @@ fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
         findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
     let running =
         findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
-    let seen =
-        findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
-    undecided && alive && running && seen
+    findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
+    undecided && alive && running
 }
 
 /// BO-15: the Job failed by a backoffLimit that its failures would not exceed any more.

@@ -24,6 +24,7 @@ use crate::uid::Uid;
 use crate::view::View;
 use crate::world::{JobId, Life, Seen, World};
 
+pub use status::unannounced;
 pub use status::{has_refusable_candidate, refusal};
 
 /// A write of a manager.

@@ -1,7 +1,7 @@
 //! Removing the tracking finalizer.
 
 use super::Moment;
-use super::status::in_mind;
+use super::status::unannounced::job_in_mind;
 use crate::catalogue::Req;
 use crate::guards::counting::Ledger;
 use crate::guards::release::{judge_fail_job, judge_release, may_release_by_truth};
@@ -35,8 +35,10 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
     if may_release_by_truth(stored, pod, &|uid| moment.life.past.is_counted(uid)) {
         return findings;
     }
-    let job = moment.cached.as_ref().map(|job| in_mind(moment, job));
-    if let Some(view) = job.as_ref().map(|job| moment.view(job)) {
+    let silent = !moment.gates.delay_the_end();
+    let read = if silent { moment.cached_view() } else { None };
+    let in_mind = read.and_then(|view| job_in_mind(&view, moment.now));
+    if let Some(view) = in_mind.as_ref().or(moment.cached.as_deref()).map(|job| moment.view(job)) {
         // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
         // get done.
         let chosen = |uid| !moment.in_sync || view.cache.get(uid).is_some_and(|pod| pod.finalizer);

@@ -7,7 +7,9 @@
 //! whole product.
 
 mod alphabet;
-mod unannounced;
+pub mod unannounced;
+
+use unannounced::Unannounced;
 
 use super::Moment;
 use crate::apiserver::{status_updated, validate_status_update, would_refuse_status};
@@ -47,11 +49,17 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
 /// The guards of a status write.
 pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
     let Some(job) = moment.writable_job() else { return super::out_of_reach("status write") };
-    if !moment.gates.delay_the_end() {
-        return unannounced::judge(moment, job, new);
-    }
     let mut findings = Findings::new();
-    judge_announced(moment, job, new, &mut findings);
+    if moment.gates.delay_the_end() {
+        judge_announced(moment, job, new, &mut findings);
+        return findings;
+    }
+    let unannounced = Unannounced {
+        announced: &|job, new, findings| judge_announced(moment, job, new, findings),
+        truth: &|job, new, findings| judge_truth(moment, job, new, findings),
+        in_mind: &|| unannounced::in_mind(&moment.view(job), moment.now),
+    };
+    unannounced.judge(job, new, &mut findings);
     findings
 }
 
@@ -60,16 +68,6 @@ fn judge_announced(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &m
     if moment.scope.admits(findings) {
         judge_status_write(&moment.view(job), new, findings);
     }
-}
-
-/// The stored Job with what its manager has decided and says to nobody (UG-07), for what rests on a decision.
-pub fn in_mind(moment: &Moment<'_>, job: &Job) -> Job {
-    let mut job = job.clone();
-    if !moment.gates.delay_the_end() && !job.status.is_decided() {
-        let decided = unannounced::in_mind(&moment.view(&job), moment);
-        job.status.conditions.extend(decided.into_iter().next());
-    }
-    job
 }
 
 /// What no stale cache excuses.

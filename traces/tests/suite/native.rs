@@ -233,7 +233,7 @@ proptest! {
         let kinds = [
             MarkKind::Start,
             MarkKind::Gap { resource, reason: text.clone() },
-            MarkKind::Restart { actor: text.clone() },
+            MarkKind::Restart { actor: text.clone(), assume: other.clone().map(|it| (it.clone(), it)).into_iter().collect() },
             MarkKind::Leader { actor: text.clone() },
             MarkKind::End,
         ];
@@ -243,7 +243,7 @@ proptest! {
             FaultKind::Dropped, FaultKind::Delay, FaultKind::Crash,
         ];
         let fault = Fault { at, kind: faults[fault], actor: other.clone(), detail: other.clone() };
-        let observed = Observed { at, actor: text.clone(), resource: Resource::Pods, version };
+        let observed = Observed { at, actor: text.clone(), job: other.clone(), resource: Resource::Pods, version };
         let expected = Expected {
             verdict: ExpectedVerdict::Violates, requirement: other.clone(), job: other.clone(), note: other.clone(),
         };

@@ -65,7 +65,7 @@ fn the_documented_example_is_read_and_fits_the_schema() {
     assert_eq!(
         story_of(example()),
         [
-            "0:1 header 1.0",
+            "0:1 header 1.1",
             "0:2 Violates",
             "0:3 Start",
             "0:4 create jobs/sum 201 @293",
@@ -73,7 +73,7 @@ fn the_documented_example_is_read_and_fits_the_schema() {
             "0:6 StaleRead",
             "0:7 observed @291",
             "0:8 update jobs/sum 409",
-            "0:9 Restart { actor: \"job-controller\" }",
+            "0:9 Restart { actor: \"job-controller\", assume: {\"JobManagedBy\": \"false\"} }",
             "0:10 End",
         ]
     );

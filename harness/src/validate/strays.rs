@@ -1,0 +1,137 @@
+//! Pods that a Job controlled, that nobody controls now, and that hold its finalizer (FT-20, FT-21, J-05).
+
+use std::fmt::Formatter;
+
+use jobcheck_model::apiserver::CONTROLLER_UID_LABEL;
+use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_model::job::Text;
+use jobcheck_model::pod::Pod;
+use jobcheck_model::{Req, Uid};
+use jobcheck_traces::{Form, Verb};
+
+use super::actor::Role;
+use super::event::Event;
+use super::frontier::Versions;
+use super::gaps::Since;
+use super::history::OwnWrite;
+use super::job_writes::By;
+use super::router::Judge;
+use super::settings::Settings;
+use super::story::{self, Words};
+use super::track::Track;
+
+impl Judge {
+    /// A pod that this Job controlled, and that holds its finalizer, is controlled by nobody now.
+    pub(super) fn stray_appears(&mut self, uid: Uid, job: Uid) {
+        self.former.insert(uid, job);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.counted.strayed.insert(uid);
+        }
+    }
+
+    /// A pod that nobody controls has a new state.
+    pub(super) fn stray_changed(&mut self, event: &Event, pod: &Pod, gone: bool, role: Role) {
+        let Some(job) = self.former.get(&pod.uid).copied() else { return };
+        let by = self.by(event, role, job, false);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.stray_changed(event, pod, gone, by, &self.settings);
+        }
+        if gone || !pod.finalizer {
+            self.stray_is_free(pod.uid, job);
+        }
+    }
+
+    /// A pod that nobody controls, and that was never shown before, has the tracking finalizer and the labels of a Job
+    /// whose pods are all known: its creation is missing, and what became of it since. The late answer to a request for
+    /// one that went shows it without finalizer.
+    pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
+        let known = self.strays.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
+        if known || !pod.finalizer || event.verb == Some(Verb::Create) || event.form == Form::Watch {
+            return;
+        }
+        let label = labels.iter().find(|(name, _)| &**name == CONTROLLER_UID_LABEL);
+        let Some((_, uid)) = label else { return };
+        let Some(track) = self.tracks.get_mut(&Uid::parse(uid)).filter(|track| track.complete) else {
+            return;
+        };
+        let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
+        track.lacks(event, "a write of a pod is missing: how it came to the Job that its labels name", since);
+    }
+
+    /// A pod that nobody controls is gone without a last state.
+    pub(super) fn stray_gone(&mut self, event: &Event, uid: Uid) {
+        let Some(job) = self.former.get(&uid).copied() else { return };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.pod_removed(event, uid);
+        }
+        self.stray_is_free(uid, job);
+    }
+
+    fn stray_is_free(&mut self, uid: Uid, job: Uid) {
+        self.former.remove(&uid);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.counted.strayed.remove(&uid);
+            track.rest();
+        }
+        self.close_if_over(job);
+    }
+
+    /// A pod that nobody controls has a controller now: it is no business of another Job any more.
+    pub(super) fn stray_adopted(&mut self, uid: Uid, by: Uid) {
+        let Some(job) = self.former.remove(&uid) else { return };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.counted.strayed.remove(&uid);
+            if job != by {
+                track.pod_changed(uid, None, None);
+            }
+        }
+        if job != by {
+            self.close_if_over(job);
+        }
+    }
+}
+
+impl Track {
+    fn stray_changed(&mut self, event: &Event, pod: &Pod, gone: bool, by: By, settings: &Settings) {
+        let Some(before) = self.history.strays.get(pod.uid).cloned() else { return };
+        self.note_time(event);
+        let own = by == By::Manager && event.actor.is_some();
+        // What is listed a sync releases; what is not, the orphan path, of which no sync knows (FT-22).
+        let listed = self.stored.as_ref().is_some_and(|job| job.status.lists(pod.uid));
+        if pod.finalizer && !gone {
+            self.pod_changed(pod.uid, Some(Pod { controlled: false, ..pod.clone() }), None);
+        } else {
+            if own {
+                self.judge_stray_release(event, &before, settings);
+            }
+            let own = self.heard(event, pod.uid, OwnWrite::Release).filter(|_| own && listed);
+            self.pod_changed(pod.uid, None, own);
+        }
+        self.tell(event.place, &format_args!("{}, which nobody controls", story::pod(pod)));
+    }
+
+    /// FT-21: what nobody controls nobody counts. Who has not seen that has to have another reason.
+    fn judge_stray_release(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
+        let counted = &self.counted.counted;
+        if may_release_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
+            self.premises.premise(Req::FT21);
+            self.judged += 1;
+            return;
+        }
+        let write = Words(|f: &mut Formatter<'_>| {
+            write!(f, "removal of the finalizer of {}, which nobody controls", story::pod(pod))
+        });
+        let chosen = self.history.released_in_sync();
+        // It is no sync that does it (FT-22).
+        let read = self.bounds;
+        self.bounds = read.beside();
+        self.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+            if view.strays.is_some_and(|strays| strays.get(pod.uid).is_some()) {
+                findings.premise(Req::FT21);
+            } else {
+                judge_release(view, pod, &|uid| chosen.contains(&uid), findings);
+            }
+        });
+        self.bounds = read;
+    }
+}
