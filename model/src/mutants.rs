@@ -5,6 +5,7 @@
 
 mod environment;
 mod gates;
+mod recreation;
 mod straying;
 mod table;
 mod ttl;
@@ -25,8 +26,14 @@ use crate::world::World;
 /// write.
 pub const MUTANTS: &[Mutant] = &joined::<COUNT>(TABLES);
 
-const TABLES: &[&[Mutant]] =
-    &[table::JOBS, ttl::TTL, gates::GATES, environment::ENVIRONMENT, straying::STRAYING];
+const TABLES: &[&[Mutant]] = &[
+    table::JOBS,
+    ttl::TTL,
+    gates::GATES,
+    environment::ENVIRONMENT,
+    recreation::RECREATION,
+    straying::STRAYING,
+];
 
 const COUNT: usize = {
     let (mut table, mut count) = (0, 0);

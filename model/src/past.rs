@@ -1,6 +1,7 @@
 //! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
 //! see it.
 
+mod again;
 mod decision;
 mod gated;
 
@@ -21,8 +22,15 @@ use crate::uid::Uid;
 /// The history of one Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Past {
-    /// All pods that the manager ever created, in order: `Uid(n)` stands at n - 1.
+    /// All pods that the manager ever created for this Job, in order: `Uid(n)` stands at n - 1, less those of former
+    /// Jobs of the name.
     pub pods: Vec<PodPast>,
+    /// Which Job of its name this is ([`crate::incarnation`]).
+    pub incarnation: u8,
+    /// Pods that former Jobs of the name had.
+    pub former: u8,
+    /// Pods that were created for a former Job when this one was there already, by a sync that did not know.
+    pub strangers: u8,
     /// The largest `parallelism` so far.
     pub widest: i32,
     /// The largest `completions` so far.
@@ -147,6 +155,9 @@ impl Past {
     pub fn new(job: &Job) -> Past {
         Past {
             pods: Vec::new(),
+            incarnation: 0,
+            former: 0,
+            strangers: 0,
             widest: job.spec.parallelism.unwrap_or(1),
             most: job.spec.completions,
             rescaled: false,
@@ -161,25 +172,30 @@ impl Past {
         }
     }
 
-    /// The UID of the next pod.
+    /// The UID of the next pod of this Job.
     #[must_use]
     pub fn next_uid(&self) -> Uid {
-        Uid(self.pods.len() as u128 + 1)
+        Uid(u128::from(self.former) + self.pods.len() as u128 + 1)
     }
 
     /// The pod's history.
     #[must_use]
     pub fn pod(&self, uid: Uid) -> Option<&PodPast> {
-        self.pods.get(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+        self.pods.get(self.place(uid)?)
     }
 
     fn pod_mut(&mut self, uid: Uid) -> Option<&mut PodPast> {
-        self.pods.get_mut(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+        let place = self.place(uid)?;
+        self.pods.get_mut(place)
+    }
+
+    fn place(&self, uid: Uid) -> Option<usize> {
+        usize::try_from(uid.0).ok()?.checked_sub(usize::from(self.former) + 1)
     }
 
     /// The histories with the UIDs that they are of.
     pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodPast)> {
-        (1u128..).map(Uid).zip(&self.pods)
+        (u128::from(self.former) + 1..).map(Uid).zip(&self.pods)
     }
 
     /// The manager created a pod. `job` is the stored one, and `fresh` tells whether the manager's Job cache
@@ -260,6 +276,9 @@ impl Past {
     /// The manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` tells whether its
     /// caches showed everything.
     pub fn released(&mut self, pod: &Pod, seen: Option<&Pod>, job: Option<&Job>, fresh: bool, pods: &Pods) {
+        if !self.owns(pod) {
+            return;
+        }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
@@ -303,8 +322,8 @@ impl Past {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let others =
-            |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer && other.controlled;
+        let counts = |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod);
+        let others = |other: &&Pod| other.uid != pod.uid && counts(other);
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
         }
@@ -465,8 +484,8 @@ fn first_true<'a>(
 
 /// Whether a failed pod ended less than the first delay ago, and no success since.
 fn is_hasty(pod: &Pod, first_delay: i64, pods: &Pods) -> bool {
-    let ends =
-        |phase: Phase| pods.iter().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
+    let own = || pods.iter().filter(|other| other.incarnation == pod.incarnation);
+    let ends = |phase: Phase| own().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
     let last_failure = ends(Phase::Failed).max();
     let last_success = ends(Phase::Succeeded).max();
     last_failure.is_some_and(|failure| {

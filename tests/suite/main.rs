@@ -16,6 +16,7 @@ mod lesser_forms;
 mod logs;
 mod mutants;
 mod progress;
+mod recreation;
 mod rendered;
 mod tidy;
 mod ttl;

@@ -1,8 +1,10 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod recreation;
 mod rollouts;
 mod ttl;
 
+pub use recreation::{progress_of_recreation, recreation};
 pub use rollouts::rollouts;
 pub use ttl::{both, empty, one_pod, ttl};
 
@@ -169,7 +171,8 @@ fn flips() -> [Scope; 2] {
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), ttl(), rollouts(), progress(), all_faults(), large(), two_leaders()].concat()
+    let small = [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
+    [small, all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.

@@ -111,6 +111,14 @@ pub enum Switch {
     ChecksLimitOnNewFailuresOnly,
     /// B42: a sync without a new failure resets the record of failures.
     ForgetsFailuresWhenNoneIsNew,
+    /// B43: the record of failures is kept by name, and only a sync that finds no Job drops it.
+    KeepsFailuresByName,
+    /// J-08, 1.36: the record is kept by name, and the event of a deletion drops it, which a relist does not show.
+    KeepsFailuresAcrossRelist,
+    /// J-07, 1.36: expectations are kept by name, and only a sync that finds no Job drops them.
+    KeepsExpectationsByName,
+    /// B13 fixed by name: that a Job was finished is remembered by its name.
+    RemembersFinishByName,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
     /// B46: restarts in a pod do not count.

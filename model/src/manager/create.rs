@@ -2,6 +2,7 @@
 
 use super::Moment;
 use crate::guards::creation::judge_creation;
+use crate::incarnation;
 use crate::indexes::Index;
 use crate::job::FailureAction;
 use crate::pod::{Phase, Pod, PolicyMatch};
@@ -67,6 +68,7 @@ fn newborn(moment: &Moment<'_>) -> Pod {
         forced: false,
         disrupted: false,
         controlled: true,
+        incarnation: incarnation::of(moment.cached.as_deref()),
         selected: true,
         ready: false,
         scheduled: true,

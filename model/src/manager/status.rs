@@ -89,7 +89,7 @@ fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut F
 
 /// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
 fn is_known(life: &Life, uid: Uid) -> bool {
-    life.past.pod(uid).is_none_or(|past| !past.unasked)
+    life.past.pod(uid).is_some_and(|past| !past.unasked)
 }
 
 fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {

@@ -7,6 +7,7 @@ mod counting;
 mod ending;
 mod gates;
 mod indexes;
+mod namesakes;
 mod pods;
 mod server;
 mod standstill;
@@ -35,7 +36,12 @@ impl Property {
     /// Whether it is about an algorithm, and says nothing of the specification itself.
     #[must_use]
     pub fn is_of_an_algorithm(&self) -> bool {
-        [server::EVERY_WRITE_IS_ADMITTED.req, gates::NO_INTERIM_WITHOUT_ITS_GATES.req].contains(&self.req)
+        let of_an_algorithm = [
+            server::EVERY_WRITE_IS_ADMITTED.req,
+            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
+            namesakes::NO_DELAY_IS_INHERITED.req,
+        ];
+        of_an_algorithm.contains(&self.req)
     }
 }
 
@@ -99,4 +105,5 @@ pub const PROPERTIES: &[Property] = &[
     gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
     gates::EXTERNAL_JOBS_ARE_LET_GO,
     gates::ONE_MANAGER_WRITES,
+    namesakes::NO_DELAY_IS_INHERITED,
 ];

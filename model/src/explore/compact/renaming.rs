@@ -120,6 +120,7 @@ impl Renaming {
             forced: _,
             disrupted: _,
             controlled: _,
+            incarnation: _,
             selected: _,
             ready: _,
             scheduled: _,
@@ -165,6 +166,10 @@ impl Renaming {
     pub fn past(&self, past: &Past) -> Past {
         let Past {
             pods,
+            // Where there are others, symmetry is refused.
+            incarnation: _,
+            former: _,
+            strangers: _,
             widest: _,
             most: _,
             rescaled: _,
