@@ -5,6 +5,7 @@
 
 mod environment;
 mod gates;
+mod older;
 mod recreation;
 mod straying;
 mod table;
@@ -32,6 +33,7 @@ const TABLES: &[&[Mutant]] = &[
     gates::GATES,
     environment::ENVIRONMENT,
     recreation::RECREATION,
+    older::OLDER,
     straying::STRAYING,
 ];
 
@@ -134,8 +136,9 @@ impl Mutant {
 
     fn scope_with(&self, switches: Switches) -> Scope {
         let scope = (self.world)();
+        let rules = switches.on_server(scope.rules);
         let algorithm = Algorithm { switches, ..scope.algorithm.clone() };
-        Scope { algorithm, progress: !self.shows_in_a_world(), ..scope }
+        Scope { rules, algorithm, progress: !self.shows_in_a_world(), ..scope }
     }
 
     /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence

@@ -2,12 +2,15 @@
 //! see it.
 
 mod again;
+mod conduct;
 mod decision;
 mod gated;
+mod slips;
 
 pub use decision::Decision;
 use decision::restarts;
 pub use gated::Writers;
+pub use slips::Slips;
 
 use crate::catalogue::Req;
 use crate::gates::Gates;
@@ -120,33 +123,6 @@ pub struct Removal {
     pub finished: bool,
     /// Whether its TTL had passed since its end.
     pub expired: bool,
-}
-
-/// Things that must never happen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Slips {
-    /// A finished pod lost its finalizer although nothing in the status told of it.
-    pub lost: Option<Uid>,
-    /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
-    pub dropped: Option<Uid>,
-    /// A pod that fails the Job by a FailJob rule, and was seen to, was released before the decision.
-    pub verdict_lost: Option<Uid>,
-    /// A status write came after the terminal condition.
-    pub write_after_end: bool,
-    /// A pod was created after the decision, and the manager could know.
-    pub creation_after_decision: Option<Uid>,
-    /// A pod was created although the Job was suspended, and the manager could know.
-    pub creation_while_suspended: Option<Uid>,
-    /// A pod was created for an index that had failed.
-    pub retry_of_failed_index: Option<Uid>,
-    /// A pod was born with a failure count that is not the number of failures of its index.
-    pub wrong_failure_count: Option<Uid>,
-    /// A pod was created sooner after a failure than the first delay.
-    pub hasty_creation: Option<Uid>,
-    /// `startTime` moved although the Job was not suspended.
-    pub start_moved: bool,
-    /// What a process did that its feature gates forbid.
-    pub gates: Option<Req>,
 }
 
 impl Past {
@@ -280,6 +256,7 @@ impl Past {
             return;
         }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
+        self.released_alone(pod, job, pods);
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
         }

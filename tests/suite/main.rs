@@ -6,6 +6,7 @@ mod bad_input;
 mod check;
 mod corpus;
 mod coverage;
+mod defects;
 mod edited;
 mod explore;
 mod found;

@@ -98,6 +98,7 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("UG-05", None),
     ("UG-07", Some(Req::RP06)),
     ("UG-09", None),
+    ("B26", None),
     // A pod that has lost its owner is looked at no more.
     ("J-05", None),
     // That the cache showed it without an owner explains it; that it did not any more is not judged (`observed`).

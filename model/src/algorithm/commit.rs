@@ -85,7 +85,7 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
     life.past.built_in_wrote(gates, life.job.as_deref());
     match call {
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
-        Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
+        Call::DeletePod(uid) => delete(life, hand, *uid),
         Call::ReleasePod(uid) => release(life, hand, *uid),
         Call::AdoptPod(uid) => adopt(life, hand, *uid, scope),
         Call::GiveUpPod(uid) => {
@@ -155,6 +155,8 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
         life.past.created_unasked(&pod);
     } else {
         let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
+        let always = scope.constants.pod_failure_backoff_ms / 1000;
+        life.past.retries(&pod, job.as_deref(), fresh, always, &life.pods);
         life.past.created(&pod, job.as_deref(), fresh, first_delay, &life.pods);
     }
     set_pod(life, hand, &pod, |_| {});
@@ -172,6 +174,15 @@ fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer
     life.past.pod_changed(&pod);
     set_pod(life, hand, &pod, change);
     Answer::Done
+}
+
+fn delete(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
+    if let Some(pod) = life.pods.get(uid).cloned() {
+        let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
+        let fresh = is_fresh(life, hand);
+        life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
+    }
+    change(life, hand, uid, |pod| pod.deleting = true)
 }
 
 fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
@@ -237,6 +248,11 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
         return Answer::Error;
     }
     let gates = hand.gates(life);
+    // TC-08: where a deletion failed, the end is not announced yet.
+    let sync = hand.process(life).and_then(|process| process.sync.as_ref());
+    let waits = sync.is_none_or(|sync| sync.deletes_failed || !sync.read.satisfied);
+    let fresh = is_fresh(life, hand) && !waits;
+    life.past.announces(&gates.read(&job), new, fresh, &life.pods);
     life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(gates, &job, new, &life.pods, now);
     set_job(life, hand, Some(status_updated(&job, &sent)));

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::backoff::BackoffRecord;
 use crate::incarnation::{self, is_of_another};
-use crate::job::Job;
+use crate::job::{Job, JobStatus};
 use crate::pods::Pods;
 
 use super::informer::cleans_up;
+use super::io::Call;
 use super::process::{Memory, Process};
 use super::switches::{Switch, Switches};
 
@@ -36,6 +37,7 @@ impl Process {
             self.memory.finished = false;
             return;
         };
+        self.memory.unwritten = None;
         self.memory.finished &= !job.status.is_finished();
         let incarnation = incarnation::of(Some(job));
         if incarnation == self.memory.incarnation {
@@ -74,6 +76,16 @@ impl Process {
         self.memory.finished |= finished && switches.on(Switch::RemembersFinishByName);
     }
 
+    /// A request failed; a departure keeps what a status write was to store, until the cache shows another version.
+    pub fn keep_failed_write(&mut self, request: &Call, switches: &Switches) {
+        let Call::WriteStatus(status) = request else { return };
+        let read = self.sync.as_ref().and_then(|sync| sync.job()).cloned();
+        if let Some(job) = read.filter(|_| switches.on(Switch::KeepsFailedWrites)) {
+            let status = JobStatus::clone(status);
+            self.memory.unwritten = Some(Arc::new(Job { status, ..Job::clone(&job) }));
+        }
+    }
+
     /// Whether the Job cache may come to show a Job of the name in the place of another one.
     #[must_use]
     pub fn may_miss_a_deletion(&self) -> bool {
@@ -96,6 +108,12 @@ impl Process {
 }
 
 impl Memory {
+    /// The same, where what could not be stored names other pods.
+    #[must_use]
+    pub fn with_unwritten(self, renamed: impl Fn(&Arc<Job>) -> Arc<Job>) -> Memory {
+        Memory { unwritten: self.unwritten.as_ref().map(renamed), ..self }
+    }
+
     /// The sync found no Job.
     pub fn forget(&mut self) {
         *self = Memory { incarnation: self.incarnation, ..Memory::default() };

@@ -66,6 +66,8 @@ pub struct Memory {
     /// Whether the Job was finished, and the cache did not show it; kept for a departure alone, others look at what the
     /// cache lacks.
     pub(super) finished: bool,
+    /// The Job with a status that could not be stored, where a departure takes it for stored.
+    pub(super) unwritten: Option<Arc<Job>>,
 }
 
 /// A sync under way.
@@ -146,10 +148,13 @@ impl Process {
         self.queued = false;
         let incarnation = incarnation::of(self.cached_job(job).map(AsRef::as_ref));
         let seen = Seen::of(pods, &self.knowledge.behind, incarnation);
-        let (owned, strays) = self.cached_pods(pods).divided(incarnation);
+        let (own, strays) = self.cached_pods(pods).divided(incarnation);
+        let all = settings.switches.on(Switch::TakesPodsOfOthers);
+        let owned = if all { self.cached_pods(pods) } else { own };
+        let cached = self.cached_job(job).cloned();
         let finished = self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs);
         let read = Read {
-            job: self.cached_job(job).cloned(),
+            job: self.memory.unwritten.clone().filter(|it| is_version_of(it, cached.as_deref())).or(cached),
             pods: owned,
             strays,
             satisfied: self.memory.is_satisfied(settings.switches),
@@ -283,6 +288,11 @@ impl Process {
     }
 }
 
+/// Whether one was made from the other, which the cache still shows.
+fn is_version_of(written: &Job, cached: Option<&Job>) -> bool {
+    cached.is_some_and(|cached| cached.uid == written.uid && cached.generation == written.generation)
+}
+
 /// Whether no sync will look at the Job's pods again.
 #[must_use]
 pub fn is_over(job: Option<&Arc<Job>>) -> bool {
@@ -346,6 +356,7 @@ impl Memory {
             incarnation: self.incarnation,
             requeues: self.requeues,
             finished: self.finished,
+            unwritten: self.unwritten.clone(),
         }
     }
 

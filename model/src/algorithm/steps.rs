@@ -202,6 +202,9 @@ fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time,
     if answer == Answer::Done && name == CallName::WriteStatus {
         life.processes[by].remember_finish(&scope.algorithm.switches);
     }
+    if answer == Answer::Error {
+        life.processes[by].keep_failed_write(&request, &scope.algorithm.switches);
+    }
     life.processes[by].answered(name, answer, &scope.settings());
 }
 

@@ -99,6 +99,8 @@ pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
     let remembers = life.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    let always = scope.constants.pod_failure_backoff_ms / 1000;
+    life.past.retries(pod, job.as_deref(), fresh, always, &life.pods);
     life.past.created(pod, job.as_deref(), fresh, first_delay, &life.pods);
     life.write_pod(pod.clone(), scope.lag);
 }

@@ -111,6 +111,8 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     backoff.keep(&life.seen().view(&life.manager.gates.read(&job), now, &record, &scope.constants));
     life.manager.backoff = backoff;
     let read = life.manager.gates.read(&job);
+    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+    life.past.announces(&read, new, fresh, &life.pods);
     life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(life.manager.gates, &job, new, &life.pods, now);
     life.job = Some(status_updated(&job, &sent).into());

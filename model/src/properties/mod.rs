@@ -3,6 +3,7 @@
 //! Each property names the requirement that it is about, and a premise: a situation in which it could be
 //! broken. A premise that is never reached makes the property worthless, so that a check reports it.
 
+mod conduct;
 mod counting;
 mod ending;
 mod gates;
@@ -106,4 +107,9 @@ pub const PROPERTIES: &[Property] = &[
     gates::EXTERNAL_JOBS_ARE_LET_GO,
     gates::ONE_MANAGER_WRITES,
     namesakes::NO_DELAY_IS_INHERITED,
+    conduct::NO_FINISHED_POD_IS_DELETED,
+    conduct::THE_END_IS_ANNOUNCED_AT_ONCE,
+    conduct::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
+    conduct::AN_INDEX_IS_LEFT_TO_ITSELF,
+    conduct::DELAY_OF_AN_INDEX_SURVIVES,
 ];

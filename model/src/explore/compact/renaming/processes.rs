@@ -19,7 +19,7 @@ impl Renaming {
             |it: &UnseenJob| UnseenJob { before: it.before.as_ref().map(|job| self.job(job)), own: it.own };
         Process {
             job_behind: job_behind.iter().map(unseen).collect(),
-            memory: memory.renamed(|uid| self.uid(uid)),
+            memory: memory.renamed(|uid| self.uid(uid)).with_unwritten(|job| self.job(job)),
             orphans: self.uids(orphans),
             ..process.clone()
         }
