@@ -366,7 +366,7 @@ impl Walker<'_> {
                 let pods = &self.life(id).pods;
                 let is_other = pods.get(uid).is_some_and(|pod| !self.life(id).past.owns(pod));
                 let asks = fortune != Fortune::Handled || after.life(id).pods != *pods;
-                if !is_over(cached) && !(is_other && asks) {
+                if !(is_over(cached) || is_other && asks) {
                     return Ok(());
                 }
                 let call = Call::ReleasePod(uid);

@@ -15,7 +15,7 @@ pub const RECREATION: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#132042", "kubernetes/kubernetes#132109"],
         title: "a Job inherits the delay of a deleted Job of its name",
         switches: &[Switch::KeepsFailuresByName],
-        world: || again(0, delayed(small(retries(1, many(1, 1)), 2))),
+        world: || again(0, delayed(small(retries(1, many(1, 1)), 1))),
         shows: Shows::Breaks(Req::BO06, 11),
     },
     Mutant {
@@ -23,7 +23,7 @@ pub const RECREATION: &[Mutant] = &[
         issues: &[],
         title: "a Job gets no pods, for a creation of its predecessor that nobody will see",
         switches: &[Switch::KeepsExpectationsByName],
-        world: || again(0, lagging(1, small(many(1, 1), 2))),
+        world: || again(0, lagging(1, small(many(1, 1), 1))),
         shows: Shows::Breaks(Req::BO06, 9),
     },
     Mutant {
@@ -31,7 +31,7 @@ pub const RECREATION: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#132042"],
         title: "a Job inherits the delay where a relist shows it in the place of its predecessor",
         switches: &[Switch::KeepsFailuresAcrossRelist],
-        world: || again(2, delayed(small(retries(1, many(1, 1)), 2))),
+        world: || again(2, delayed(small(retries(1, many(1, 1)), 1))),
         shows: Shows::Breaks(Req::BO06, 13),
     },
     Mutant {
@@ -39,7 +39,7 @@ pub const RECREATION: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#130103"],
         title: "a Job is taken for its predecessor, which has finished, by their name",
         switches: &[Switch::RemembersFinishByName],
-        world: || again(3, small(many(1, 1), 2)),
+        world: || again(3, small(many(1, 1), 1)),
         shows: Shows::Breaks(Req::BO06, 13),
     },
 ];
