@@ -183,7 +183,9 @@ fn by_width<T: Task>(scope: &Scope, task: T) -> T::Outcome {
 
 fn sized<const N: usize, T: Task>(scope: &Scope, task: T) -> T::Outcome {
     let specification = Specification::<N>::new(scope, task.wanted());
-    let specification = if task.symmetry() { specification.up_to_symmetry() } else { specification };
+    // Pods of former Jobs of a name have no place in the renaming.
+    let reduces = task.symmetry() && !scope.recreates();
+    let specification = if reduces { specification.up_to_symmetry() } else { specification };
     task.with(&specification, scope)
 }
 
@@ -230,7 +232,7 @@ impl Task for Explore<'_, '_> {
         let run = search(specification, &limits);
         let mut exploration = Exploration {
             states: run.store.len(),
-            symmetry: *symmetry,
+            symmetry: *symmetry && !scope.recreates(),
             generated: run.generated,
             depth: run.depth,
             widest: run.widest,

@@ -19,6 +19,7 @@ pub mod explore;
 pub mod failure_policy;
 pub mod gates;
 pub mod guards;
+pub mod incarnation;
 pub mod indexes;
 pub mod job;
 pub mod manager;

@@ -5,6 +5,8 @@
 
 mod environment;
 mod gates;
+mod older;
+mod recreation;
 mod straying;
 mod table;
 mod ttl;
@@ -25,8 +27,15 @@ use crate::world::World;
 /// write.
 pub const MUTANTS: &[Mutant] = &joined::<COUNT>(TABLES);
 
-const TABLES: &[&[Mutant]] =
-    &[table::JOBS, ttl::TTL, gates::GATES, environment::ENVIRONMENT, straying::STRAYING];
+const TABLES: &[&[Mutant]] = &[
+    table::JOBS,
+    ttl::TTL,
+    gates::GATES,
+    environment::ENVIRONMENT,
+    recreation::RECREATION,
+    older::OLDER,
+    straying::STRAYING,
+];
 
 const COUNT: usize = {
     let (mut table, mut count) = (0, 0);
@@ -127,8 +136,9 @@ impl Mutant {
 
     fn scope_with(&self, switches: Switches) -> Scope {
         let scope = (self.world)();
+        let rules = switches.on_server(scope.rules);
         let algorithm = Algorithm { switches, ..scope.algorithm.clone() };
-        Scope { algorithm, progress: !self.shows_in_a_world(), ..scope }
+        Scope { rules, algorithm, progress: !self.shows_in_a_world(), ..scope }
     }
 
     /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence

@@ -1,12 +1,16 @@
 //! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
 //! see it.
 
+mod again;
+mod conduct;
 mod decision;
 mod gated;
+mod slips;
 
 pub use decision::Decision;
 use decision::restarts;
 pub use gated::Writers;
+pub use slips::Slips;
 
 use crate::catalogue::Req;
 use crate::gates::Gates;
@@ -21,8 +25,15 @@ use crate::uid::Uid;
 /// The history of one Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Past {
-    /// All pods that the manager ever created, in order: `Uid(n)` stands at n - 1.
+    /// All pods that the manager ever created for this Job, in order: `Uid(n)` stands at n - 1, less those of former
+    /// Jobs of the name.
     pub pods: Vec<PodPast>,
+    /// Which Job of its name this is ([`crate::incarnation`]).
+    pub incarnation: u8,
+    /// Pods that former Jobs of the name had.
+    pub former: u8,
+    /// Pods that were created for a former Job when this one was there already, by a sync that did not know.
+    pub strangers: u8,
     /// The largest `parallelism` so far.
     pub widest: i32,
     /// The largest `completions` so far.
@@ -114,39 +125,15 @@ pub struct Removal {
     pub expired: bool,
 }
 
-/// Things that must never happen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Slips {
-    /// A finished pod lost its finalizer although nothing in the status told of it.
-    pub lost: Option<Uid>,
-    /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
-    pub dropped: Option<Uid>,
-    /// A pod that fails the Job by a FailJob rule, and was seen to, was released before the decision.
-    pub verdict_lost: Option<Uid>,
-    /// A status write came after the terminal condition.
-    pub write_after_end: bool,
-    /// A pod was created after the decision, and the manager could know.
-    pub creation_after_decision: Option<Uid>,
-    /// A pod was created although the Job was suspended, and the manager could know.
-    pub creation_while_suspended: Option<Uid>,
-    /// A pod was created for an index that had failed.
-    pub retry_of_failed_index: Option<Uid>,
-    /// A pod was born with a failure count that is not the number of failures of its index.
-    pub wrong_failure_count: Option<Uid>,
-    /// A pod was created sooner after a failure than the first delay.
-    pub hasty_creation: Option<Uid>,
-    /// `startTime` moved although the Job was not suspended.
-    pub start_moved: bool,
-    /// What a process did that its feature gates forbid.
-    pub gates: Option<Req>,
-}
-
 impl Past {
     /// The history of a new Job.
     #[must_use]
     pub fn new(job: &Job) -> Past {
         Past {
             pods: Vec::new(),
+            incarnation: 0,
+            former: 0,
+            strangers: 0,
             widest: job.spec.parallelism.unwrap_or(1),
             most: job.spec.completions,
             rescaled: false,
@@ -161,25 +148,30 @@ impl Past {
         }
     }
 
-    /// The UID of the next pod.
+    /// The UID of the next pod of this Job.
     #[must_use]
     pub fn next_uid(&self) -> Uid {
-        Uid(self.pods.len() as u128 + 1)
+        Uid(u128::from(self.former) + self.pods.len() as u128 + 1)
     }
 
     /// The pod's history.
     #[must_use]
     pub fn pod(&self, uid: Uid) -> Option<&PodPast> {
-        self.pods.get(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+        self.pods.get(self.place(uid)?)
     }
 
     fn pod_mut(&mut self, uid: Uid) -> Option<&mut PodPast> {
-        self.pods.get_mut(usize::try_from(uid.0).ok()?.checked_sub(1)?)
+        let place = self.place(uid)?;
+        self.pods.get_mut(place)
+    }
+
+    fn place(&self, uid: Uid) -> Option<usize> {
+        usize::try_from(uid.0).ok()?.checked_sub(usize::from(self.former) + 1)
     }
 
     /// The histories with the UIDs that they are of.
     pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodPast)> {
-        (1u128..).map(Uid).zip(&self.pods)
+        (u128::from(self.former) + 1..).map(Uid).zip(&self.pods)
     }
 
     /// The manager created a pod. `job` is the stored one, and `fresh` tells whether the manager's Job cache
@@ -260,7 +252,11 @@ impl Past {
     /// The manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` tells whether its
     /// caches showed everything.
     pub fn released(&mut self, pod: &Pod, seen: Option<&Pod>, job: Option<&Job>, fresh: bool, pods: &Pods) {
+        if !self.owns(pod) {
+            return;
+        }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
+        self.released_alone(pod, job, pods);
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
         }
@@ -303,8 +299,8 @@ impl Past {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let others =
-            |other: &&Pod| other.uid != pod.uid && other.is_active() && other.finalizer && other.controlled;
+        let counts = |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod);
+        let others = |other: &&Pod| other.uid != pod.uid && counts(other);
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
         }
@@ -465,8 +461,8 @@ fn first_true<'a>(
 
 /// Whether a failed pod ended less than the first delay ago, and no success since.
 fn is_hasty(pod: &Pod, first_delay: i64, pods: &Pods) -> bool {
-    let ends =
-        |phase: Phase| pods.iter().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
+    let own = || pods.iter().filter(|other| other.incarnation == pod.incarnation);
+    let ends = |phase: Phase| own().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
     let last_failure = ends(Phase::Failed).max();
     let last_success = ends(Phase::Succeeded).max();
     last_failure.is_some_and(|failure| {

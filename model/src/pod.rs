@@ -29,6 +29,8 @@ pub struct Pod {
     pub disrupted: bool,
     /// Whether its controller is the Job that is looked at; else it has none.
     pub controlled: bool,
+    /// In a world, which Job of the name controls it ([`crate::incarnation`]); a trace has the pods of one Job alone.
+    pub incarnation: u8,
     /// Whether the Job's selector matches its labels.
     pub selected: bool,
     /// Whether the Ready condition is `True`.
@@ -120,6 +122,7 @@ impl Pod {
             forced: false,
             disrupted: false,
             controlled: true,
+            incarnation: 0,
             selected: true,
             ready: false,
             scheduled: true,

@@ -79,15 +79,16 @@ impl Pods {
         self.all.get(&uid)
     }
 
-    /// Those that the Job controls, and those that nobody does.
+    /// Those that the Job of this incarnation controls, and those that nobody does (PC-29).
     #[must_use]
-    pub fn divided(self: &Arc<Pods>) -> (Arc<Pods>, Arc<Pods>) {
-        if self.iter().all(|pod| pod.controlled) {
+    pub fn divided(self: &Arc<Pods>, incarnation: u8) -> (Arc<Pods>, Arc<Pods>) {
+        if self.iter().all(|pod| pod.controlled && pod.incarnation == incarnation) {
             return (self.clone(), Arc::default());
         }
         let part = |controlled: bool| {
             let mut part = Pods::new();
-            for pod in self.iter().filter(|pod| pod.controlled == controlled) {
+            let is_other = |pod: &Pod| pod.controlled && pod.incarnation != incarnation;
+            for pod in self.iter().filter(|pod| pod.controlled == controlled && !is_other(pod)) {
                 part.set(pod.uid, Some(pod.clone()));
             }
             Arc::new(part)
@@ -214,6 +215,7 @@ pub(crate) mod tests {
             forced: false,
             disrupted: false,
             controlled: true,
+            incarnation: 0,
             selected: true,
             ignored_failure_count: 0,
             restarts: 0,

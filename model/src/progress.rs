@@ -145,6 +145,7 @@ impl Action {
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),
                 ProcessStep::Call(..)
                 | ProcessStep::Orphan(..)
+                | ProcessStep::Relist
                 | ProcessStep::Crash
                 | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp
@@ -220,6 +221,10 @@ fn is_quiet(life: &Life) -> bool {
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
 fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
+    let left = life.pods.iter().any(|pod| pod.finalizer && !life.past.owns(pod));
+    if left {
+        return Some((Some(Req::FT20), "a pod of a former Job of the name keeps its finalizer"));
+    }
     let held = life.pods.iter().any(|pod| pod.finalizer);
     let Some(job) = &life.job else {
         return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
@@ -254,7 +259,8 @@ fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
 fn untrue(status: &JobStatus, life: &Life) -> Option<(Option<Req>, &'static str)> {
     let count = |which: fn(&Pod) -> bool| {
-        i32::try_from(life.pods.iter().filter(|pod| which(pod)).count()).unwrap_or(i32::MAX)
+        i32::try_from(life.pods.iter().filter(|pod| life.past.owns(pod) && which(pod)).count())
+            .unwrap_or(i32::MAX)
     };
     match () {
         () if status.active != count(Pod::is_active) => {

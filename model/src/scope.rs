@@ -116,6 +116,12 @@ impl Scope {
         self.user.iter().any(makes_some) || self.found.iter().any(|found| !found.controlled)
     }
 
+    /// Whether a Job may be created again under its name.
+    #[must_use]
+    pub fn recreates(&self) -> bool {
+        self.user.contains(&UserAction::Recreate)
+    }
+
     /// The scope with the guards of one requirement switched off.
     #[must_use]
     pub fn without(mut self, req: Req) -> Scope {

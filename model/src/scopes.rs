@@ -11,6 +11,7 @@ use crate::algorithm::ttl::TtlController;
 use crate::apiserver::{RuleSet, created};
 use crate::constants::Constants;
 use crate::env::user::UserAction;
+use crate::incarnation;
 use crate::job::{
     CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
     PodReplacementPolicy, Selector, SuccessPolicy, SuccessRule, Template,
@@ -29,7 +30,7 @@ pub fn initial(scope: &Scope) -> World {
         let process = Process { knowledge: manager.clone(), ..Process::started() };
         let processes = vec![process; scope.algorithm.processes];
         let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
-        let life = Life::new(new_job(&scope.rules, number, spec));
+        let life = Life::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
         let past = Past { gates: manager.gates, ..life.past };
         let mut life = Life { manager, processes, ttl, past, ..life };
         scope.found.iter().for_each(|found| life.find(*found));
@@ -37,10 +38,6 @@ pub fn initial(scope: &Scope) -> World {
     });
     let lives = lives.collect();
     World { now: Time(0), lives }
-}
-
-fn new_job(rules: &RuleSet, number: u128, spec: &JobSpec) -> Job {
-    job_with(rules, number, Uid(1000 + number), spec)
 }
 
 /// The Job of this number as it is created; its UID tells it from others of the name.

@@ -173,7 +173,7 @@ impl Step {
                     StepKind::Call
                 }
                 ProcessStep::Call(..) | ProcessStep::Orphan(..) => StepKind::Fault,
-                ProcessStep::ShowPod | ProcessStep::ShowJob => StepKind::Show,
+                ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Relist => StepKind::Show,
                 ProcessStep::Crash
                 | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp

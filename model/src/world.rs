@@ -14,6 +14,7 @@ use crate::algorithm::ttl::TtlController;
 use crate::backoff::BackoffRecord;
 use crate::constants::Constants;
 use crate::gates::Gates;
+use crate::incarnation;
 use crate::job::Job;
 use crate::past::Past;
 use crate::pod::Pod;
@@ -170,7 +171,7 @@ impl Life {
         }
         for process in &mut self.processes {
             if let Some(before) = &before {
-                process.note_job(before.clone(), None);
+                process.note_job(Some(before.clone()), None);
             }
         }
         if cache_lags && self.processes.is_empty() {
@@ -210,7 +211,8 @@ impl Life {
     /// The states of the Pod cache that a [`View`] is made of.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        Seen::of(&self.pods, &self.manager.behind)
+        let incarnation = incarnation::of(self.cached_job().map(AsRef::as_ref));
+        Seen::of(&self.pods, &self.manager.behind, incarnation)
     }
 }
 
@@ -253,11 +255,11 @@ impl Seen {
         Arc::make_mut(&mut self.strays).set(uid, part(false));
     }
 
-    /// What a manager knows whose cache lacks these changes.
+    /// What the manager of the Job of this incarnation knows whose cache lacks these changes.
     #[must_use]
-    pub fn of(stored: &Arc<Pods>, behind: &[Unseen]) -> Seen {
+    pub fn of(stored: &Arc<Pods>, behind: &[Unseen], incarnation: u8) -> Seen {
         if behind.is_empty() {
-            let (cache, strays) = stored.divided();
+            let (cache, strays) = stored.divided(incarnation);
             return Seen {
                 post: cache.clone(),
                 cache,
@@ -290,8 +292,8 @@ impl Seen {
             }
             post.set(unseen.uid, Some(own.after.clone()));
         }
-        let (cache, _) = Arc::new(cache).divided();
-        let (post, strays) = Arc::new(post).divided();
+        let (cache, _) = Arc::new(cache).divided(incarnation);
+        let (post, strays) = Arc::new(post).divided(incarnation);
         Seen { cache, post, strays, expectations_met, deletion_unseen }
     }
 }

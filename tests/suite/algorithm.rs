@@ -62,9 +62,12 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("crash/backoff-limit", 441, 24),
     ("crash/fail-job", 6665, 25),
     ("crash/per-index", 16237, 25),
+    ("crash/per-index-delay", 4007, 21),
     ("late-request/backoff-limit", 10026, 33),
     ("stale-caches/flips", 3792, 28),
     ("failed-request/flips", 14684, 28),
+    ("stale-caches/flips-indexed", 11859, 28),
+    ("failed-request/flips-indexed", 49994, 30),
 ];
 
 /// As `jobcheck check` explores.

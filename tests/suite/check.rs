@@ -60,6 +60,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("relabelled-pod", 5763, 14),
     ("legacy-pods", 836, 11),
     ("edited-limits", 14329, 17),
+    ("per-index-delay", 4705, 14),
     ("gates/pod-replacement-policy", 2902, 14),
     ("gates/pod-failure-policy", 1173, 12),
     ("gates/backoff-limit-per-index", 4212, 16),
@@ -170,6 +171,12 @@ pub const MISSED: &[(&[Req], &str, Req, usize)] = &[
     (&[Req::BI04], "gates/backoff-limit-per-index", Req::UG09, 4),
     (&[Req::MB03], "gates/managed-by", Req::UG15, 1),
     (&[Req::MB03], "gates/beside-another-manager", Req::MB14, 2),
+    (&[Req::FT32], "deleted-pods", Req::FT32, 3),
+    (&[Req::TC14], "backoff-limit", Req::TC14, 3),
+    (&[Req::BI15], "per-index", Req::BI15, 3),
+    (&[Req::BI08], "per-index", Req::BI15, 4),
+    (&[Req::BI16], "per-index", Req::BI16, 6),
+    (&[Req::BO10], "per-index-delay", Req::BI17, 4),
 ];
 
 #[test]

@@ -135,6 +135,18 @@ fn failed_indexes_run_again_while_their_gate_is_off() {
     assert!(!self::worlds(&on).iter().any(|world| once(world) && completed(world)));
 }
 
+/// UG-12: without the gate a Job with limits per index retries for ever, unless it sets `backoffLimit` itself.
+#[test]
+fn only_backoff_limit_ends_a_job_whose_limits_per_index_are_off() {
+    let base = Scope { gates: vec![WITHOUT_LIMITS], ..gated("gates/backoff-limit-per-index") };
+    let limited = |backoff_limit| {
+        let jobs = base.jobs.iter().map(|job| JobSpec { backoff_limit, ..job.clone() }).collect();
+        ends(&Scope { jobs, ..base.clone() })
+    };
+    assert!(!limited(None).contains("Failed"));
+    assert!(limited(Some(0)).contains("Failed"));
+}
+
 /// What etcd can come to hold, without `terminating`.
 fn stored(gates: Gates) -> BTreeSet<String> {
     let base = named("deleted-pods").unwrap();

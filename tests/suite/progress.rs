@@ -68,6 +68,8 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("progress-late-request/non-indexed", 1262, 207),
     ("progress-late-request/indexed", 1060, 196),
     ("progress-late-request/per-index", 932, 196),
+    ("progress/recreation", 998, 67),
+    ("progress/recreation-stale", 5828, 204),
 ];
 
 #[test]

@@ -63,6 +63,22 @@ fn a_job_whose_ttl_has_passed_is_gone_at_last() {
     assert_eq!(sizes, UNREDUCED);
 }
 
+/// TT-16: the garbage collector takes the Job with its owner, before it has finished, and before its TTL has passed.
+#[test]
+fn a_job_whose_owner_is_gone_goes_whatever_its_ttl() {
+    let scope = ttl().into_iter().find(|scope| scope.name == "ttl/owner-gone").unwrap();
+    let (mut unfinished, mut unexpired) = (0, 0);
+    let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
+        let Step::User(id, ..) = step else { return };
+        let Some(job) = world.life(*id).job.as_deref() else { return };
+        let gone = world.apply(step, &scope).life(*id).job.is_none();
+        unfinished += usize::from(gone && !job.status.is_finished());
+        unexpired += usize::from(gone && expiry(job).is_some_and(|end| end > world.now));
+    });
+    assert!(matches!(found.outcome, Outcome::Holds));
+    assert!(unfinished > 0 && unexpired > 0, "{unfinished} {unexpired}");
+}
+
 /// B06, B49: the Job stays for ever, and the check of progress sees it as the search does.
 #[test]
 fn what_keeps_an_expired_job_is_no_progress() {

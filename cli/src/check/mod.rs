@@ -240,10 +240,10 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
     use algorithm::progress_scopes::progress;
-    use algorithm::scopes::{all_faults, large, one_fault, rollouts, ttl};
+    use algorithm::scopes::{all_faults, large, one_fault, recreation, rollouts, ttl};
     let specification =
         || if size == Size::Large { Vec::new() } else { [scopes::all(), scopes::gates::gates()].concat() };
-    let quick = || [one_fault(), ttl(), rollouts(), progress()].concat();
+    let quick = || [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
     let algorithm = || match size {
         Size::Quick => quick(),
         Size::Default => [quick(), all_faults()].concat(),

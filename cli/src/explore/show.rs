@@ -201,7 +201,8 @@ impl Explorer {
             story::line(&call, world, &self.scope).what
         });
         let next: Vec<String> = told.collect();
-        let old = process.job_behind.first().map(|unseen| status_text(&unseen.before.status));
+        let old = process.job_behind.first().and_then(|unseen| unseen.before.as_ref());
+        let old = old.map(|job| status_text(&job.status));
         json!({
             "podCacheLacks": pods(process.knowledge.behind.iter().map(|unseen| unseen.uid)),
             "jobCacheLags": process.job_behind.len(),

@@ -230,6 +230,7 @@ fn project(
             .condition("DisruptionTarget")
             .is_some_and(|condition| is(condition.status.as_ref(), "True")),
         controlled: true,
+        incarnation: 0,
         selected: true,
         ready: ready.is_some_and(|condition| is(condition.status.as_ref(), "True")),
         scheduled: spec.node_name.as_ref().is_some_and(|name| !name.as_ref().is_empty()),
@@ -354,6 +355,7 @@ mod tests {
             forced: false,
             disrupted: false,
             controlled: true,
+            incarnation: 0,
             selected: true,
             ready: false,
             scheduled: false,

@@ -56,6 +56,8 @@ pub(super) struct Known {
     pub names: Names,
     /// The Job as it was last stored: its pods name it when it is gone.
     pub job: Arc<Job>,
+    /// Those that had the name before, oldest first.
+    former: Vec<Arc<Job>>,
     deleted: Option<Time>,
     /// The resourceVersions of the Job, oldest first.
     versions: Vec<u64>,
@@ -73,6 +75,7 @@ impl Known {
         Known {
             names: Names::new(number, job),
             job: Arc::new(job.clone()),
+            former: Vec::new(),
             deleted: None,
             versions: Vec::new(),
             pods: BTreeMap::new(),
@@ -92,7 +95,19 @@ impl Known {
 
     fn render_pod(&self, pod: &jobcheck_model::pod::Pod) -> Value {
         let facts = self.pods.get(&pod.uid).copied().unwrap_or_default();
-        pod::pod(pod, &self.job, facts, &self.names)
+        pod::pod(pod, self.job_of(pod), facts, &self.names)
+    }
+
+    /// The Job that the pod was created for (PC-29).
+    fn job_of(&self, pod: &jobcheck_model::pod::Pod) -> &Job {
+        self.former.get(usize::from(pod.incarnation)).unwrap_or(&self.job)
+    }
+
+    /// Another Job of the name, beside whose pods are those that were left behind.
+    fn again(&self, number: usize, job: &Job) -> Known {
+        let former = self.former.iter().chain([&self.job]).cloned().collect();
+        let (names, pods, changes) = (self.names.clone(), self.pods.clone(), self.changes.clone());
+        Known { former, names, pods, changes, late: self.late, ..Known::new(number, job) }
     }
 }
 
@@ -359,9 +374,11 @@ impl Walker<'_> {
                 let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }
-            ProcessStep::Choose(_) | ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => {
-                Ok(())
-            }
+            ProcessStep::Choose(_)
+            | ProcessStep::ShowPod
+            | ProcessStep::ShowJob
+            | ProcessStep::Relist
+            | ProcessStep::Resign => Ok(()),
             ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
             ProcessStep::CrashInFlight(_) => {
                 let moment = self.scribe.moment();
@@ -418,7 +435,7 @@ impl Walker<'_> {
         let fails = attempt.fortune == Fortune::Fails;
         let life = self.life(id);
         let uid = match attempt.call {
-            Call::CreatePod(..) => life.past.next_uid(),
+            Call::CreatePod(_, pod) => life.past.uid_of(pod),
             Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
             Call::AdoptPod(uid) => return self.claim(id, *uid, true, attempt, after),
             Call::GiveUpPod(uid) => return self.claim(id, *uid, false, attempt, after),
@@ -429,9 +446,10 @@ impl Walker<'_> {
         let who = Who::JobController;
         let asked = match attempt.call {
             Call::CreatePod(_, pod) => {
-                let body = pod::request(&jobcheck_model::pod::Pod { uid, ..*pod.clone() }, &known.job, &{
+                let born = jobcheck_model::pod::Pod { uid, ..*pod.clone() };
+                let body = pod::request(&born, known.job_of(&born), &{
                     let mut names = known.names.clone();
-                    names.born(&jobcheck_model::pod::Pod { uid, ..*pod.clone() });
+                    names.born(&born);
                     names
                 });
                 let asked = about_pod(known, who, Verb::Create, uid, Some(body), answer);

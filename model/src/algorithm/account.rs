@@ -71,6 +71,10 @@ impl Accounting<'_> {
             let ended = |phase| self.read.pods.iter().filter(|pod| pod.phase == phase).count();
             self.status.succeeded = i32::try_from(ended(Phase::Succeeded)).unwrap_or(i32::MAX);
         }
+        if self.on(Switch::RecomputesFailures) {
+            let failed = self.read.pods.iter().filter(|pod| self.census.is_failure(pod)).count();
+            self.status.failed = i32::try_from(failed).unwrap_or(i32::MAX);
+        }
         if went == Answer::Error {
             self.write_if_changed(&mut stored, io)?;
             return Err(Stop::Failed);

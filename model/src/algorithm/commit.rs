@@ -66,7 +66,9 @@ pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time
 pub fn commit_orphan(life: &mut Life, uid: Uid, now: Time, scope: &Scope) -> Answer {
     let job = life.job.as_deref();
     let counted = |uid| life.past.is_counted(uid);
-    let is_free = |pod: &Pod| !pod.controlled || may_release_by_truth(job, pod, &counted);
+    // PC-29: the Job of a pod of another incarnation is gone.
+    let is_free =
+        |pod: &Pod| !pod.controlled || !life.past.owns(pod) || may_release_by_truth(job, pod, &counted);
     if job.is_some_and(|job| !job.deleting) && !life.pods.get(uid).is_none_or(is_free) {
         life.past.objection.get_or_insert(Req::FT21);
     }
@@ -83,7 +85,7 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
     life.past.built_in_wrote(gates, life.job.as_deref());
     match call {
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
-        Call::DeletePod(uid) => change(life, hand, *uid, |pod| pod.deleting = true),
+        Call::DeletePod(uid) => delete(life, hand, *uid),
         Call::ReleasePod(uid) => release(life, hand, *uid),
         Call::AdoptPod(uid) => adopt(life, hand, *uid, scope),
         Call::GiveUpPod(uid) => {
@@ -104,7 +106,7 @@ fn overwrites(scope: &Scope) -> bool {
 pub fn as_write(life: &Life, call: &Call) -> Write {
     match call {
         Call::CreatePod(_, pod) => {
-            Write::CreatePod(Box::new(Pod { uid: life.past.next_uid(), ..Pod::clone(pod) }))
+            Write::CreatePod(Box::new(Pod { uid: life.past.uid_of(pod), ..Pod::clone(pod) }))
         }
         Call::DeletePod(uid) => Write::DeletePod(*uid),
         Call::ReleasePod(uid) => Write::ReleasePod(*uid),
@@ -140,17 +142,21 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
 }
 
 fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
-    let pod = Pod { uid: life.past.next_uid(), ..pod.clone() };
+    let pod = Pod { uid: life.past.uid_of(pod), ..pod.clone() };
     let fresh = is_fresh(life, hand);
     // B44: the record of failures is lost with the process.
     let remembers = life.faults.crashes == 0 && life.faults.usurpations == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     // SY-01: of two leaders neither knows what the other one does; nor does, at first, the one that is left.
     let rivals = life.processes.len() > 1 || (life.faults.usurpations > 0 && !fresh);
-    if hand == Hand::Nobody || rivals {
+    if !life.past.owns(&pod) {
+        life.past.strangers += 1;
+    } else if hand == Hand::Nobody || rivals {
         life.past.created_unasked(&pod);
     } else {
         let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
+        let always = scope.constants.pod_failure_backoff_ms / 1000;
+        life.past.retries(&pod, job.as_deref(), fresh, always, &life.pods);
         life.past.created(&pod, job.as_deref(), fresh, first_delay, &life.pods);
     }
     set_pod(life, hand, &pod, |_| {});
@@ -168,6 +174,15 @@ fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer
     life.past.pod_changed(&pod);
     set_pod(life, hand, &pod, change);
     Answer::Done
+}
+
+fn delete(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
+    if let Some(pod) = life.pods.get(uid).cloned() {
+        let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
+        let fresh = is_fresh(life, hand);
+        life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
+    }
+    change(life, hand, uid, |pod| pod.deleting = true)
 }
 
 fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
@@ -233,6 +248,11 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
         return Answer::Error;
     }
     let gates = hand.gates(life);
+    // TC-08: where a deletion failed, the end is not announced yet.
+    let sync = hand.process(life).and_then(|process| process.sync.as_ref());
+    let waits = sync.is_none_or(|sync| sync.deletes_failed || !sync.read.satisfied);
+    let fresh = is_fresh(life, hand) && !waits;
+    life.past.announces(&gates.read(&job), new, fresh, &life.pods);
     life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(gates, &job, new, &life.pods, now);
     set_job(life, hand, Some(status_updated(&job, &sent)));
@@ -279,7 +299,7 @@ fn set_job(life: &mut Life, hand: Hand, after: Option<Job>) {
     for (number, process) in life.processes.iter_mut().enumerate() {
         if let Some(before) = &before {
             let written = life.job.as_ref().filter(|_| hand.is(number));
-            process.note_job(before.clone(), written);
+            process.note_job(Some(before.clone()), written);
         }
     }
 }

@@ -17,8 +17,9 @@
 //! - a restart forgets what events did to the memory, and lists what they would have shown.
 //!
 //! Where the bound on lag is reached, the oldest event comes at once, with the reduction and without. Once the Job is
-//! over, nothing is reduced; nor is anything where pods may lose their controller, which fills the orphan queue. Safety properties read what etcd holds and the past, never a cache; progress is checked
-//! without the reduction. A test compares what etcd can come to hold.
+//! over, nothing is reduced; nor is anything where pods may lose their controller, or a Job is created again, which
+//! fills the orphan queue. Safety properties read what etcd holds and the past, never a cache (but for BO-06, which asks
+//! for a process that rests, and only where a Job is created again); progress is checked without the reduction. A test compares what etcd can come to hold.
 //!
 //! [`Algorithm::lazy_caches`]: crate::scope::Algorithm::lazy_caches
 
@@ -66,10 +67,13 @@ pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(
     if !process.job_behind.is_empty() {
         add(ProcessStep::ShowJob);
     }
+    if process.may_miss_a_deletion() {
+        add(ProcessStep::Relist);
+    }
 }
 
 fn are_lazy(life: &Life, scope: &Scope) -> bool {
-    scope.algorithm.lazy_caches && !scope.has_strays() && !is_over(life.job.as_ref())
+    scope.algorithm.lazy_caches && !scope.has_strays() && !scope.recreates() && !is_over(life.job.as_ref())
 }
 
 /// The events come.

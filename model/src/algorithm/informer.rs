@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::incarnation::is_of_another;
 use crate::job::Job;
 use crate::pod::Pod;
 use crate::pods::Pods;
@@ -9,6 +10,7 @@ use crate::scope::Scope;
 use crate::uid::Uid;
 use crate::world::Life;
 
+use super::namesakes::Shown;
 use super::process::{Process, is_over};
 use super::switches::{Switch, Switches};
 
@@ -21,6 +23,13 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     let later = process.knowledge.behind.iter().find(|it| it.uid == unseen.uid);
     let after = later.map_or_else(|| pods.get(unseen.uid).cloned(), |later| later.before.clone());
     let job = process.cached_job(job).cloned();
+    let known = after.as_ref().or(unseen.before.as_ref());
+    let is_other = known.is_some_and(|pod| is_of_another(pod, job.as_deref()));
+    if is_other {
+        // FT-20, FT-21: its Job is not found by name and UID. No expectation is of it.
+        process.orphans.extend(after.filter(|pod| pod.finalizer).map(|pod| pod.uid));
+        return;
+    }
     match (&unseen.before, &after) {
         (None, Some(pod)) if !pod.deleting => {
             if job.is_some() {
@@ -78,9 +87,8 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     }
     process.job_behind.remove(0);
     let shown = process.cached_job(job).cloned();
-    if shown.is_none() {
-        process.memory.forget_backoff();
-    }
+    process.meet(shown.as_deref(), Shown::Event, switches);
+    process.find_left_behind(shown.as_deref(), pods);
     if cleans_up(shown.as_ref(), switches) {
         let cached = process.cached_pods(pods);
         process.orphans.extend(cached.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
@@ -105,8 +113,11 @@ pub fn settle(life: &mut Life, now: crate::time::Time, scope: &Scope) {
         }
         if !process.orphans.is_empty() {
             let cached = process.cached_pods(pods);
-            let over = is_over(process.cached_job(job.as_ref()));
-            let is_orphan = |pod: &Pod| pod.finalizer && (over || !pod.controlled);
+            let cached_job = process.cached_job(job.as_ref()).cloned();
+            let over = is_over(cached_job.as_ref());
+            let is_orphan = |pod: &Pod| {
+                pod.finalizer && (over || !pod.controlled || is_of_another(pod, cached_job.as_deref()))
+            };
             process.orphans.retain(|uid| cached.get(*uid).is_some_and(is_orphan));
         }
     }

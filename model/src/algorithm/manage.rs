@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::incarnation;
 use crate::indexes::Index;
 use crate::job::JobSpec;
 use crate::pod::{Phase, Pod, PolicyMatch};
@@ -317,6 +318,7 @@ impl Manager<'_> {
             forced: false,
             disrupted: false,
             controlled: true,
+            incarnation: incarnation::of(self.read.job.as_deref()),
             selected: true,
             ready: false,
             scheduled: true,

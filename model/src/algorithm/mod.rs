@@ -15,6 +15,7 @@ pub mod deliveries;
 pub mod informer;
 pub mod io;
 pub mod manage;
+pub mod namesakes;
 pub mod process;
 pub mod progress_scopes;
 pub mod read;

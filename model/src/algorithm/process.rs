@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::incarnation;
+use crate::incarnation::is_of_another;
 use crate::job::Job;
 use crate::pod::Pod;
 use crate::pods::Pods;
@@ -39,8 +41,8 @@ pub struct Process {
 /// A change of the Job that the Job cache does not show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnseenJob {
-    /// The Job before the change.
-    pub before: Arc<Job>,
+    /// The Job before the change; `None` where there was none, and it was created again.
+    pub before: Option<Arc<Job>>,
     /// Whether the change is a status write of this process.
     pub own: bool,
 }
@@ -48,18 +50,25 @@ pub struct UnseenJob {
 /// The memory of a process, which a restart loses (SY-10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Memory {
+    /// Which Job of the name it is of ([`super::namesakes`]).
+    pub(super) incarnation: u8,
     /// Creations that were not seen yet.
-    creations: i8,
+    pub(super) creations: i8,
     /// Deletions that were not seen yet, as the built-in counts them.
-    deletions: i8,
+    pub(super) deletions: i8,
     /// Pods whose deletion was not seen yet.
-    deleting: BTreeSet<Uid>,
+    pub(super) deleting: BTreeSet<Uid>,
     /// Pods whose release was not seen yet.
-    releasing: BTreeSet<Uid>,
+    pub(super) releasing: BTreeSet<Uid>,
     /// The record of failures.
-    failures: Failures,
+    pub(super) failures: Failures,
     /// How often the key was queued again since a sync went well; kept for a departure alone.
-    requeues: u8,
+    pub(super) requeues: u8,
+    /// Whether the Job was finished, and the cache did not show it; kept for a departure alone, others look at what the
+    /// cache lacks.
+    pub(super) finished: bool,
+    /// The Job with a status that could not be stored, where a departure takes it for stored.
+    pub(super) unwritten: Option<Arc<Job>>,
 }
 
 /// A sync under way.
@@ -102,7 +111,7 @@ impl Process {
     /// The Job as its cache shows it.
     #[must_use]
     pub fn cached_job<'a>(&'a self, stored: Option<&'a Arc<Job>>) -> Option<&'a Arc<Job>> {
-        self.job_behind.first().map(|unseen| &unseen.before).or(stored)
+        self.job_behind.first().map_or(stored, |unseen| unseen.before.as_ref())
     }
 
     /// The pods as its cache shows them.
@@ -139,15 +148,20 @@ impl Process {
         settings: &Settings<'_>,
     ) {
         self.queued = false;
-        let seen = Seen::of(pods, &self.knowledge.behind);
-        let (owned, strays) = self.cached_pods(pods).divided();
+        let incarnation = incarnation::of(self.cached_job(job).map(AsRef::as_ref));
+        let seen = Seen::of(pods, &self.knowledge.behind, incarnation);
+        let (own, strays) = self.cached_pods(pods).divided(incarnation);
+        let all = settings.switches.on(Switch::TakesPodsOfOthers);
+        let owned = if all { self.cached_pods(pods) } else { own };
+        let cached = self.cached_job(job).cloned();
+        let finished = self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs);
         let read = Read {
-            job: self.cached_job(job).cloned(),
+            job: self.memory.unwritten.clone().filter(|it| is_version_of(it, cached.as_deref())).or(cached),
             pods: owned,
             strays,
             satisfied: self.memory.is_satisfied(settings.switches),
             creations_seen: self.memory.creations_seen(settings.switches),
-            finished_unseen: self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs),
+            finished_unseen: finished || self.memory.finished,
             releasing: self.memory.releasing.clone(),
             failures: self.memory.failures.clone(),
             requeues: self.memory.requeues,
@@ -169,8 +183,9 @@ impl Process {
 
     /// TC-13: whether this process finished the Job while its cache does not show it.
     fn has_finished(&self, stored: Option<&Arc<Job>>) -> bool {
-        let after = self.job_behind.iter().skip(1).map(|unseen| &unseen.before).chain(stored);
-        self.job_behind.iter().zip(after).any(|(unseen, after)| unseen.own && after.status.is_finished())
+        let after = self.job_behind.iter().skip(1).map(|unseen| unseen.before.as_ref()).chain([stored]);
+        let finished = |job: Option<&Arc<Job>>| job.is_some_and(|job| job.status.is_finished());
+        self.job_behind.iter().zip(after).any(|(unseen, after)| unseen.own && finished(after))
     }
 
     /// The answer to a call of the sync has come.
@@ -195,7 +210,8 @@ impl Process {
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
         let result = sync(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
-        for effect in effects {
+        let current = self.remembers(under_way.read.job.as_deref(), settings.switches);
+        for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {
             self.take_effect(effect);
         }
         match result {
@@ -238,7 +254,7 @@ impl Process {
                 memory.releasing.remove(&uid);
             }
             Effect::Remember(failures) => memory.failures = failures,
-            Effect::Forget => *memory = Memory::default(),
+            Effect::Forget => memory.forget(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
         }
     }
@@ -246,7 +262,7 @@ impl Process {
     /// Whether a restart would lose anything.
     #[must_use]
     pub fn memory_matters(&self) -> bool {
-        self.memory != Memory::default() || !self.orphans.is_empty() || self.lacks_own_writes()
+        self.memory.matters() || !self.orphans.is_empty() || self.lacks_own_writes()
     }
 
     /// The process dies and is started again. Its caches show no less than its last write (SY-10).
@@ -254,9 +270,10 @@ impl Process {
         self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
+        let memory = self.memory.after_restart(self.cached_job(job).map(AsRef::as_ref));
         let (knowledge, job_behind) =
             (std::mem::take(&mut self.knowledge), std::mem::take(&mut self.job_behind));
-        *self = Process { knowledge, job_behind, ..Process::started() };
+        *self = Process { knowledge, job_behind, memory, ..Process::started() };
         self.list_orphans(job, pods, switches);
     }
 
@@ -265,9 +282,17 @@ impl Process {
         let cached = self.cached_pods(pods);
         let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
         let held = cached.iter().filter(|pod| pod.finalizer);
-        let orphans = held.filter(|pod| !pod.controlled || (over && late(pod))).map(|pod| pod.uid);
+        let job = self.cached_job(job).map(AsRef::as_ref);
+        let stray = |pod: &Pod| !pod.controlled || is_of_another(pod, job);
+        let orphans = held.filter(|pod| stray(pod) || (over && late(pod))).map(|pod| pod.uid);
+        let orphans: Vec<Uid> = orphans.collect();
         self.orphans.extend(orphans);
     }
+}
+
+/// Whether one was made from the other, which the cache still shows.
+fn is_version_of(written: &Job, cached: Option<&Job>) -> bool {
+    cached.is_some_and(|cached| cached.uid == written.uid && cached.generation == written.generation)
 }
 
 /// Whether no sync will look at the Job's pods again.
@@ -322,7 +347,7 @@ impl Memory {
     /// The same of pods with other names.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, failures, requeues } = self;
+        let Memory { creations, deletions, deleting, releasing, failures, .. } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
@@ -330,7 +355,10 @@ impl Memory {
             deleting: all(deleting),
             releasing: all(releasing),
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
-            requeues: *requeues,
+            incarnation: self.incarnation,
+            requeues: self.requeues,
+            finished: self.finished,
+            unwritten: self.unwritten.clone(),
         }
     }
 
@@ -433,8 +461,8 @@ impl Process {
         self.knowledge.behind.push(unseen);
     }
 
-    /// The Job has changed in etcd; `written` is its version if this process wrote it.
-    pub fn note_job(&mut self, before: Arc<Job>, written: Option<&Arc<Job>>) {
+    /// The Job has changed in etcd, or there is one again; `written` is its version if this process wrote it.
+    pub fn note_job(&mut self, before: Option<Arc<Job>>, written: Option<&Arc<Job>>) {
         if let Some(sync) = &mut self.sync {
             match written {
                 Some(job) => sync.written = Some(job.clone()),

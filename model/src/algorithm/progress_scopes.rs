@@ -1,6 +1,6 @@
 //! The scopes in which Jobs are asked to get somewhere ([`crate::progress`]): small ones, for nothing is reduced there.
 
-use super::scopes::family;
+use super::scopes::{family, progress_of_recreation};
 use super::steps::Faults;
 use crate::scope::Scope;
 
@@ -96,5 +96,5 @@ pub fn progress() -> Vec<Scope> {
         .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
-    all.map(|scope| Scope { progress: true, ..scope }).collect()
+    all.map(|scope| Scope { progress: true, ..scope }).chain(progress_of_recreation()).collect()
 }

@@ -260,7 +260,8 @@ impl<'a> Census<'a> {
         match successes.into_iter().max() {
             None => Backoff {
                 failures: old.failures + count(failures.len()),
-                last_failure: failures.into_iter().max().or(old.last_failure),
+                // One that is known, but not stored, may have ended since: it was only being deleted then (BO-05).
+                last_failure: delaying.iter().map(|pod| ended(pod)).max().or(old.last_failure),
             },
             Some(success) => {
                 let later: Vec<Time> = failures.into_iter().filter(|failure| *failure > success).collect();

@@ -1,8 +1,10 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod recreation;
 mod rollouts;
 mod ttl;
 
+pub use recreation::{progress_of_recreation, recreation};
 pub use rollouts::rollouts;
 pub use ttl::{both, empty, one_pod, ttl};
 
@@ -80,6 +82,7 @@ const CRASH: &[(&str, &str)] = &[
     ("crash/backoff-limit", "backoff-limit"),
     ("crash/fail-job", "fail-job"),
     ("crash/per-index", "per-index"),
+    ("crash/per-index-delay", "per-index-delay"),
 ];
 
 /// The process dies, its request may still be handled, and both caches lag by one.
@@ -154,22 +157,25 @@ const MORE_FAULTS: &[(&str, &str)] = &[
 ];
 
 /// The kubelet takes successes back, while both caches lag by two, or while one request fails.
-///
-/// Not of an Indexed Job: its successes are recorded by their index alone, so that the guard of FT-03 does not know one
-/// that was taken back after the cache had shown it.
-fn flips() -> [Scope; 2] {
+fn flips() -> [Scope; 4] {
     let about = "two completions; the kubelet takes successes back";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
     let base = Scope { flips: true, ..scopes::scope("stale-caches/flips", about, spec, 3) };
+    let about = "two indexes; the kubelet takes successes back";
+    let spec = JobSpec { backoff_limit: Some(1), ..scopes::many_indexes(2, 2) };
+    let indexed = Scope { flips: true, ..scopes::scope("stale-caches/flips-indexed", about, spec, 3) };
     let faults = Faults { failures: 1, ..Faults::default() };
-    let failed = Scope { name: "failed-request/flips", faults, ..run_by_the_algorithm(base.clone(), 1) };
-    [run_by_the_algorithm(base, 2), failed]
+    let fails = |name, base: &Scope| Scope { name, faults, ..run_by_the_algorithm(base.clone(), 1) };
+    let failed = fails("failed-request/flips", &base);
+    let failed_indexed = fails("failed-request/flips-indexed", &indexed);
+    [run_by_the_algorithm(base, 2), failed, run_by_the_algorithm(indexed, 2), failed_indexed]
 }
 
 /// All of them.
 #[must_use]
 pub fn all() -> Vec<Scope> {
-    [one_fault(), ttl(), rollouts(), progress(), all_faults(), large(), two_leaders()].concat()
+    let small = [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
+    [small, all_faults(), large(), two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.

@@ -1,5 +1,6 @@
 //! The steps of a process, faults included.
 
+use crate::incarnation::is_of_another;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::time::Time;
@@ -29,6 +30,8 @@ pub enum ProcessStep {
     ShowPod,
     /// Its Job cache advances.
     ShowJob,
+    /// Its watch of Jobs breaks, and a new list shows the stored Job in the place of another one of the name.
+    Relist,
     /// It dies, and is started again.
     Crash,
     /// It dies while this request is on the way, and is started again.
@@ -154,7 +157,7 @@ pub fn holds_back(life: &Life, scope: &Scope) -> bool {
 /// Whether the scope's bound on pods holds a creation back.
 #[must_use]
 pub fn is_held_back(life: &Life, call: &Call, scope: &Scope) -> bool {
-    matches!(call, Call::CreatePod(..)) && life.past.pods.len() >= scope.pods
+    matches!(call, Call::CreatePod(_, pod) if life.past.has_enough_like(pod, scope.pods))
 }
 
 /// Does it.
@@ -180,6 +183,10 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             let Life { job, pods, processes, .. } = life;
             show_job(&mut processes[by], job.as_ref(), pods, settings.switches);
         }
+        ProcessStep::Relist => {
+            let Life { job, pods, processes, .. } = life;
+            processes[by].relist(job.as_ref(), pods, settings.switches);
+        }
         ProcessStep::Crash => crash(life, by, settings.switches),
         ProcessStep::Usurp => usurp(life, by, settings.switches),
         ProcessStep::Resign => {
@@ -199,6 +206,12 @@ fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time,
     let sync = life.processes[by].sync.as_ref();
     let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
     let answer = send(life, fortune, |life, answered| commit(life, by, &request, answered, now, scope));
+    if answer == Answer::Done && name == CallName::WriteStatus {
+        life.processes[by].remember_finish(&scope.algorithm.switches);
+    }
+    if answer == Answer::Error {
+        life.processes[by].keep_failed_write(&request, &scope.algorithm.switches);
+    }
     life.processes[by].answered(name, answer, &scope.settings());
 }
 
@@ -235,7 +248,13 @@ pub fn releases_orphan(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Optio
     // MB-04: what another manager's pods hold is its own business.
     let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
     let over = super::process::is_over(job) && !external;
-    let stray = process.cached_pods(&life.pods).get(uid).is_some_and(|pod| !pod.controlled);
+    let cached = process.cached_pods(&life.pods);
+    let stray = cached.get(uid).is_some_and(|pod| !pod.controlled);
+    let is_other = cached.get(uid).is_some_and(|pod| is_of_another(pod, job.map(AsRef::as_ref)));
+    if (job.is_none() || is_other) && has_a_living_job(life, uid) {
+        // FT-21: a GET finds the Job, which the cache does not show yet. One that is gone does not come back.
+        return Some(false);
+    }
     let forgets = stray && scope.algorithm.switches.on(Switch::ForgetsOwnerlessPods);
     let adopted = life.pods.get(uid).is_some_and(|pod| pod.controlled);
     let is_blind = scope.algorithm.switches.on(Switch::StripsAdoptedPods);
@@ -243,7 +262,13 @@ pub fn releases_orphan(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Optio
         // The PATCH carries the resourceVersion that was seen, unlike that of 1.36 (FT-29, S-25): a conflict.
         return None;
     }
-    Some((over || stray) && !forgets)
+    Some((over || stray || is_other) && !forgets)
+}
+
+/// Whether an unfinished Job controls the pod.
+fn has_a_living_job(life: &Life, uid: Uid) -> bool {
+    let own = life.pods.get(uid).is_some_and(|pod| pod.controlled && life.past.owns(pod));
+    own && life.job.as_ref().is_some_and(|job| !job.status.is_finished())
 }
 
 fn crash(life: &mut Life, by: usize, switches: &Switches) {

@@ -46,6 +46,9 @@ pub(crate) fn process_step(
             format!("its Pod cache shows the next change of {pod}")
         }
         ProcessStep::ShowJob => "its Job cache shows the next version".to_owned(),
+        ProcessStep::Relist => {
+            "lists the Jobs anew, and its Job cache shows another Job of the name at once".to_owned()
+        }
         ProcessStep::Crash => "dies and is started again".to_owned(),
         ProcessStep::Usurp => "loses its lease without noticing: a second one starts".to_owned(),
         ProcessStep::Resign => "stops: it is not the leader any more".to_owned(),

@@ -1,4 +1,6 @@
-//! Ways to do it wrong: the departures of the built-in of 1.36, and known defects.
+//! Ways to do it wrong: the departures of the built-in of 1.36, and known defects; a few are those of an API server.
+
+use crate::apiserver::RuleSet;
 
 /// A departure from the algorithm. Off, the algorithm is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,6 +71,16 @@ pub enum Switch {
     RecordsByPhaseOnly,
     /// B11: the counters are the pods in the cache.
     RecomputesCounters,
+    /// B12: `failed` is the number of failed pods in the cache.
+    RecomputesFailures,
+    /// B23, until 1.33: the server asks a suspended Job with `completions` 0 for `startTime`, too, when it finishes.
+    ServerAsksEmptyJobForStartTime,
+    /// B26: a success policy is met whether or not its gate is on.
+    MeetsSuccessPolicyWithoutGate,
+    /// B36: a status write that failed stays in the cache, as if it had been stored.
+    KeepsFailedWrites,
+    /// B37: pods are the Job's whose labels match, whoever controls them.
+    TakesPodsOfOthers,
     /// B13: what was finished is not remembered.
     ForgetsFinishedJobs,
     /// B14: surplus is what exceeds parallelism, and completion does not wait for it.
@@ -111,6 +123,14 @@ pub enum Switch {
     ChecksLimitOnNewFailuresOnly,
     /// B42: a sync without a new failure resets the record of failures.
     ForgetsFailuresWhenNoneIsNew,
+    /// B43: the record of failures is kept by name, and only a sync that finds no Job drops it.
+    KeepsFailuresByName,
+    /// J-08, 1.36: the record is kept by name, and the event of a deletion drops it, which a relist does not show.
+    KeepsFailuresAcrossRelist,
+    /// J-07, 1.36: expectations are kept by name, and only a sync that finds no Job drops them.
+    KeepsExpectationsByName,
+    /// B13 fixed by name: that a Job was finished is remembered by its name.
+    RemembersFinishByName,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
     /// B46: restarts in a pod do not count.
@@ -157,6 +177,14 @@ impl Switches {
     #[must_use]
     pub fn of(switches: &[Switch]) -> Switches {
         Switches(switches.to_vec())
+    }
+
+    /// The rules of an API server, with the departures that are its own.
+    #[must_use]
+    pub fn on_server(&self, rules: RuleSet) -> RuleSet {
+        let exempt = rules.suspended_with_zero_completions;
+        let asks = self.on(Switch::ServerAsksEmptyJobForStartTime);
+        RuleSet { suspended_with_zero_completions: exempt && !asks, ..rules }
     }
 
     /// Whether a switch is on.

@@ -13,14 +13,14 @@ use crate::world::{JobId, Life};
 /// What may be collected.
 pub fn enabled(job: JobId, life: &Life, steps: &mut Vec<Step>) {
     let deleted = life.job.as_ref().is_none_or(|job| job.deleting);
-    if !deleted {
-        return;
-    }
     let orphans = orphans(life);
-    for pod in life.pods.iter().filter(|pod| pod.controlled && (orphans || !pod.deleting)) {
+    // PC-29: the owner of a pod of another incarnation is gone.
+    let depends = |pod: &Pod| pod.controlled && (deleted || !life.past.owns(pod));
+    for pod in life.pods.iter().filter(|pod| depends(pod) && (orphans || !pod.deleting)) {
         steps.push(Step::Collect(job, pod.uid));
     }
-    if life.job.is_some() && !life.pods.iter().any(|pod| pod.controlled) {
+    let last = |pod: &Pod| pod.controlled && life.past.owns(pod);
+    if deleted && life.job.is_some() && !life.pods.iter().any(last) {
         steps.push(Step::RemoveJob(job));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::collector;
 use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
+use crate::incarnation;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::past::Past;
 use crate::pod::Pod;
@@ -50,7 +51,7 @@ pub enum UserAction {
     MirrorAnnounces,
     /// It reports that the Job has failed there.
     MirrorFinishes,
-    /// Creates the Job again under its name, once it is gone with all its pods.
+    /// Creates the Job again under its name, once it is gone; pods of it may still be there.
     Recreate,
     /// Deletes the Job, and leaves its pods (PC-31).
     DeleteOrphaning,
@@ -126,7 +127,7 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
 fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let is_left = life.used >> number & 1 == 0;
-        if *action == UserAction::Recreate && is_left && life.pods.is_empty() {
+        if *action == UserAction::Recreate && is_left {
             steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }
@@ -224,15 +225,16 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
     }
 }
 
-/// The Job of this name has another UID, and a past of its own. The add event wakes its manager at once.
+/// The Job of this name has another UID, and a past of its own.
 fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
     let number = u128::from(id.0);
     let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
-    let job = Job { created: now, ..job_with(&scope.rules, number, Uid(2000 + number), spec) };
-    life.past = Past { gates: scope.gates_after(life.rollouts), ..Past::new(&job) };
+    let uid = incarnation::uid(number, life.past.incarnation + 1);
+    let job = Job { created: now, ..job_with(&scope.rules, number, uid, spec) };
+    life.past = Past { gates: scope.gates_after(life.rollouts), ..life.past.again(&job) };
     life.job = Some(Arc::new(job));
     for process in &mut life.processes {
-        process.queued = true;
+        process.note_job(None, None);
     }
 }
 

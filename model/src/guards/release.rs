@@ -83,6 +83,13 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
         findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
         return;
     }
+    let completed = || view.job.status.completed(view.spec().completion_count());
+    let recorded = |index| completed().contains(index);
+    if read.phase == Phase::Succeeded && view.spec().is_indexed() && read.index.is_some_and(recorded) {
+        // FT-07: the stored index is the record, which stands although the kubelet takes the success back (S-07).
+        findings.premise(Req::FT07);
+        return;
+    }
     if read.is_terminated() || view.has_failed(read) {
         let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
         let req = if per_index { Req::BI15 } else { Req::FT03 };

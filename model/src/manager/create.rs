@@ -2,6 +2,7 @@
 
 use super::Moment;
 use crate::guards::creation::judge_creation;
+use crate::incarnation;
 use crate::indexes::Index;
 use crate::job::FailureAction;
 use crate::pod::{Phase, Pod, PolicyMatch};
@@ -67,6 +68,7 @@ fn newborn(moment: &Moment<'_>) -> Pod {
         forced: false,
         disrupted: false,
         controlled: true,
+        incarnation: incarnation::of(moment.cached.as_deref()),
         selected: true,
         ready: false,
         scheduled: true,
@@ -97,6 +99,8 @@ pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
     let remembers = life.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    let always = scope.constants.pod_failure_backoff_ms / 1000;
+    life.past.retries(pod, job.as_deref(), fresh, always, &life.pods);
     life.past.created(pod, job.as_deref(), fresh, first_delay, &life.pods);
     life.write_pod(pod.clone(), scope.lag);
 }

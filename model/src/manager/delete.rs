@@ -28,7 +28,11 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
 /// The pod is asked to end.
 pub fn apply(life: &mut Life, uid: Uid, scope: &Scope) {
     let Some(pod) = life.pods.get(uid) else { return };
-    let after = Pod { deleting: true, ..pod.clone() };
+    let pod = pod.clone();
+    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+    let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
+    let after = Pod { deleting: true, ..pod };
     life.past.pod_changed(&after);
     life.write_pod(after, scope.lag);
 }

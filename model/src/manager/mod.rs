@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::backoff::BackoffRecord;
 use crate::catalogue::Req;
 use crate::gates::Gates;
+use crate::incarnation;
 use crate::job::{Job, JobStatus};
 use crate::pod::Pod;
 use crate::requirement::Findings;
@@ -92,8 +93,9 @@ impl<'a> Moment<'a> {
         let (seen, cached, deletes_failed) = match &process.sync {
             Some(sync) => (sync.seen.clone(), sync.job(), sync.deletes_failed),
             None => {
-                let seen = Seen::of(&life.pods, &process.knowledge.behind);
-                (seen, process.cached_job(life.job.as_ref()), false)
+                let cached = process.cached_job(life.job.as_ref());
+                let incarnation = incarnation::of(cached.map(AsRef::as_ref));
+                (Seen::of(&life.pods, &process.knowledge.behind, incarnation), cached, false)
             }
         };
         let gates = process.knowledge.gates;
@@ -102,7 +104,8 @@ impl<'a> Moment<'a> {
             seen,
             gates,
             cached: cached.map(|job| gates.read(job)),
-            stored: life.job.as_ref().map(|job| gates.read(job)),
+            // PC-29: another Job of the name is none of which the cache tells.
+            stored: life.job.as_ref().filter(|job| is_same(cached, job)).map(|job| gates.read(job)),
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
@@ -132,6 +135,11 @@ impl<'a> Moment<'a> {
     fn writable_job(&self) -> Option<&Job> {
         self.stored.as_deref().filter(|_| self.is_current)
     }
+}
+
+/// Whether the cache shows this Job, or none.
+fn is_same(cached: Option<&Arc<Job>>, job: &Job) -> bool {
+    cached.is_none_or(|cached| cached.uid == job.uid)
 }
 
 /// Adds the writes that the specification admits.

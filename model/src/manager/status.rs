@@ -87,7 +87,7 @@ fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut F
 
 /// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
 fn is_known(life: &Life, uid: Uid) -> bool {
-    life.past.pod(uid).is_none_or(|past| !past.unasked)
+    life.past.pod(uid).is_some_and(|past| !past.unasked)
 }
 
 fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
@@ -109,6 +109,8 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     backoff.keep(&life.seen().view(&life.manager.gates.read(&job), now, &record, &scope.constants));
     life.manager.backoff = backoff;
     let read = life.manager.gates.read(&job);
+    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+    life.past.announces(&read, new, fresh, &life.pods);
     life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(life.manager.gates, &job, new, &life.pods, now);
     life.job = Some(status_updated(&job, &sent).into());

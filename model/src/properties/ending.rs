@@ -116,8 +116,13 @@ pub const COMPLETE_MEANS_ENOUGH_SUCCESSES: Property = Property {
 
 /// How many pods succeeded and were not recorded as failed before (FT-13); of an Indexed Job, how many indexes.
 fn successes(life: &Life) -> usize {
-    let ended_well = |past: &&PodPast| past.end == Some(End::Success) && past.listed != Some(End::Failure);
     let indexed = life.job.as_ref().is_some_and(|job| job.spec.is_indexed());
+    // FT-07: of a success by index nothing tells whose it was, so that a pod whose success was taken back may be listed
+    // as failed too. The index stays completed.
+    let ended_well = |past: &&PodPast| {
+        let failed_first = past.listed == Some(End::Failure) && !(indexed && past.flipped);
+        past.end == Some(End::Success) && !failed_first
+    };
     if indexed {
         let done: IndexSet = life.past.pods.iter().filter(ended_well).filter_map(|past| past.index).collect();
         done.len() as usize

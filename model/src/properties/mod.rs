@@ -3,10 +3,12 @@
 //! Each property names the requirement that it is about, and a premise: a situation in which it could be
 //! broken. A premise that is never reached makes the property worthless, so that a check reports it.
 
+mod conduct;
 mod counting;
 mod ending;
 mod gates;
 mod indexes;
+mod namesakes;
 mod pods;
 mod server;
 mod standstill;
@@ -35,7 +37,12 @@ impl Property {
     /// Whether it is about an algorithm, and says nothing of the specification itself.
     #[must_use]
     pub fn is_of_an_algorithm(&self) -> bool {
-        [server::EVERY_WRITE_IS_ADMITTED.req, gates::NO_INTERIM_WITHOUT_ITS_GATES.req].contains(&self.req)
+        let of_an_algorithm = [
+            server::EVERY_WRITE_IS_ADMITTED.req,
+            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
+            namesakes::NO_DELAY_IS_INHERITED.req,
+        ];
+        of_an_algorithm.contains(&self.req)
     }
 }
 
@@ -99,4 +106,10 @@ pub const PROPERTIES: &[Property] = &[
     gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
     gates::EXTERNAL_JOBS_ARE_LET_GO,
     gates::ONE_MANAGER_WRITES,
+    namesakes::NO_DELAY_IS_INHERITED,
+    conduct::NO_FINISHED_POD_IS_DELETED,
+    conduct::THE_END_IS_ANNOUNCED_AT_ONCE,
+    conduct::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
+    conduct::AN_INDEX_IS_LEFT_TO_ITSELF,
+    conduct::DELAY_OF_AN_INDEX_SURVIVES,
 ];

@@ -70,7 +70,7 @@ fn shared_index(life: &Life, class: fn(&Pod) -> bool) -> Option<Index> {
 
 fn asked(life: &Life, class: fn(&Pod) -> bool) -> impl Iterator<Item = &Pod> {
     let unasked = |pod: &Pod| life.past.pod(pod.uid).is_some_and(|past| past.unasked);
-    life.pods.iter().filter(move |pod| pod.controlled && class(pod) && !unasked(pod))
+    life.pods.iter().filter(move |pod| pod.controlled && life.past.owns(pod) && class(pod) && !unasked(pod))
 }
 
 /// Pods that succeeded, were not deleted, and are counted or will be.

@@ -22,7 +22,7 @@ pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String
     if !steps.is_empty() || time_is_up {
         return None;
     }
-    let stuck = world.lives.iter().find(|life| is_unfinished(life) && life.past.pods.len() < scope.pods)?;
+    let stuck = world.lives.iter().find(|life| is_unfinished(life) && has_room(life, scope))?;
     let name = stuck.job.as_ref().map(|job| job.name.clone()).unwrap_or_default();
     Some(format!("nothing can happen any more, and {name} is not finished"))
 }
@@ -31,6 +31,11 @@ pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String
 fn is_forgotten(life: &Life, world: &World, scope: &Scope) -> bool {
     let expired = |job: &Job| expiry(job).is_some_and(|end| end <= clock(world.now, scope));
     life.ttl.is_some() && life.job.as_deref().is_some_and(|job| !job.deleting && expired(job))
+}
+
+/// Whether no bound on pods is reached.
+fn has_room(life: &Life, scope: &Scope) -> bool {
+    life.past.pods.len() < scope.pods && usize::from(life.past.strangers) < scope.pods
 }
 
 /// Whether somebody would still wait for this Job.

@@ -1,5 +1,7 @@
 //! Scopes of what others do to Jobs and pods, which the twin in TLA+ does not have.
 
+use crate::algorithm::steps::Faults;
+use crate::constants::Constants;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::job::{ConditionPattern, FailureAction, JobSpec, PodFailureRule};
@@ -22,6 +24,7 @@ pub fn all() -> Vec<Scope> {
         relabelled_pod(),
         legacy_pods(),
         edited_limits(),
+        per_index_delay(),
     ]
 }
 
@@ -107,4 +110,13 @@ fn edited_limits() -> Scope {
         ticks: 2,
         ..scope("edited-limits", about, many(1, 1), 3)
     }
+}
+
+fn per_index_delay() -> Scope {
+    let about =
+        "an index waits 1 s after a failure, on a clock; the manager may die meanwhile, and must not forget";
+    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(1, 1) };
+    let base = scope("per-index-delay", about, spec, 2);
+    let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
+    Scope { ticks: 2, lag: 1, faults: Faults { crashes: 1, ..Faults::default() }, constants, ..base }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::asked::{about_job, not_found, too_many_requests};
 use super::super::scribe::{Asked, Told, Who};
-use super::{Known, Walker};
+use super::Walker;
 
 impl Walker<'_> {
     /// A DELETE that the server carries out.
@@ -105,7 +105,7 @@ impl Walker<'_> {
         let (Some(job), Some(spec)) = (&after.life(id).job, self.scope.jobs.get(number)) else {
             return Ok(());
         };
-        self.known[number] = Known::new(number, job);
+        self.known[number] = self.known[number].again(number, job);
         self.create_job(number, spec)
     }
 }

@@ -16,14 +16,15 @@ use super::parts::{
 use super::table::Id;
 use crate::algorithm::io::CallName;
 use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::past::Past;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::JobId;
 
 /// Beside the parts of a Job: the frame, which holds the time.
 const FRAME: usize = PARTS;
-/// Beside the parts of a Job: how many pods it has had, which names the next one.
-const PODS_SO_FAR: usize = PARTS + 1;
+/// Beside the parts of a Job: how many pods and former Jobs there were, which names those that come.
+const SO_FAR: usize = PARTS + 1;
 const SLOTS: usize = PARTS + 2;
 
 /// Effects that follow from the same parts.
@@ -60,9 +61,9 @@ const POD_CHANGES_QUIETLY: &[Effect] = &[
 
 /// The Job or a pod changes by somebody else's hand.
 const JOB_CHANGES: &[Effect] = &[
-    effect(&[JOB, PODS, REST], &[JOB, PODS, REST, FRAME]),
+    effect(&[JOB, PODS, REST], &[JOB, PODS, REST, SO_FAR, FRAME]),
     effect(&[PAST], &[PAST, JOB, PODS, REST, FRAME]),
-    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, REST, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, REST, SO_FAR, FRAME]),
     effect(&[SYNC], &[SYNC, JOB, PODS, REST]),
     effect(&[LATE], &[LATE, JOB, PODS]),
 ];
@@ -95,9 +96,9 @@ const REQUEST_IS_HANDLED: &[Effect] = &[
 
 /// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
 const CREATION_IS_HANDLED: &[Effect] = &[
-    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, PODS_SO_FAR, FRAME]),
+    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, SO_FAR, FRAME]),
     effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
-    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, PODS_SO_FAR, FRAME]),
+    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, SO_FAR, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
 ];
 
@@ -115,8 +116,8 @@ const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
 /// The request of a dead process reaches the server.
 const LATE_REQUEST_LANDS: &[Effect] = &[
     effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
-    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, PODS_SO_FAR, LATE, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, PODS_SO_FAR, LATE]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, LATE, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE]),
     effect(&[REST], &[REST, JOB, LATE]),
     effect(&[LATE], &[]),
 ];
@@ -124,9 +125,9 @@ const LATE_REQUEST_LANDS: &[Effect] = &[
 /// The same, where no cache has to show anything at once.
 const LATE_REQUEST_LANDS_QUIETLY: &[Effect] = &[
     effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
-    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, PODS_SO_FAR, LATE, FRAME]),
+    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, LATE, FRAME]),
     effect(&[IDLE], &[IDLE, JOB, LATE, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, PODS_SO_FAR, LATE]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE]),
     effect(&[REST], &[REST, JOB, LATE]),
     effect(&[LATE], &[]),
 ];
@@ -142,9 +143,9 @@ const TIME_PASSES: &[Effect] =
 /// follow from the whole world. It is `quiet` if there is room in all caches, and nothing in the orphan queue.
 fn effects_of(step: &Step, quiet: bool) -> Option<&'static [Effect]> {
     match step {
-        Step::Kubelet(..) | Step::Collect(..) | Step::Disrupt(..) if quiet => Some(POD_CHANGES_QUIETLY),
-        Step::Kubelet(..) | Step::Collect(..) | Step::Disrupt(..) => Some(POD_CHANGES),
-        Step::User(..) | Step::RemoveJob(_) => Some(JOB_CHANGES),
+        Step::Kubelet(..) | Step::Disrupt(..) if quiet => Some(POD_CHANGES_QUIETLY),
+        Step::Kubelet(..) | Step::Disrupt(..) => Some(POD_CHANGES),
+        Step::User(..) | Step::Collect(..) | Step::RemoveJob(_) => Some(JOB_CHANGES),
         Step::ShowPod(_) | Step::ShowJob(_) => Some(MANAGER_SEES),
         Step::Crash(_) => Some(MANAGER_DIES),
         Step::Process(_, 0, what) => of_process(*what),
@@ -162,7 +163,7 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
         ProcessStep::Call(_, Fortune::Fails) => Some(REQUEST_FAILS),
         ProcessStep::Call(CallName::CreatePod(_), _) => Some(CREATION_IS_HANDLED),
         ProcessStep::Call(..) => Some(REQUEST_IS_HANDLED),
-        ProcessStep::ShowPod | ProcessStep::ShowJob => Some(PROCESS_SEES),
+        ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Relist => Some(PROCESS_SEES),
         ProcessStep::Crash => Some(PROCESS_DIES),
         ProcessStep::CrashInFlight(_) => Some(PROCESS_DIES_IN_FLIGHT),
         ProcessStep::Orphan(..) | ProcessStep::Usurp | ProcessStep::Resign => None,
@@ -276,13 +277,19 @@ impl Facts<'_> {
             && idle.is_none_or(|idle| {
                 idle.job_behind.len() < scope.algorithm.job_lag && idle.orphans.is_empty()
             });
-        let pods = parts.pasts.part(&tables.pasts, ids[PAST]).pods.len();
+        let so_far = so_far(parts.pasts.part(&tables.pasts, ids[PAST]));
         let mut slots = [0; SLOTS];
         slots[..PARTS].copy_from_slice(&ids);
         slots[FRAME] = state[0];
-        slots[PODS_SO_FAR] = Id::try_from(pods).unwrap_or(Id::MAX);
+        slots[SO_FAR] = so_far;
         Some((effects_of(step, quiet)?, slots))
     }
+}
+
+/// How many pods and former Jobs there were.
+pub fn so_far(past: &Past) -> Id {
+    let pods = Id::try_from(past.pods.len()).unwrap_or(Id::MAX);
+    pods << 16 | Id::from(past.former) << 8 | Id::from(past.incarnation)
 }
 
 fn jobs<const N: usize>(_: &Packed<N>, step: &Step) -> std::ops::Range<usize> {

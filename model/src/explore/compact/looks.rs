@@ -13,8 +13,9 @@ type Properties = u64;
 
 const _: () = assert!(PROPERTIES.len() <= Properties::BITS as usize);
 
-/// What properties ask for: the frame and parts of one Job, and whether its process has a sync under way.
-type Key = ([Id; 6], bool);
+/// What properties ask for: the frame and parts of one Job, and whether its process has a sync under way. Where Jobs
+/// are created again, one asks for the process itself (BO-06).
+type Key = ([Id; 7], bool);
 
 /// What is to be seen of one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +54,10 @@ impl<const N: usize> Specification<'_, N> {
     fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Seen {
         let ids = ids_of(state, job);
         let is_managed = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_none();
-        let manager = if is_managed { ids[KNOWLEDGE] } else { 0 };
+        let asks = is_managed || self.scope.recreates();
+        let [knowledge, idle] = [KNOWLEDGE, IDLE].map(|part| if asks { ids[part] } else { 0 });
         let syncs = scratch.parts.syncs.part(&self.tables.syncs, ids[SYNC]).is_some();
-        let key = ([state[0], ids[JOB], ids[PODS], ids[PAST], ids[REST], manager], syncs);
+        let key = ([state[0], ids[JOB], ids[PODS], ids[PAST], ids[REST], knowledge, idle], syncs);
         if let Some(seen) = scratch.looks.known.get(&key) {
             return *seen;
         }

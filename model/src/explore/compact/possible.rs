@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
+use super::effects::so_far;
 use super::lossy::Lossy;
 use super::parts::{IDLE, JOB, KNOWLEDGE, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, ids_of};
 use super::table::{Id, Known, Table};
@@ -121,10 +122,9 @@ impl<const N: usize> Specification<'_, N> {
 
     fn key_of_processes(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {
         let ids = ids_of(state, job);
-        let pods = scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]).pods.len();
-        let pods = Id::try_from(pods).unwrap_or(Id::MAX);
+        let so_far = so_far(scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]));
         let [sync, knowledge, idle] = [SYNC, KNOWLEDGE, IDLE].map(|part| ids[part]);
-        let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[LATE], pods];
+        let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[LATE], so_far];
         (Whose::Processes(small(job)), from)
     }
 
@@ -133,7 +133,8 @@ impl<const N: usize> Specification<'_, N> {
         let has_process = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_some();
         // The manager stands where the knowledge of a process would; the environment asks for none of a process.
         let manager = if has_process { 0 } else { ids[KNOWLEDGE] };
-        let from = [state[0], ids[JOB], ids[PODS], ids[REST], manager, Id::from(has_process), 0, 0];
+        let so_far = so_far(scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]));
+        let from = [state[0], ids[JOB], ids[PODS], ids[REST], manager, Id::from(has_process), so_far, 0];
         (Whose::Environment(small(job)), from)
     }
 

@@ -120,6 +120,7 @@ impl Renaming {
             forced: _,
             disrupted: _,
             controlled: _,
+            incarnation: _,
             selected: _,
             ready: _,
             scheduled: _,
@@ -165,6 +166,10 @@ impl Renaming {
     pub fn past(&self, past: &Past) -> Past {
         let Past {
             pods,
+            // Where there are others, symmetry is refused.
+            incarnation: _,
+            former: _,
+            strangers: _,
             widest: _,
             most: _,
             rescaled: _,
@@ -221,6 +226,11 @@ impl Renaming {
             hasty_creation,
             start_moved,
             gates,
+            deleted_finished,
+            deleted_for_others,
+            silent_write,
+            released_alone,
+            hasty_retry,
         } = slips;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Slips {
@@ -235,6 +245,11 @@ impl Renaming {
             hasty_creation: uid(hasty_creation),
             start_moved: *start_moved,
             gates: *gates,
+            deleted_finished: uid(deleted_finished),
+            deleted_for_others: uid(deleted_for_others),
+            silent_write: *silent_write,
+            released_alone: uid(released_alone),
+            hasty_retry: uid(hasty_retry),
         }
     }
 

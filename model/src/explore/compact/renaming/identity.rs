@@ -51,7 +51,10 @@ impl Identity {
 
     /// A process without what it knows and without its sync.
     pub fn idle(&self, process: &Process) -> Process {
-        let unseen = |it: &UnseenJob| UnseenJob { before: self.job(&it.before), own: it.own };
+        let unseen = |it: &UnseenJob| UnseenJob {
+            before: it.before.as_ref().map(|before| self.job(before)),
+            own: it.own,
+        };
         Process { job_behind: process.job_behind.iter().map(unseen).collect(), ..process.clone() }
     }
 

@@ -16,10 +16,11 @@ impl Renaming {
     /// A process without what it knows and without its sync.
     pub fn idle(&self, process: &Process) -> Process {
         let Process { knowledge: _, job_behind, memory, queued: _, wake: _, orphans, sync: _ } = process;
-        let unseen = |it: &UnseenJob| UnseenJob { before: self.job(&it.before), own: it.own };
+        let unseen =
+            |it: &UnseenJob| UnseenJob { before: it.before.as_ref().map(|job| self.job(job)), own: it.own };
         Process {
             job_behind: job_behind.iter().map(unseen).collect(),
-            memory: memory.renamed(|uid| self.uid(uid)),
+            memory: memory.renamed(|uid| self.uid(uid)).with_unwritten(|job| self.job(job)),
             orphans: self.uids(orphans),
             ..process.clone()
         }

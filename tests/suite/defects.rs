@@ -1,0 +1,122 @@
+//! What is told of known defects and of the KEPs' invariants is all there, and known anomalies are none of the
+//! algorithm's.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use jobcheck_model::Req;
+use jobcheck_model::algorithm::io::CallName;
+use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
+use jobcheck_model::algorithm::steps::{Faults, Fortune, ProcessStep};
+use jobcheck_model::check::{Bounds, Outcome, graph};
+use jobcheck_model::mutants::MUTANTS;
+use jobcheck_model::past::End;
+use jobcheck_model::pod::Phase;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::named;
+use jobcheck_model::step::Step;
+use jobcheck_tests::corpus::root;
+
+/// The rows of a table: their ids, and the rest.
+fn rows(page: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(root().join("docs").join(page)).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let rows = rows.filter(|(id, _)| id.chars().any(|c| c.is_ascii_digit()));
+    rows.map(|(id, rest)| (id.to_owned(), rest.to_owned())).collect()
+}
+
+/// The tests that a row names.
+fn tests_of(row: &str) -> Vec<&str> {
+    row.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 3).collect()
+}
+
+fn sources() -> String {
+    let folders = [
+        "tests/suite",
+        "model/src/apiserver/spec",
+        "model/src/apiserver/status",
+        "model/src/apiserver/update",
+    ];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let paths = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+    paths.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
+}
+
+#[test]
+fn every_known_defect_is_a_mutant_or_has_a_reason_why_not() {
+    let is_of = |id: &str, number: &str| {
+        let rest = id.strip_prefix(number);
+        rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_lowercase()))
+    };
+    let rows = rows("defects.md");
+    for number in (1..=50).map(|number| format!("B{number:02}")) {
+        let mutants = MUTANTS.iter().filter(|mutant| is_of(mutant.id, &number)).count();
+        let told = rows.iter().filter(|(id, _)| *id == number).count();
+        assert_eq!((mutants > 0, told), (told == 0, usize::from(mutants == 0)), "{number}");
+    }
+    let sources = sources();
+    for (id, row) in &rows {
+        let tests = tests_of(row);
+        assert!(!tests.is_empty(), "{id}: nothing shows it");
+        assert!(tests.iter().all(|test| sources.contains(&format!("fn {test}()"))), "{id}: {tests:?}");
+    }
+}
+
+/// What the issue of the model names: each id has a row.
+#[test]
+fn every_invariant_of_the_keps_is_a_property_or_a_test() {
+    let mut named: BTreeSet<String> = (1..=15).map(|number| format!("UG-{number:02}")).collect();
+    let others =
+        ["FT-31", "FT-32", "RP-11", "RP-12", "TC-14", "BI-15", "BI-16", "BI-17", "SS-37", "MB-14", "TT-16"];
+    named.extend(others.map(str::to_owned));
+    let rows = rows("invariants.md");
+    assert_eq!(rows.iter().map(|(id, _)| id.clone()).collect::<BTreeSet<_>>(), named);
+    let sources = sources();
+    for (id, row) in &rows {
+        let req = Req::parse(id).unwrap();
+        let is_property = PROPERTIES.iter().any(|property| property.req == req);
+        assert_eq!(row.starts_with("property"), is_property, "{id}");
+        let tests = tests_of(row);
+        let retired = row.starts_with("nothing: retired");
+        assert!(is_property || retired || !tests.is_empty(), "{id}: nothing proves it");
+        assert!(tests.iter().all(|test| sources.contains(&format!("fn {test}()"))), "{id}: {tests:?}");
+    }
+}
+
+/// B17, UG-01: two successes are wanted, and there was one; two more are counted, and none is lost by the rules of today.
+#[test]
+fn what_ended_before_the_upgrade_runs_again_and_nobody_is_blamed() {
+    let scope = run_by_the_algorithm(named("legacy-pods").unwrap(), 0);
+    let mut again = 0;
+    let found = graph(&scope, &Bounds::none(1), &mut |_, world, _, _| {
+        let past = &world.lives[0].past;
+        let ended_well = past.pods.iter().filter(|pod| pod.end == Some(End::Success));
+        let counted: u8 = past.pods.iter().map(|pod| pod.counted_succeeded).sum();
+        again += usize::from(counted == 2 && ended_well.count() > 2);
+    });
+    assert!(matches!(found.outcome, Outcome::Holds), "{:?}", found.outcome);
+    assert!(again > 0);
+}
+
+/// Creations less than the delay of one second after a failure.
+fn hasty_creations(crashes: u8) -> usize {
+    let base = run_by_the_algorithm(named("crash-backoff").unwrap(), 1);
+    let scope = Scope { faults: Faults { crashes, ..Faults::default() }, ..base };
+    let mut hasty = 0;
+    let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
+        let creates = |name: &CallName| matches!(name, CallName::CreatePod(_));
+        let Step::Process(_, _, ProcessStep::Call(name, Fortune::Handled)) = step else { return };
+        let failed = world.lives[0].pods.iter().filter(|pod| pod.phase == Phase::Failed);
+        let fresh = |end: jobcheck_model::Time| world.now.since(end) < 1;
+        hasty += usize::from(creates(name) && failed.filter_map(|pod| pod.finished).any(fresh));
+    });
+    assert!(matches!(found.outcome, Outcome::Holds), "{:?}", found.outcome);
+    hasty
+}
+
+/// B44, BO-05.
+#[test]
+fn a_restart_forgets_the_delay_and_nobody_is_blamed() {
+    assert!(hasty_creations(1) > hasty_creations(0), "{} {}", hasty_creations(1), hasty_creations(0));
+}

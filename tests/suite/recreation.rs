@@ -1,0 +1,58 @@
+//! Jobs that are created again under their name (PC-29, BO-06): sizes, verdicts, progress.
+
+use jobcheck_model::Req;
+use jobcheck_model::algorithm::scopes::{progress_of_recreation, recreation};
+use jobcheck_model::algorithm::steps::ProcessStep;
+use jobcheck_model::check::{Bounds, Outcome, explore, graph};
+use jobcheck_model::progress;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::step::Step;
+
+/// Different worlds, and steps to the farthest. Nothing is reduced here.
+const SIZES: &[(&str, usize, usize)] = &[
+    ("recreation/in-time", 998, 18),
+    ("recreation/delay", 117_644, 31),
+    ("recreation/indexed", 112_804, 36),
+    ("recreation/failed-request", 19_673, 25),
+    ("recreation/lost-answer", 155_554, 30),
+    ("recreation/late-request", 200_973, 30),
+];
+
+#[test]
+fn every_scope_of_recreation_is_exhausted_at_its_pinned_size() {
+    let mut sizes = Vec::new();
+    for scope in recreation() {
+        let found = explore(&scope, &Bounds::none(2));
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        let inherits = PROPERTIES.iter().position(|property| property.req == Req::BO06).unwrap();
+        assert!(found.reached[inherits], "{}: no new Job wants a pod", scope.name);
+        sizes.push((scope.name, found.states, found.depth));
+    }
+    assert_eq!(sizes, SIZES);
+}
+
+/// Worlds of the graph without any reduction.
+#[test]
+fn the_new_job_comes_to_its_end_and_nothing_of_the_old_one_is_left() {
+    for (scope, states) in progress_of_recreation().iter().zip([998, 5828]) {
+        let found = progress::explore(scope, &Bounds::none(2));
+        assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
+        assert_eq!(found.states, states, "{}", scope.name);
+    }
+}
+
+/// What makes it hard: a relist that hides the deletion, pods of the old Job beside the new one, and a sync of the old
+/// Job that creates a pod when the new one is there.
+#[test]
+fn the_old_job_reaches_into_the_time_of_the_new_one() {
+    let [_, scope] = progress_of_recreation();
+    let (mut relists, mut beside, mut strangers) = (0, 0, 0);
+    let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
+        let life = &world.lives[0];
+        relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::Relist)));
+        beside += usize::from(life.job.is_some() && life.pods.iter().any(|pod| !life.past.owns(pod)));
+        strangers += usize::from(life.past.strangers > 0);
+    });
+    assert!(matches!(found.outcome, Outcome::Holds));
+    assert!(relists > 0 && beside > 0 && strangers > 0, "{relists} {beside} {strangers}");
+}
