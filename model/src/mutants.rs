@@ -14,11 +14,10 @@ use crate::algorithm::switches::{Switch, Switches};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Exploration, Outcome, explore_for};
 use crate::explore::found::Found;
+use crate::explore::story::cause;
 use crate::progress;
-use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
+use crate::properties::PROPERTIES;
 use crate::scope::{Algorithm, Scope};
-use crate::scopes::initial;
-use crate::world::World;
 
 /// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; then
 /// those around TTLs and feature gates, those that need more of the environment, and last those that break no single
@@ -171,7 +170,7 @@ impl Hunt {
         let explore_for = if scope.progress { progress::explore_for } else { explore_for };
         let exploration = explore_for(scope, &bounds, wanted);
         let mut hunt = Hunt { exploration, requirement: None };
-        hunt.requirement = hunt.found().and_then(|found| broken(scope, found));
+        hunt.requirement = hunt.found().and_then(|found| cause(scope, found));
         hunt
     }
 
@@ -188,20 +187,5 @@ impl Hunt {
     #[must_use]
     pub fn holds(&self) -> bool {
         matches!(self.exploration.outcome, Outcome::Holds)
-    }
-}
-
-/// The requirement behind a property: of a write that is not admitted or refused, the one that it broke.
-fn broken(scope: &Scope, found: &Found) -> Option<Req> {
-    if found.turn.is_some() {
-        return found.req;
-    }
-    let req = PROPERTIES[found.number?].req;
-    let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
-    let past = |of: fn(&crate::past::Past) -> Option<Req>| world.lives.iter().find_map(|life| of(&life.past));
-    match req {
-        _ if req == EVERY_WRITE_IS_ADMITTED.req => past(|past| past.objection),
-        _ if req == NOTHING_IS_REFUSED.req => past(|past| past.refused),
-        _ => Some(req),
     }
 }

@@ -247,8 +247,17 @@ fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>
         () if is_late(job, world) => {
             Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
         }
+        () if is_forgotten(life) => {
+            Some((Some(Req::PC11), "the Job is not finished, has no pod, and no retry is due"))
+        }
         () => Some((None, "the Job is not finished")),
     }
+}
+
+/// PC-11: pods are wanted, none is there, and nothing will wake the controller.
+fn is_forgotten(life: &Life) -> bool {
+    let wakes = life.processes.iter().any(|process| process.wake.is_some());
+    is_quiet(life) && !wakes && life.pods.sums().active == 0
 }
 
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
@@ -296,6 +305,6 @@ fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String)
         world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world, scope));
     let found = stuck.next().and_then(|life| shortcoming(life, world, scope));
     let (req, what) = found.unwrap_or((None, "the controller has work for ever"));
-    let how = if goes_on { "for ever" } else { "and nothing more has to happen" };
-    (req, format!("{what}, {how}"))
+    let how = if goes_on { ", for ever" } else { "" };
+    (req, format!("{what}{how}"))
 }

@@ -126,12 +126,7 @@ pub fn fail_job_message(pod: &Pod) -> Option<&Text> {
 /// BO-12, BO-13.
 fn backoff_limit(spec: &JobSpec, read: &Read, census: &Census<'_>) -> Option<Fate> {
     let limit = i64::from(spec.backoff_limit?);
-    let restarts: i64 = read
-        .pods
-        .iter()
-        .filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running))
-        .map(|pod| i64::from(pod.restarts))
-        .sum();
+    let restarts = census.restarts();
     let switches = census.switches();
     let counts =
         spec.template.restart_policy == RestartPolicy::OnFailure && !switches.on(Switch::IgnoresRestarts);

@@ -332,6 +332,12 @@ impl Memory {
         }
     }
 
+    /// Deletions that were not seen yet, as the built-in counts them.
+    #[must_use]
+    pub fn deletions(&self) -> i8 {
+        self.deletions
+    }
+
     /// What it holds, in words.
     #[must_use]
     pub fn told(&self) -> Vec<String> {

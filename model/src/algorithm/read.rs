@@ -244,6 +244,13 @@ impl<'a> Census<'a> {
         };
     }
 
+    /// BO-13: how often containers were restarted in the pods that have not ended.
+    #[must_use]
+    pub fn restarts(&self) -> i64 {
+        let living = self.read.pods.iter().filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
+        living.map(|pod| i64::from(pod.restarts)).sum()
+    }
+
     /// BO-03: the record of failures once this sync has been stored.
     #[must_use]
     pub fn backoff(&self) -> Backoff {

@@ -152,7 +152,7 @@ pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
     broken: |life| {
-        life.past.slips.verdict_lost.map(|uid| format!("pod {uid:?} was released before the decision"))
+        life.past.slips.verdict_lost.map(|uid| format!("pod {} was released before the decision", uid.0))
     },
     premise: |it| it.life.past.decision.is_none() && it.life.pods.matching_fail_job().next().is_some(),
 };

@@ -16,7 +16,7 @@ pub const NO_POD_AFTER_THE_DECISION: Property = Property {
         life.past
             .slips
             .creation_after_decision
-            .map(|uid| format!("pod {uid:?} was created after the decision"))
+            .map(|uid| format!("pod {} was created after the decision", uid.0))
     },
     premise: |it| {
         let life = it.life;
@@ -145,7 +145,10 @@ pub const NO_POD_WHILE_SUSPENDED: Property = Property {
     req: Req::SU01,
     name: "no pod is created while the Job is suspended",
     broken: |life| {
-        life.past.slips.creation_while_suspended.map(|uid| format!("pod {uid:?} was created while suspended"))
+        life.past
+            .slips
+            .creation_while_suspended
+            .map(|uid| format!("pod {} was created while suspended", uid.0))
     },
     premise: |it| {
         it.life.job.as_ref().is_some_and(|job| job.spec.is_suspended()) && it.life.pods.sums().active == 0
@@ -157,7 +160,7 @@ pub const DELAY_AFTER_A_FAILURE: Property = Property {
     req: Req::BO01,
     name: "no pod is created within the first delay after a failure",
     broken: |life| {
-        life.past.slips.hasty_creation.map(|uid| format!("pod {uid:?} came too soon after a failure"))
+        life.past.slips.hasty_creation.map(|uid| format!("pod {} came too soon after a failure", uid.0))
     },
     premise: |it| {
         let failed = it.life.pods.iter().any(|pod| pod.phase == Phase::Failed);
