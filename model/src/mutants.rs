@@ -72,8 +72,6 @@ pub struct Mutant {
 pub enum Shows {
     /// It breaks this requirement after so many steps.
     Breaks(Req, usize),
-    /// After so many steps nothing can happen any more, and the Job is not finished; this requirement asks for more.
-    Stops(Req, usize),
     /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
     /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
     Strays(Req, usize),
@@ -84,7 +82,7 @@ pub enum Shows {
 pub struct Hunt {
     /// The search.
     pub exploration: Exploration,
-    /// The requirement that was broken; `None` where nothing was, or where everything came to a stop.
+    /// The requirement that was broken; `None` where nothing was, or no requirement asks for what is missing.
     pub requirement: Option<Req>,
 }
 
@@ -102,11 +100,11 @@ impl Mutant {
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Stops(req, _) | Shows::Strays(req, _) => req,
+            Shows::Breaks(req, _) | Shows::Strays(req, _) => req,
         }
     }
 
-    /// Whether it shows in one world, be it that nothing can happen there: then reductions keep it.
+    /// Whether it shows in one world: then reductions keep it.
     #[must_use]
     pub fn shows_in_a_world(&self) -> bool {
         !matches!(self.shows, Shows::Strays(..))
@@ -158,7 +156,6 @@ impl Mutant {
         let steps = found.path.len();
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
-            Shows::Stops(_, expected) => found.number.is_none() && steps == expected,
             Shows::Strays(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
         }
     }

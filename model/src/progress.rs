@@ -219,7 +219,32 @@ fn is_quiet(life: &Life) -> bool {
 }
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
-fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
+fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
+    let (req, what) = lack(life, world, scope)?;
+    let told = match req {
+        // The numbers say it better.
+        Some(Req::PC01 | Req::PC03 | Req::RP08) => {
+            life.job.as_ref().and_then(|job| numbers(&job.status, life))
+        }
+        _ => None,
+    };
+    Some((req, told.unwrap_or_else(|| what.to_owned())))
+}
+
+/// The numbers of a status that are not those of the pods.
+fn numbers(status: &JobStatus, life: &Life) -> Option<String> {
+    let sums = life.pods.sums();
+    let ready = life.pods.iter().filter(|pod| pod.is_ready()).count();
+    let counts = [
+        ("active", status.active, i64::from(sums.active)),
+        ("ready", status.ready.unwrap_or(0), i64::try_from(ready).unwrap_or(i64::MAX)),
+        ("terminating", status.terminating.unwrap_or(0), i64::from(sums.terminating)),
+    ];
+    let wrong = counts.iter().find(|(_, said, is)| i64::from(*said) != *is);
+    wrong.map(|(name, said, is)| format!("status.{name} is {said}, and {is} pods are {name}"))
+}
+
+fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
     let held = life.pods.iter().any(|pod| pod.finalizer);
     let Some(job) = &life.job else {
         return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
@@ -304,7 +329,7 @@ fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String)
     let mut stuck =
         world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world, scope));
     let found = stuck.next().and_then(|life| shortcoming(life, world, scope));
-    let (req, what) = found.unwrap_or((None, "the controller has work for ever"));
+    let (req, what) = found.unwrap_or((None, "the controller has work".to_owned()));
     let how = if goes_on { ", for ever" } else { "" };
     (req, format!("{what}{how}"))
 }

@@ -259,8 +259,18 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
     let gates = hand.gates(life);
     life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(gates, &job, new, &life.pods, now);
+    if new.is_finished() && !job.status.is_finished() && !job.deleting {
+        life.past.slips.passed_over = passed_over(life, hand);
+    }
     set_job(life, hand, Some(status_updated(&job, &sent)));
     Answer::Done
+}
+
+/// FT-10: a pod that the process has seen ended, by its cache or by what it did, and that holds the finalizer.
+fn passed_over(life: &Life, hand: Hand) -> Option<Uid> {
+    let sync = hand.process(life)?.sync.as_ref()?;
+    let seen = |pod: &&Pod| sync.seen.post.get(pod.uid).is_some_and(Pod::is_terminated);
+    life.pods.iter().filter(|pod| pod.finalizer && pod.controlled).find(seen).map(|pod| pod.uid)
 }
 
 /// The record of failures that the specification holds the process to: it is kept by a status write.

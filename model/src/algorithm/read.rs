@@ -235,6 +235,10 @@ impl<'a> Census<'a> {
         let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
         self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
         let by_index = self.spec().is_indexed() && !self.switches.on(Switch::CountsPodsNotIndexes);
+        if self.switches.on(Switch::RecomputesCounters) {
+            self.succeeded = len(self.read.pods.iter().filter(|pod| pod.phase == Phase::Succeeded).count());
+            return;
+        }
         self.succeeded = if by_index {
             i64::from(self.completed.len())
         } else {

@@ -11,6 +11,7 @@ use super::lag::{delivered, staleness};
 use super::outlook::decision;
 use super::process::Process;
 use super::steps::{Delivery, Fortune, ProcessStep};
+use super::switches::Switch;
 use super::sync::Settings;
 use super::ttl::TtlStep;
 
@@ -33,7 +34,8 @@ pub(crate) fn process_step(
         ProcessStep::Sync(_) => "starts a sync".to_owned(),
         ProcessStep::Choose(uid) => format!("takes {} first (the order is chance)", name(uid)),
         ProcessStep::Call(which, fortune) => {
-            format!("{}{}", called(life, process, which), answered(before, job, by, which, fortune, scope))
+            let said = called_in(life, process, which, scope);
+            format!("{said}{}", answered(before, job, by, which, fortune, scope))
         }
         ProcessStep::Orphan(uid, Fortune::Handled) if life.pods == after.pods => {
             format!("drops {} from its orphan queue", name(uid))
@@ -109,7 +111,7 @@ fn answered(
         Answer::Error if is_status && conflicts => ", made from an older version (409)",
         Answer::Error if !is_status => ", which has changed (409)",
         Answer::Done if is_status && conflicts => {
-            ", made from an older version (409); it takes the stored resourceVersion, and writes the same status again"
+            ", made from an older version: after the 409 it takes the stored resourceVersion, and writes the same again"
         }
         Answer::Error | Answer::Done => "",
     };
@@ -155,6 +157,16 @@ pub(crate) fn landed(life: &Life) -> String {
         _ => "",
     };
     format!("handles the request of the dead process: {}{answer}", written(&as_write(life, &late.call), base))
+}
+
+/// A call, told of the version that the server holds where it is that which is overwritten (B02).
+fn called_in(life: &Life, process: &Process, which: CallName, scope: &Scope) -> String {
+    let Some(sync) = &process.sync else { return String::new() };
+    let overwrites = sync.conflicts && scope.algorithm.switches.on(Switch::OverwritesOnConflict);
+    match sync.call(which).filter(|_| overwrites) {
+        Some(call) => written(&as_write(life, call), life.job.as_ref().map(|job| &job.status)),
+        None => called(life, process, which),
+    }
 }
 
 fn called(life: &Life, process: &Process, which: CallName) -> String {

@@ -169,7 +169,10 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
             let stored = before.life(*job).job.as_ref();
             (MANAGER, written(write, stored.map(|job| &job.status)))
         }
-        Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
+        Step::Expire(_) => {
+            let what = "deletes the Job in the foreground: it stays until its pods are gone";
+            ("TTL controller", what.to_owned())
+        }
         Step::Kubelet(_, uid, KubeletStep::Remove) => {
             ("API server", format!("removes {} (deleted, ended, no finalizer)", name(*uid)))
         }
@@ -287,7 +290,7 @@ fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
 
 fn edited(action: UserAction) -> String {
     match action {
-        UserAction::Suspend => "suspends the Job".to_owned(),
+        UserAction::Suspend | UserAction::SuspendStarted => "suspends the Job".to_owned(),
         UserAction::Resume => "resumes the Job".to_owned(),
         UserAction::Scale(parallelism) => format!("scales the Job to {parallelism}"),
         UserAction::SetTtl(ttl) => format!("sets ttlSecondsAfterFinished to {ttl}"),

@@ -35,7 +35,12 @@ impl Property {
     /// Whether it is about an algorithm, and says nothing of the specification itself.
     #[must_use]
     pub fn is_of_an_algorithm(&self) -> bool {
-        [server::EVERY_WRITE_IS_ADMITTED.req, gates::NO_INTERIM_WITHOUT_ITS_GATES.req].contains(&self.req)
+        [
+            server::EVERY_WRITE_IS_ADMITTED.req,
+            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
+            ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
+        ]
+        .contains(&self.req)
     }
 }
 
@@ -65,6 +70,7 @@ pub const PROPERTIES: &[Property] = &[
     ending::END_REPEATS_THE_DECISION,
     ending::DECISION_COMES_EARLIER,
     ending::DECISION_STAYS,
+    ending::NO_END_OVER_A_POD_THAT_HOLDS,
     ending::SILENCE_AFTER_THE_END,
     ending::COMPLETE_MEANS_ENOUGH_SUCCESSES,
     ending::LIMIT_WAS_EXCEEDED,

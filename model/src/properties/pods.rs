@@ -105,7 +105,9 @@ pub const REPLACEMENT_WAITS: Property = Property {
     broken: |life| {
         let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let held = count(life, |pod| !pod.is_terminated());
-        (patient && held > i64::from(life.past.widest)).then(|| format!("{held} pods have not ended"))
+        let widest = life.past.widest;
+        (patient && held > i64::from(widest))
+            .then(|| format!("{held} pods are active or terminating, parallelism is {widest}"))
     },
     premise: |it| {
         let patient = it.life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());

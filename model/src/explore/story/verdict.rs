@@ -11,6 +11,7 @@ use crate::requirement::{Broken, Findings, Said};
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::ttl;
+use crate::uid::Uid;
 use crate::world::{Life, World};
 
 /// A requirement that a write breaks, with both sides of the comparison that is false.
@@ -35,9 +36,19 @@ fn said(said: &Said) -> String {
     match said {
         Said::Uid(uid) => super::name(*uid),
         Said::Time(time) => format!("{} s", time.0),
-        Said::Text(text) => text.replace('#', "pod "),
+        Said::Text(text) => named(text),
         Said::Words(_) | Said::Number(_) | Said::Indexes(_) => said.to_string(),
     }
+}
+
+/// The pods in a text, which a guard names by their UIDs.
+fn named(text: &str) -> String {
+    let text = text.replace('#', "pod ");
+    let words = text.split(' ').map(|word| match Uid::parse(word) {
+        uid if uid.0 < 1 << 32 && word.len() == 36 => super::name(uid),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What a step breaks, each requirement once, and the rule by which the server refuses it.
