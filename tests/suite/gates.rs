@@ -260,7 +260,7 @@ fn while_the_gate_is_off_two_managers_write_one_status() {
     controller starts a sync
     controller creates pod 1
     controller writes the status: active 0 -> 1, ready=0, terminating=0, startTime=0 s
-    other manager reports that the Job runs (ready 0 -> 1)
+    other manager reports that the Job runs (nothing changes)
     ");
 }
 

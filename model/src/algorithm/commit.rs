@@ -266,11 +266,12 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
     Answer::Done
 }
 
-/// FT-10: a pod that the process has seen ended, by its cache or by what it did, and that holds the finalizer.
-fn passed_over(life: &Life, hand: Hand) -> Option<Uid> {
-    let sync = hand.process(life)?.sync.as_ref()?;
+/// FT-10: the pods that the process has seen ended, by its cache or by what it did, and that hold the finalizer.
+fn passed_over(life: &Life, hand: Hand) -> u8 {
+    let Some(sync) = hand.process(life).and_then(|process| process.sync.as_ref()) else { return 0 };
     let seen = |pod: &&Pod| sync.seen.post.get(pod.uid).is_some_and(Pod::is_terminated);
-    life.pods.iter().filter(|pod| pod.finalizer && pod.controlled).find(seen).map(|pod| pod.uid)
+    let held = life.pods.iter().filter(|pod| pod.finalizer && pod.controlled).filter(seen).count();
+    u8::try_from(held).unwrap_or(u8::MAX)
 }
 
 /// The record of failures that the specification holds the process to: it is kept by a status write.

@@ -46,6 +46,10 @@ fn why(fate: &Fate, spec: &JobSpec, status: &JobStatus, read: &Read, census: &Ce
         "BackoffLimitExceeded" if census.restarts() > 0 => {
             format!("{} restarts, backoffLimit {}", census.restarts(), spec.backoff_limit.unwrap_or_default())
         }
+        "BackoffLimitExceeded" if census.failed <= i64::from(spec.backoff_limit.unwrap_or_default()) => {
+            let limit = spec.backoff_limit.unwrap_or_default();
+            format!("{} syncs that failed or found a failure, backoffLimit {limit}", read.requeues + 1)
+        }
         "BackoffLimitExceeded" => {
             format!("{} failed, backoffLimit {}", census.failed, spec.backoff_limit.unwrap_or_default())
         }

@@ -14,6 +14,7 @@ pub use whole::{REST, ROUND, Story, cause};
 use crate::algorithm::lag::{delivered, old_job, pod_staleness};
 use crate::algorithm::steps::ProcessStep;
 use crate::algorithm::story::{decided, landed, process_step, read, ttl_step};
+use crate::algorithm::ttl::TtlStep;
 use crate::catalogue::Req;
 use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
@@ -206,6 +207,7 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         Step::Process(job, number, what) => {
             process_step(before, after.life(*job), *job, *number, *what, scope)
         }
+        Step::Ttl(_, TtlStep::Show) => ("TTL cache", "shows the stored Job".to_owned()),
         Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, before.now, scope)),
         Step::Land(job) => ("API server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s since the start", before.now.0 + 1)),

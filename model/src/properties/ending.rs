@@ -97,8 +97,8 @@ pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
     req: Req::FT10,
     name: "a Job does not finish while a pod that its controller has seen ended holds the finalizer",
     broken: |life| {
-        let uid = life.past.slips.passed_over?;
-        Some(format!("it finished, and pod {} has ended and holds the finalizer", uid.0))
+        let pods = life.past.slips.passed_over;
+        (pods > 0).then(|| format!("it finished, and of the pods that had ended {pods} held the finalizer"))
     },
     premise: |it| {
         let held = it.life.pods.iter().filter(|pod| pod.is_terminated() && pod.finalizer).count();
@@ -158,7 +158,7 @@ pub const LIMIT_WAS_EXCEEDED: Property = Property {
         }
         let failures = life.past.pods.iter().filter(|past| may_count_as_failure(past)).count();
         (failures <= limit)
-            .then(|| format!("{failures} pods have failed, only more than backoffLimit {limit} exceed it"))
+            .then(|| format!("{failures} failed, and only more than backoffLimit {limit} exceeds it"))
     },
     premise: |it| decided(it.life, Reason::BackoffLimitExceeded),
 };

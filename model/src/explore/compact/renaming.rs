@@ -228,7 +228,7 @@ impl Renaming {
             lost: uid(lost),
             dropped: uid(dropped),
             verdict_lost: uid(verdict_lost),
-            passed_over: uid(passed_over),
+            passed_over: *passed_over,
             write_after_end: *write_after_end,
             creation_after_decision: uid(creation_after_decision),
             creation_while_suspended: uid(creation_while_suspended),

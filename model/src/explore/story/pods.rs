@@ -27,9 +27,15 @@ pub(crate) fn lacking(uid: Uid, cached: Option<&Pod>, stored: Option<&Pod>) -> O
     match (cached, stored) {
         (None, None) => None,
         (None, Some(_)) => Some(format!("does not show {pod} yet")),
-        (Some(_), None) => Some(format!("still shows {pod}, which is gone")),
+        (Some(cached), None) => {
+            let held = if cached.finalizer { ", with the finalizer" } else { "" };
+            Some(format!("still shows {pod} ({}{held}), which is gone", phase(cached)))
+        }
         (Some(cached), Some(stored)) => {
             let lacks = differences(cached, stored, &LACKED);
+            if lacks == [LACKED.deleting[1]] {
+                return Some(format!("does not show yet that {pod} is being deleted"));
+            }
             (!lacks.is_empty()).then(|| format!("still shows {pod} {}", lacks.join(" and ")))
         }
     }

@@ -64,7 +64,11 @@ pub fn change(old: &JobStatus, new: &JobStatus) -> String {
         parts.push(format!("completionTime={time}"));
     }
     parts.extend(conditions);
-    if parts.is_empty() { "nothing but times of conditions".to_owned() } else { parts.join(", ") }
+    match () {
+        () if old == new => "nothing changes".to_owned(),
+        () if parts.is_empty() => "nothing but times of conditions".to_owned(),
+        () => parts.join(", "),
+    }
 }
 
 /// Whether the fate of the Job stands in it.
