@@ -124,8 +124,16 @@ fn conditions(old: &[Condition], new: &[Condition]) -> Vec<String> {
         let beside = if beside { ", beside the entry of this type that there is" } else { "" };
         words.push(format!("{}{beside}", condition(it)));
     }
-    let gone = old.iter().filter(|it| !new.iter().any(|other| other.kind == it.kind));
-    words.extend(gone.map(|it| format!("no {}", it.kind.as_str())));
+    for (place, it) in old.iter().enumerate() {
+        let count = |among: &[Condition]| among.iter().filter(|other| other.kind == it.kind).count();
+        match count(new) {
+            // Told once of each type.
+            _ if count(&old[..place]) > 0 => {}
+            0 => words.push(format!("no {}", it.kind.as_str())),
+            left if left < count(old) => words.push(format!("fewer entries of {}", it.kind.as_str())),
+            _ => {}
+        }
+    }
     words
 }
 
@@ -183,4 +191,48 @@ pub fn older(old: &JobStatus, new: &JobStatus) -> Option<String> {
         new.conditions.iter().filter(|it| !old.conditions.iter().any(|other| other.kind == it.kind));
     parts.extend(missing.map(|it| format!("no {}", it.kind.as_str())));
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Uncounted;
+
+    fn entry(kind: ConditionKind, status: ConditionStatus) -> Condition {
+        let reason = "why".into();
+        Condition { kind, status, reason, message: "".into(), last_transition_time: None }
+    }
+
+    #[test]
+    fn nothing_is_told_but_what_changes() {
+        let old = JobStatus { active: 2, ready: Some(0), ..JobStatus::default() };
+        let lists = Uncounted { succeeded: vec![Uid(1)], failed: Vec::new() };
+        let new = JobStatus { active: 1, uncounted: Some(lists), terminating: Some(0), ..old.clone() };
+        assert_eq!(change(&old, &new), "active 2 -> 1, terminating=0, uncounted.succeeded +pod 1");
+        assert_eq!(change(&new, &old), "active 1 -> 2, terminating=nil, uncounted.succeeded -pod 1");
+        assert_eq!(change(&old, &old), "nothing changes");
+    }
+
+    #[test]
+    fn a_second_entry_of_a_type_is_told_and_so_is_a_start_time_that_an_end_lacks() {
+        let denied = entry(ConditionKind::FailureTarget, ConditionStatus::False);
+        let old = JobStatus { conditions: vec![denied.clone()], ..JobStatus::default() };
+        let announced = entry(ConditionKind::FailureTarget, ConditionStatus::True);
+        let replaced = JobStatus { conditions: vec![announced.clone()], ..JobStatus::default() };
+        let appended = JobStatus { conditions: vec![denied, announced], ..JobStatus::default() };
+        assert_eq!(change(&old, &replaced), "startTime=nil, FailureTarget=True (why)");
+        let second = "FailureTarget=True (why), beside the entry of this type that there is";
+        assert!(change(&old, &appended).ends_with(second), "{}", change(&old, &appended));
+        assert_eq!(change(&appended, &old), "fewer entries of FailureTarget");
+        assert_eq!(change(&old, &JobStatus::default()), "no FailureTarget");
+    }
+
+    #[test]
+    fn a_uid_that_enters_a_list_twice_is_told() {
+        let lists = |failed: &[Uid]| {
+            let lists = Uncounted { succeeded: Vec::new(), failed: failed.to_vec() };
+            JobStatus { uncounted: Some(lists), ..JobStatus::default() }
+        };
+        assert_eq!(change(&lists(&[Uid(2)]), &lists(&[Uid(2), Uid(2)])), "uncounted.failed +pod 2");
+    }
 }
