@@ -8,7 +8,7 @@ use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_model::explore::story;
+use jobcheck_model::explore::story::Story;
 use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
 use serde::Serialize;
 
@@ -173,9 +173,8 @@ fn row(run: &Run, out: &mut String) {
 
 fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.hunt.found() else { return };
-    let broken = run.hunt.requirement.map_or("", jobcheck_model::Req::id);
-    let _ = writeln!(out, "\n{BAD}{}: {broken}{BAD:#} {}: {}", run.mutant.id, found.property, found.why);
-    check::tell(&run.mutant.scope(), found, out);
+    let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id, run.mutant.title);
+    check::tell(&Story::of(&run.mutant.scope(), found, Some(run.mutant.requirement())), out);
     let _ = writeln!(out);
 }
 
@@ -201,7 +200,7 @@ struct MutantReport {
     turn: Option<usize>,
     states: usize,
     seconds: f64,
-    story: Vec<String>,
+    counterexample: Option<check::CounterexampleReport>,
 }
 
 fn whole(runs: &[Run], exit: Exit) -> MutantsReport {
@@ -215,7 +214,6 @@ fn whole(runs: &[Run], exit: Exit) -> MutantsReport {
 
 fn report(run: &Run) -> MutantReport {
     let found = run.hunt.found();
-    let lines = found.map(|found| story::tell(&run.mutant.scope(), &found.path)).unwrap_or_default();
     MutantReport {
         id: run.mutant.id,
         title: run.mutant.title,
@@ -227,6 +225,6 @@ fn report(run: &Run) -> MutantReport {
         turn: found.and_then(|found| found.turn),
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
-        story: lines.into_iter().map(|line| format!("{} {}", line.who, line.what)).collect(),
+        counterexample: found.map(|found| check::counterexample_report(&run.mutant.scope(), found)),
     }
 }

@@ -16,11 +16,10 @@ use crate::algorithm::switches::{Switch, Switches};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Exploration, Outcome, explore_for};
 use crate::explore::found::Found;
+use crate::explore::story::cause;
 use crate::progress;
-use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
+use crate::properties::PROPERTIES;
 use crate::scope::{Algorithm, Scope};
-use crate::scopes::initial;
-use crate::world::World;
 
 /// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; then
 /// those around TTLs and feature gates, those that need more of the environment, and last those that break no single
@@ -82,8 +81,6 @@ pub struct Mutant {
 pub enum Shows {
     /// It breaks this requirement after so many steps.
     Breaks(Req, usize),
-    /// After so many steps nothing can happen any more, and the Job is not finished; this requirement asks for more.
-    Stops(Req, usize),
     /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
     /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
     Strays(Req, usize),
@@ -94,7 +91,7 @@ pub enum Shows {
 pub struct Hunt {
     /// The search.
     pub exploration: Exploration,
-    /// The requirement that was broken; `None` where nothing was, or where everything came to a stop.
+    /// The requirement that was broken; `None` where nothing was, or no requirement asks for what is missing.
     pub requirement: Option<Req>,
 }
 
@@ -112,11 +109,11 @@ impl Mutant {
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Stops(req, _) | Shows::Strays(req, _) => req,
+            Shows::Breaks(req, _) | Shows::Strays(req, _) => req,
         }
     }
 
-    /// Whether it shows in one world, be it that nothing can happen there: then reductions keep it.
+    /// Whether it shows in one world: then reductions keep it.
     #[must_use]
     pub fn shows_in_a_world(&self) -> bool {
         !matches!(self.shows, Shows::Strays(..))
@@ -169,7 +166,6 @@ impl Mutant {
         let steps = found.path.len();
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
-            Shows::Stops(_, expected) => found.number.is_none() && steps == expected,
             Shows::Strays(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
         }
     }
@@ -181,7 +177,7 @@ impl Hunt {
         let explore_for = if scope.progress { progress::explore_for } else { explore_for };
         let exploration = explore_for(scope, &bounds, wanted);
         let mut hunt = Hunt { exploration, requirement: None };
-        hunt.requirement = hunt.found().and_then(|found| broken(scope, found));
+        hunt.requirement = hunt.found().and_then(|found| cause(scope, found));
         hunt
     }
 
@@ -198,20 +194,5 @@ impl Hunt {
     #[must_use]
     pub fn holds(&self) -> bool {
         matches!(self.exploration.outcome, Outcome::Holds)
-    }
-}
-
-/// The requirement behind a property: of a write that is not admitted or refused, the one that it broke.
-fn broken(scope: &Scope, found: &Found) -> Option<Req> {
-    if found.turn.is_some() {
-        return found.req;
-    }
-    let req = PROPERTIES[found.number?].req;
-    let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
-    let past = |of: fn(&crate::past::Past) -> Option<Req>| world.lives.iter().find_map(|life| of(&life.past));
-    match req {
-        _ if req == EVERY_WRITE_IS_ADMITTED.req => past(|past| past.objection),
-        _ if req == NOTHING_IS_REFUSED.req => past(|past| past.refused),
-        _ => Some(req),
     }
 }

@@ -220,7 +220,32 @@ fn is_quiet(life: &Life) -> bool {
 }
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
-fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
+fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
+    let (req, what) = lack(life, world, scope)?;
+    let told = match req {
+        // The numbers say it better.
+        Some(Req::PC01 | Req::PC03 | Req::RP08) => {
+            life.job.as_ref().and_then(|job| numbers(&job.status, life))
+        }
+        _ => None,
+    };
+    Some((req, told.unwrap_or_else(|| what.to_owned())))
+}
+
+/// The numbers of a status that are not those of the pods.
+fn numbers(status: &JobStatus, life: &Life) -> Option<String> {
+    let sums = life.pods.sums();
+    let ready = life.pods.iter().filter(|pod| pod.is_ready()).count();
+    let counts = [
+        ("active", status.active, i64::from(sums.active)),
+        ("ready", status.ready.unwrap_or(0), i64::try_from(ready).unwrap_or(i64::MAX)),
+        ("terminating", status.terminating.unwrap_or(0), i64::from(sums.terminating)),
+    ];
+    let wrong = counts.iter().find(|(_, said, is)| i64::from(*said) != *is);
+    wrong.map(|(name, said, is)| format!("status.{name} is {said}, and {is} pods are {name}"))
+}
+
+fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
     let left = life.pods.iter().any(|pod| pod.finalizer && !life.past.owns(pod));
     if left {
         return Some((Some(Req::FT20), "a pod of a former Job of the name keeps its finalizer"));
@@ -252,8 +277,17 @@ fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>
         () if is_late(job, world) => {
             Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
         }
+        () if is_forgotten(life) => {
+            Some((Some(Req::PC11), "the Job is not finished, has no pod, and no retry is due"))
+        }
         () => Some((None, "the Job is not finished")),
     }
+}
+
+/// PC-11: pods are wanted, none is there, and nothing will wake the controller.
+fn is_forgotten(life: &Life) -> bool {
+    let wakes = life.processes.iter().any(|process| process.wake.is_some());
+    is_quiet(life) && !wakes && life.pods.sums().active == 0
 }
 
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
@@ -301,7 +335,7 @@ fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String)
     let mut stuck =
         world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world, scope));
     let found = stuck.next().and_then(|life| shortcoming(life, world, scope));
-    let (req, what) = found.unwrap_or((None, "the controller has work for ever"));
-    let how = if goes_on { "for ever" } else { "and nothing more has to happen" };
-    (req, format!("{what}, {how}"))
+    let (req, what) = found.unwrap_or((None, "the controller has work".to_owned()));
+    let how = if goes_on { ", for ever" } else { "" };
+    (req, format!("{what}{how}"))
 }

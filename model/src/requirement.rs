@@ -207,7 +207,8 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::SP15, &[Req::SP10]),
     // One false comparison, from which it cannot be told which of several rules was misread.
     (Req::FT02, &[Req::FT03, Req::FT04]),
-    (Req::FT14, &[Req::FT21]),
+    (Req::FT14, &[Req::FT21, Req::PC04, Req::PC08]),
+    (Req::PC24, &[Req::TC04, Req::SS12]),
     (Req::BI02, &[Req::BI03, Req::BI17]),
     (Req::BI08, &[Req::BI09]),
     (Req::BO01, &[Req::BO02, Req::BO04, Req::BO07, Req::RP10]),

@@ -85,6 +85,19 @@ impl Request {
 /// there was such a Job.
 pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: Time, scope: &Scope) -> bool {
     let Some(job) = life.job.clone().filter(|job| request.fits(job)) else { return false };
+    let findings = judge_request(request, held, clock);
+    let broken = scope.verdict(findings).map(|broken| broken.req);
+    life.past.objection = life.past.objection.or(broken);
+    if !job.deleting {
+        life.past.removal = Some(removal(life, held, clock));
+        life.set_job(request.foreground.then(|| deleted_in_foreground(&job)), scope.job_lag);
+    }
+    true
+}
+
+/// Judges a DELETE by the versions that etcd held since the controller's GET.
+#[must_use]
+pub fn judge_request(request: &Request, held: &[Arc<Job>], clock: Time) -> Findings {
     let deletion = JobDeletion {
         propagation: Some(request.propagation().to_owned()),
         uid_precondition: request.uid,
@@ -94,13 +107,7 @@ pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: T
     let mut findings = Findings::new();
     let readable: Vec<&Job> = held.iter().map(AsRef::as_ref).collect();
     judge_ttl_deletion(&readable, &deletion, &mut findings);
-    let broken = scope.verdict(findings).map(|broken| broken.req);
-    life.past.objection = life.past.objection.or(broken);
-    if !job.deleting {
-        life.past.removal = Some(removal(life, held, clock));
-        life.set_job(request.foreground.then(|| deleted_in_foreground(&job)), scope.job_lag);
-    }
-    true
+    findings
 }
 
 /// The Job after a DELETE in the foreground.

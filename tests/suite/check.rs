@@ -216,12 +216,12 @@ fn a_counterexample_reads_as_a_story() {
         })
         .collect();
     insta::assert_snapshot!(format!("{}: {}\n{}", found.property, found.why, lines.join("\n")), @r"
-    no terminal condition before terminating = 0: it finished with 1 pods terminating, 0 active
+    no terminal condition while a pod is active or terminating: it finished with 1 pods terminating, 0 active
     manager creates pod 1
     user deletes pod 1
-    manager writes active=0 ready=0 terminating=0 succeeded=0 failed=0 uncounted.failed=1 startTime=0 s FailureTarget(BackoffLimitExceeded)
+    manager writes the status: ready=0, terminating=0, uncounted.failed +pod 1, startTime=0 s, FailureTarget=True (BackoffLimitExceeded)
     manager removes the finalizer of pod 1
-    manager writes active=0 ready=0 terminating=0 succeeded=0 failed=1 startTime=0 s FailureTarget(BackoffLimitExceeded) Failed(BackoffLimitExceeded)
+    manager writes the status: failed 0 -> 1, uncounted.failed -pod 1, Failed=True (BackoffLimitExceeded)
     ");
 }
 

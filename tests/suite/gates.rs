@@ -271,8 +271,8 @@ fn while_the_gate_is_off_two_managers_write_one_status() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     controller starts a sync
     controller creates pod 1
-    controller writes active=1 ready=0 terminating=0 succeeded=0 failed=0 startTime=0 s
-    other manager reports that the Job runs
+    controller writes the status: active 0 -> 1, ready=0, terminating=0, startTime=0 s
+    other manager reports that the Job runs (nothing changes)
     ");
 }
 

@@ -6,7 +6,7 @@ use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::catalogue::CATALOGUE;
 use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_model::explore::story::tell;
+use jobcheck_model::explore::story::{REST, ROUND, Story};
 use jobcheck_model::mutants::MUTANTS;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::{Algorithm, Scope};
@@ -38,21 +38,30 @@ fn the_story_of_a_defect_is_as_reviewed() {
     for mutant in MUTANTS {
         let hunt = mutant.hunt();
         let found = hunt.found().unwrap();
-        let mut text = format!("{}: {}\n", mutant.id, mutant.title);
-        for (number, line) in tell(&mutant.scope(), &found.path).into_iter().enumerate() {
-            if found.turn == Some(number) {
-                text.push_str("and again and again, for ever:\n");
-            }
-            writeln!(text, "{:18} {}", line.who, line.what).unwrap();
-            if let Some(status) = line.status {
-                writeln!(text, "{:18}   {status}", "").unwrap();
-            }
-        }
-        writeln!(text, "{}: {}", found.property, found.why).unwrap();
+        let story = Story::of(&mutant.scope(), found, Some(mutant.requirement()));
+        let text = format!("{}: {}\n{}", mutant.id, mutant.title, plain(&story));
         insta::with_settings!({ snapshot_path => "mutants", prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(mutant.id, text);
         });
     }
+}
+
+/// As the command tells it, without colours.
+fn plain(story: &Story) -> String {
+    let mut text = story.head.join("\n") + "\n";
+    for (number, line) in story.lines.iter().enumerate() {
+        if story.turn == Some(number) {
+            writeln!(text, "{ROUND}").unwrap();
+        }
+        writeln!(text, "{:18} {}", line.who, line.what).unwrap();
+        for note in line.notes(story.asked) {
+            writeln!(text, "{:18}   {note}", "").unwrap();
+        }
+    }
+    if story.rests() {
+        writeln!(text, "{REST}").unwrap();
+    }
+    text + &story.end + "\n"
 }
 
 /// Each reduction by itself and both together.

@@ -5,7 +5,7 @@ use jobcheck_harness::report::API_VERSION;
 use jobcheck_model::Req;
 use jobcheck_model::check::{Cut, Outcome};
 use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story;
+use jobcheck_model::explore::story::{Line, Story, Told};
 use jobcheck_model::progress::PROGRESS;
 use jobcheck_model::properties::{PROPERTIES, STANDSTILL};
 use jobcheck_model::scope::Scope;
@@ -71,7 +71,9 @@ pub struct Counterexample {
     property: &'static str,
     why: String,
     turn: Option<usize>,
+    world: Vec<String>,
     story: Vec<StoryLine>,
+    end: String,
 }
 
 #[derive(Serialize)]
@@ -80,6 +82,18 @@ struct StoryLine {
     what: String,
     status: Option<String>,
     stale: Option<String>,
+    decides: Option<String>,
+    refusal: Option<BrokenReport>,
+    objections: Vec<BrokenReport>,
+    events: Vec<String>,
+}
+
+/// A requirement that a write breaks.
+#[derive(Serialize)]
+struct BrokenReport {
+    requirement: &'static str,
+    sentence: &'static str,
+    found: String,
 }
 
 /// The report as JSON.
@@ -163,14 +177,25 @@ fn scope(run: &Run) -> ScopeReport {
 
 /// What was found in a scope.
 pub fn counterexample(scope: &Scope, found: &Found) -> Counterexample {
-    let lines = story::tell(scope, &found.path).into_iter();
+    let story = Story::of(scope, found, None);
     Counterexample {
         requirement: found.req.map(Req::id),
         property: found.property,
         why: found.why.clone(),
         turn: found.turn,
-        story: lines
-            .map(|line| StoryLine { who: line.who, what: line.what, status: line.status, stale: line.stale })
-            .collect(),
+        world: story.head,
+        story: story.lines.into_iter().map(line).collect(),
+        end: story.end,
     }
+}
+
+fn line(line: Line) -> StoryLine {
+    let Line { who, what, stale, decides, refusal, objections, events, status } = line;
+    let broken = |Told { req, text }: Told| BrokenReport {
+        requirement: req.id(),
+        sentence: req.entry().sentence,
+        found: text,
+    };
+    let objections = objections.into_iter().map(broken).collect();
+    StoryLine { who, what, status, stale, decides, refusal: refusal.map(broken), objections, events }
 }

@@ -26,7 +26,9 @@ use jobcheck_model::{Req, algorithm};
 
 pub use self::args::{CheckArgs, Subject, requirement};
 use self::args::{Format, PartialOrder, Size, Symmetry};
-pub use self::json::to_json;
+pub use self::json::{
+    Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json,
+};
 use self::progress::Progress;
 pub use self::text::tell;
 use crate::args::Global;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story;
+use jobcheck_model::explore::story::{REST, ROUND, Story};
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::StepKind;
@@ -154,26 +154,28 @@ pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
-    tell(scope, found, out);
+    // A scope asks for everything: there is nothing besides.
+    tell(&Story::of(scope, found, None), out);
 }
 
-/// The steps of a counterexample.
-pub fn tell(scope: &Scope, found: &Found, out: &mut String) {
-    for (number, line) in (1..).zip(story::tell(scope, &found.path)) {
-        if found.turn == Some(number - 1) {
-            let _ = writeln!(out, "      {BOLD}and from here on again and again, for ever:{BOLD:#}");
+/// The head, the steps, and the end of a counterexample.
+pub fn tell(story: &Story, out: &mut String) {
+    for line in &story.head {
+        let _ = writeln!(out, "  {line}");
+    }
+    for (number, line) in (1..).zip(&story.lines) {
+        if story.turn == Some(number - 1) {
+            let _ = writeln!(out, "      {BOLD}{ROUND}{BOLD:#}");
         }
         let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
-        if let Some(stale) = line.stale {
-            let _ = writeln!(out, "      {DIM}although {stale}{DIM:#}");
-        }
-        if let Some(status) = line.status.filter(|status| !line.what.contains(status.as_str())) {
-            let _ = writeln!(out, "      status: {status}");
+        for note in line.notes(story.asked) {
+            let _ = writeln!(out, "      {DIM}{note}{DIM:#}");
         }
     }
-    if found.turn == Some(found.path.len()) {
-        let _ = writeln!(out, "      {BOLD}and nothing more has to happen{BOLD:#}");
+    if story.rests() {
+        let _ = writeln!(out, "      {BOLD}{REST}{BOLD:#}");
     }
+    let _ = writeln!(out, "  {BAD}{}{BAD:#}", story.end);
 }
 
 fn properties(report: &Report, out: &mut String) {

@@ -6,7 +6,7 @@ use jobcheck_model::algorithm::process::Process;
 use jobcheck_model::algorithm::steps::Delivery;
 use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
 use jobcheck_model::algorithm::ttl::TtlStep;
-use jobcheck_model::explore::story::{self, Line, status_text};
+use jobcheck_model::explore::story::{self, Line, Told, status_text};
 use jobcheck_model::job::JobSpec;
 use jobcheck_model::mutants::Mutant;
 use jobcheck_model::pod::Pod;
@@ -125,7 +125,8 @@ impl Explorer {
 
     /// A step that may be taken, and what the specification says of it.
     fn offered(&self, step: &Step, world: &World) -> Value {
-        let mut told = told(&story::line(step, world, &self.scope));
+        let line = story::line(step, world, &self.scope);
+        let mut told = told(&line);
         let after = world.apply(step, &self.scope);
         let verdict = match (admits(world, step, &self.strict), step) {
             (Err(broken), _) => refused(&broken),
@@ -134,7 +135,7 @@ impl Explorer {
                 Ok(()),
                 Step::Process(_, _, ProcessStep::Call(..) | ProcessStep::Orphan(..))
                 | Step::Ttl(_, TtlStep::Delete(_)),
-            ) => self.of_a_call(world, &after),
+            ) => of_a_call(&line),
             (Ok(()), _) => json!({ "kind": "environment" }),
         };
         told["verdict"] = verdict;
@@ -142,21 +143,6 @@ impl Explorer {
             (self.broken(world, &[Step::Tick]), self.broken(&after, &after.enabled(&self.scope)));
         told["breaks"] = json!(then.into_iter().filter(|it| !before.contains(it)).collect::<Vec<_>>());
         told
-    }
-
-    /// What the guards say of a request of the algorithm: the model notes the first that they object to.
-    fn of_a_call(&self, world: &World, after: &World) -> Value {
-        for (before, after) in world.lives.iter().zip(&after.lives) {
-            let objection = after.past.objection.filter(|_| before.past.objection.is_none());
-            let refusal = after.past.refused.filter(|_| before.past.refused.is_none());
-            if let Some(req) = objection.or(refusal) {
-                return json!({ "kind": "breaks", "requirement": req.id(), "sentence": req.entry().sentence });
-            }
-            if before.past.objection.is_some() {
-                return json!({ "kind": "not judged", "sentence": "an earlier write is not admitted already" });
-            }
-        }
-        json!({ "kind": "admitted" })
     }
 
     fn broken(&self, world: &World, enabled: &[Step]) -> Vec<Value> {
@@ -219,8 +205,20 @@ impl Explorer {
     }
 }
 
+/// A line with what is said below it.
 fn told(line: &Line) -> Value {
-    json!({ "who": line.who, "what": line.what, "status": line.status, "stale": line.stale })
+    json!({ "who": line.who, "what": line.what, "notes": line.notes(None) })
+}
+
+/// What the guards and the server say of a request of the algorithm.
+fn of_a_call(line: &Line) -> Value {
+    match line.objections.first().or(line.refusal.as_ref()) {
+        Some(Told { req, text }) => {
+            let sentence = format!("{} ({text})", req.entry().sentence);
+            json!({ "kind": "breaks", "requirement": req.id(), "sentence": sentence })
+        }
+        None => json!({ "kind": "admitted" }),
+    }
 }
 
 fn refused(broken: &Broken) -> Value {

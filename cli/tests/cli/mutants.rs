@@ -16,12 +16,12 @@ fn a_defect_is_told_with_its_requirement_and_its_way() {
 #[test]
 fn a_job_that_never_ends_is_told_with_its_round() {
     let run = jobcheck(["mutants", "L1"]);
-    assert!(run.code == 0 && run.out.contains(" 12+2 "), "{run:?}");
-    assert!(run.out.contains("from here on again and again, for ever"), "{}", run.out);
+    assert!(run.code == 0 && run.out.contains(" 16+2 "), "{run:?}");
+    assert!(run.out.contains("and from here on again and again, for ever:"), "{}", run.out);
     let rests = jobcheck(["mutants", "B04"]);
-    assert!(rests.code == 0 && rests.out.contains("nothing more has to happen\n"), "{rests:?}");
+    assert!(rests.code == 0 && rests.out.contains("no event or timer will wake anyone\n"), "{rests:?}");
     let report: Value = serde_json::from_str(&jobcheck(["mutants", "L1", "-o", "json"]).out).unwrap();
-    assert_eq!((&report["mutants"][0]["turn"], &report["mutants"][0]["steps"]), (&12.into(), &14.into()));
+    assert_eq!((&report["mutants"][0]["turn"], &report["mutants"][0]["steps"]), (&16.into(), &18.into()));
 }
 
 #[test]
@@ -37,10 +37,14 @@ fn the_report_for_programs_has_the_story() {
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["kind"], "MutantsReport");
     assert_eq!(report["mutants"][0]["caught"], true);
-    assert_eq!(
-        report["mutants"][0]["steps"].as_u64().unwrap() as usize,
-        report["mutants"][0]["story"].as_array().unwrap().len()
-    );
+    let found = &report["mutants"][0]["counterexample"];
+    let story = found["story"].as_array().unwrap();
+    assert_eq!(report["mutants"][0]["steps"].as_u64().unwrap() as usize, story.len());
+    assert!(found["world"][0].as_str().unwrap().starts_with("Job: completions 1"), "{found:#}");
+    assert!(found["end"].as_str().unwrap().starts_with("broken, TC-01: "), "{found:#}");
+    // The write that is not admitted, with both sides, and the whole status after each write.
+    let told = |key: &str| story.iter().filter(|line| line[key] != Value::Null).count();
+    assert!(told("objections") > 0 && told("status") > 0, "{found:#}");
 }
 
 #[test]

@@ -311,6 +311,7 @@ impl Walker<'_> {
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed => true,
             UserAction::Suspend
+            | UserAction::SuspendStarted
             | UserAction::Resume
             | UserAction::Scale(_)
             | UserAction::SetTtl(_)

@@ -212,9 +212,8 @@ impl Accounting<'_> {
     }
 
     fn record_pod(&mut self, pod: &Pod, fresh: &mut IndexSet) {
-        let was_failed =
-            self.job.status.uncounted_failed().contains(&pod.uid) && !self.on(Switch::RecordsByPhaseOnly);
-        if pod.phase == Phase::Succeeded && !was_failed {
+        let was_failed = self.job.status.uncounted_failed().contains(&pod.uid);
+        if pod.phase == Phase::Succeeded && (!was_failed || self.on(Switch::RecordsByPhaseOnly)) {
             self.record_success(pod, fresh);
             return;
         }
@@ -289,6 +288,7 @@ impl Accounting<'_> {
     }
 
     fn release(&self, released: &[Uid], held: &mut BTreeSet<Uid>, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        let last = self.last(released, io)?;
         let answers = io.all(released, |uid, branch| {
             branch.note(Effect::ExpectRelease(*uid));
             let answer = branch.call(Call::ReleasePod(*uid))?;
@@ -305,11 +305,20 @@ impl Accounting<'_> {
                 held.remove(uid);
             }
         }
-        let one_worked = answers.iter().any(|answer| *answer != Answer::Error);
-        if one_worked && self.on(Switch::CountsWholeListAfterOneRelease) {
+        let worked = |(uid, answer): (&Uid, &Answer)| Some(*uid) == last && *answer != Answer::Error;
+        if released.iter().zip(&answers).any(worked) {
             held.clear();
         }
         Ok(if failed { Answer::Error } else { Answer::Done })
+    }
+
+    /// B03: which of the removals is the last, where the departure asks: the order of pods is chance.
+    fn last(&self, released: &[Uid], io: &mut Io<'_>) -> Result<Option<Uid>, Stop> {
+        if !self.on(Switch::CountsWholeListAfterLastRelease) {
+            return Ok(None);
+        }
+        let earlier = io.pick(released, released.len().saturating_sub(1))?;
+        Ok(released.iter().copied().find(|uid| !earlier.contains(uid)))
     }
 
     /// TC-04, TC-05.

@@ -10,6 +10,7 @@ use crate::guards::release::may_release_by_truth;
 use crate::job::{Job, JobStatus};
 use crate::manager::{Write, judge_by, refusal};
 use crate::pod::Pod;
+use crate::requirement::Findings;
 use crate::scope::Scope;
 use crate::time::Time;
 use crate::uid::Uid;
@@ -64,12 +65,7 @@ pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time
 
 /// The orphan path releases a pod. It must leave pods that an unfinished Job controls (FT-21).
 pub fn commit_orphan(life: &mut Life, uid: Uid, now: Time, scope: &Scope) -> Answer {
-    let job = life.job.as_deref();
-    let counted = |uid| life.past.is_counted(uid);
-    // PC-29: the Job of a pod of another incarnation is gone.
-    let is_free =
-        |pod: &Pod| !pod.controlled || !life.past.owns(pod) || may_release_by_truth(job, pod, &counted);
-    if job.is_some_and(|job| !job.deleting) && !life.pods.get(uid).is_none_or(is_free) {
+    if !orphan_objections(life, uid).is_clean() {
         life.past.objection.get_or_insert(Req::FT21);
     }
     carry_out(life, Hand::Nobody, &Call::ReleasePod(uid), false, now, scope)
@@ -118,13 +114,24 @@ pub fn as_write(life: &Life, call: &Call) -> Write {
 
 /// Notes the first write of a process that the specification does not admit.
 fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
-    if life.past.objection.is_some() {
-        return;
+    if life.past.objection.is_none() {
+        let findings = objections(life, by, call, now, scope);
+        life.past.objection = scope.verdict(findings).map(|broken| broken.req);
     }
-    let Some(sync) = life.processes.get(by).and_then(|process| process.sync.as_ref()) else { return };
+}
+
+/// What the specification says against a call that a process waits for.
+#[must_use]
+pub fn objections(life: &Life, by: usize, call: &Call, now: Time, scope: &Scope) -> Findings {
+    let mut findings = Findings::new();
+    let Some(sync) = life.processes.get(by).and_then(|process| process.sync.as_ref()) else {
+        return findings;
+    };
     if sync.conflicts && matches!(call, Call::WriteStatus(_)) {
-        life.past.objection = overwrites(scope).then_some(Req::SY04);
-        return;
+        let expected = "the resourceVersion that the status was computed from: 409";
+        let found = "the stored one, and a status computed from an older version";
+        findings.require(Req::SY04, !overwrites(scope), "resourceVersion of the write", expected, found);
+        return findings;
     }
     let write = as_write(life, call);
     let exists = match &write {
@@ -134,11 +141,28 @@ fn object(life: &mut Life, by: usize, call: &Call, now: Time, scope: &Scope) {
         Write::GiveUpPod(uid) => life.pods.get(*uid).is_some_and(|pod| pod.controlled),
         Write::CreatePod(_) | Write::Status(_) => true,
     };
-    if !exists {
-        return;
-    }
-    let findings = judge_by(life, by, &write, now, scope);
-    life.past.objection = scope.verdict(findings).map(|broken| broken.req);
+    if exists { judge_by(life, by, &write, now, scope) } else { findings }
+}
+
+/// Whether the server answers 409 to a status write of this process (SY-04).
+#[must_use]
+pub fn conflicts(life: &Life, by: usize, scope: &Scope) -> bool {
+    let sync = life.processes.get(by).and_then(|process| process.sync.as_ref());
+    sync.is_none_or(|sync| sync.conflicts) && !overwrites(scope)
+}
+
+/// FT-21: what the specification says against a release by the orphan path.
+#[must_use]
+pub fn orphan_objections(life: &Life, uid: Uid) -> Findings {
+    let mut findings = Findings::new();
+    let job = life.job.as_deref();
+    let counted = |uid| life.past.is_counted(uid);
+    // PC-29: the Job of a pod of another incarnation is gone.
+    let is_free =
+        |pod: &Pod| !pod.controlled || !life.past.owns(pod) || may_release_by_truth(job, pod, &counted);
+    let free = job.is_none_or(|job| job.deleting) || life.pods.get(uid).is_none_or(is_free);
+    findings.require(Req::FT21, free, "a release by the orphan path", "a pod without a living Job", uid);
+    findings
 }
 
 fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
@@ -255,8 +279,19 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
     life.past.announces(&gates.read(&job), new, fresh, &life.pods);
     life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
     life.past.status_written_with(gates, &job, new, &life.pods, now);
+    if new.is_finished() && !job.status.is_finished() && !job.deleting {
+        life.past.slips.passed_over = passed_over(life, hand);
+    }
     set_job(life, hand, Some(status_updated(&job, &sent)));
     Answer::Done
+}
+
+/// FT-10: the pods that the process has seen ended, by its cache or by what it did, and that hold the finalizer.
+fn passed_over(life: &Life, hand: Hand) -> u8 {
+    let Some(sync) = hand.process(life).and_then(|process| process.sync.as_ref()) else { return 0 };
+    let seen = |pod: &&Pod| sync.seen.post.get(pod.uid).is_some_and(Pod::is_terminated);
+    let held = life.pods.iter().filter(|pod| pod.finalizer && pod.controlled).filter(seen).count();
+    u8::try_from(held).unwrap_or(u8::MAX)
 }
 
 /// The record of failures that the specification holds the process to: it is kept by a status write.

@@ -71,7 +71,8 @@ pub fn decide(
     io: &mut Io<'_>,
 ) -> Result<Option<Fate>, Stop> {
     let success_first = census.switches().on(Switch::LooksAtSuccessFirst);
-    let before = announced(status, census).or_else(|| success_policy(spec, census).filter(|_| success_first));
+    let success = || success_policy(spec, census).or_else(|| enough(spec, census));
+    let before = announced(status, census).or_else(|| if success_first { success() } else { None });
     let verdict = if before.is_some() { None } else { fail_job(spec, read, io)? };
     let first = before.or(verdict);
     Ok(first
@@ -79,6 +80,12 @@ pub fn decide(
         .or_else(|| deadline(spec, status, read))
         .or_else(|| failed_indexes(spec, census))
         .or_else(|| success_policy(spec, census)))
+}
+
+/// B27: completions are reached, and nothing is active.
+fn enough(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
+    let wanted = i64::from(spec.completions.unwrap_or(1));
+    (census.succeeded >= wanted && census.active.is_empty()).then(Fate::completions_reached)
 }
 
 fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
@@ -126,12 +133,7 @@ pub fn fail_job_message(pod: &Pod) -> Option<&Text> {
 /// BO-12, BO-13.
 fn backoff_limit(spec: &JobSpec, read: &Read, census: &Census<'_>) -> Option<Fate> {
     let limit = i64::from(spec.backoff_limit?);
-    let restarts: i64 = read
-        .pods
-        .iter()
-        .filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running))
-        .map(|pod| i64::from(pod.restarts))
-        .sum();
+    let restarts = census.restarts();
     let switches = census.switches();
     let counts =
         spec.template.restart_policy == RestartPolicy::OnFailure && !switches.on(Switch::IgnoresRestarts);

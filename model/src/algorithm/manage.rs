@@ -181,25 +181,27 @@ impl Manager<'_> {
         }
         io.note(Effect::ExpectDeletions(victims.iter().map(|pod| pod.uid).collect()));
         let answers = io.all(victims, |pod, branch| {
-            let answer = self.release_and_delete(pod, branch)?;
+            let (deleted, answer) = self.release_and_delete(pod, branch)?;
             if answer == Answer::Error {
                 branch.note(Effect::NoDeletion(pod.uid));
             }
-            Ok(answer)
+            Ok((deleted, answer))
         })?;
-        for (pod, answer) in victims.iter().zip(&answers) {
-            let vanished_ready =
-                *answer == Answer::NotFound && self.switches().on(Switch::KeepsVanishedPodReady);
-            if vanished_ready {
-                counts.active -= 1;
-            } else {
-                self.note_deletion(pod, *answer, counts);
+        for (pod, (deleted, answer)) in victims.iter().zip(&answers) {
+            match (deleted, answer) {
+                (false, Answer::NotFound) if self.switches().on(Switch::KeepsVanishedPodReady) => {
+                    counts.active -= 1;
+                }
+                // Nothing was to be deleted: not even a departure says that it was.
+                (false, Answer::Error) => {}
+                (true | false, answer) => self.note_deletion(pod, *answer, counts),
             }
         }
-        Ok(Went::by(&answers))
+        Ok(Went::by(&answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>()))
     }
 
-    fn release_and_delete(&self, pod: &Pod, branch: &mut Branch<'_>) -> Result<Answer, Stop> {
+    /// The last answer, and whether it was to the DELETE.
+    fn release_and_delete(&self, pod: &Pod, branch: &mut Branch<'_>) -> Result<(bool, Answer), Stop> {
         if pod.finalizer {
             branch.note(Effect::ExpectRelease(pod.uid));
             let answer = branch.call(Call::ReleasePod(pod.uid))?;
@@ -207,10 +209,10 @@ impl Manager<'_> {
                 branch.note(Effect::NoRelease(pod.uid));
             }
             if answer != Answer::Done {
-                return Ok(answer);
+                return Ok((false, answer));
             }
         }
-        branch.call(Call::DeletePod(pod.uid))
+        Ok((true, branch.call(Call::DeletePod(pod.uid))?))
     }
 
     /// PC-11: in batches of 1, 2, 4, and so on.

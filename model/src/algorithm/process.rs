@@ -80,7 +80,7 @@ pub struct Sync {
     pub replies: Replies,
     /// What it waits for; follows from the above.
     pub wait: Wait,
-    /// The Job as its last status write left it.
+    /// The Job as the last status write of its process left it, where the cache that it read does not show that.
     pub written: Option<Arc<Job>>,
     /// Whether the Job has another version by now than the one that it read or wrote last: a status write
     /// conflicts (SY-04).
@@ -167,18 +167,26 @@ impl Process {
             requeues: self.memory.requeues,
             now,
         };
-        let fresh = self.job_behind.is_empty() && self.knowledge.behind.is_empty();
+        // What it wrote itself it knows, whatever its cache shows (judging.md 1).
+        let fresh = self.job_behind.iter().all(|unseen| unseen.own) && self.knowledge.behind.is_empty();
+        let written = self.last_written(job).cloned();
         let sync = Sync {
             read,
             replies: Replies::default(),
             wait: Wait::Calls(Vec::new()),
-            written: None,
+            written,
             conflicts: !self.job_behind.is_empty(),
             fresh,
             seen,
             deletes_failed: false,
         };
         self.go_on(sync, None, settings);
+    }
+
+    /// The Job as its last write left it, where its cache does not show that.
+    fn last_written<'a>(&'a self, stored: Option<&'a Arc<Job>>) -> Option<&'a Arc<Job>> {
+        let last = self.job_behind.iter().rposition(|unseen| unseen.own)?;
+        self.job_behind.get(last + 1).map_or(stored, |unseen| unseen.before.as_ref())
     }
 
     /// TC-13: whether this process finished the Job while its cache does not show it.
@@ -360,6 +368,12 @@ impl Memory {
             finished: self.finished,
             unwritten: self.unwritten.clone(),
         }
+    }
+
+    /// Deletions that were not seen yet, as the built-in counts them.
+    #[must_use]
+    pub fn deletions(&self) -> i8 {
+        self.deletions
     }
 
     /// What it holds, in words.

@@ -235,6 +235,10 @@ impl<'a> Census<'a> {
         let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
         self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
         let by_index = self.spec().is_indexed() && !self.switches.on(Switch::CountsPodsNotIndexes);
+        if self.switches.on(Switch::RecomputesCounters) {
+            self.succeeded = len(self.read.pods.iter().filter(|pod| pod.phase == Phase::Succeeded).count());
+            return;
+        }
         self.succeeded = if by_index {
             i64::from(self.completed.len())
         } else {
@@ -242,6 +246,13 @@ impl<'a> Census<'a> {
                 + len(status.uncounted_succeeded().len())
                 + len(self.new_successes.len())
         };
+    }
+
+    /// BO-13: how often containers were restarted in the pods that have not ended.
+    #[must_use]
+    pub fn restarts(&self) -> i64 {
+        let living = self.read.pods.iter().filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
+        living.map(|pod| i64::from(pod.restarts)).sum()
     }
 
     /// BO-03: the record of failures once this sync has been stored.

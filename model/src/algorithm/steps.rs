@@ -117,10 +117,7 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
         }
         None => deliveries::before_a_sync(life, process, scope, add),
     }
-    // B06: the Job is still there, though no sync looks at its pods any more.
-    let leaves = scope.algorithm.switches.on(Switch::LeavesOrphansOfFinishedJobs)
-        && process.cached_job(life.job.as_ref()).is_some();
-    for uid in process.orphans.iter().filter(|_| !leaves) {
+    for uid in &process.orphans {
         fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
     deliveries::alone(life, process, scope, add);

@@ -2,38 +2,40 @@
 
 use crate::explore::story::{name, written};
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::time::Time;
+use crate::world::{JobId, Life, World};
 
-use super::commit::as_write;
-use super::io::{Call, CallName};
+use super::commit::{as_write, commit};
+use super::io::{Answer, Call, CallName};
+use super::lag::{delivered, staleness};
+use super::outlook::decision;
 use super::process::Process;
-use super::steps::{Fortune, ProcessStep};
+use super::steps::{Delivery, Fortune, ProcessStep};
+use super::switches::Switch;
+use super::sync::Settings;
 use super::ttl::TtlStep;
 
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
 
 /// Who acts, and what it does.
 pub(crate) fn process_step(
-    life: &Life,
+    before: &World,
     after: &Life,
+    job: JobId,
     number: u8,
     what: ProcessStep,
+    scope: &Scope,
 ) -> (&'static str, String) {
-    let who = NAMES[usize::from(number).min(NAMES.len() - 1)];
-    let process = &life.processes[usize::from(number)];
+    let life = before.life(job);
+    let by = usize::from(number);
+    let process = &life.processes[by];
+    let who = NAMES[by.min(NAMES.len() - 1)];
     let text = match what {
-        ProcessStep::Sync(delivery) => {
-            let (pods, jobs) = (process.knowledge.behind.iter(), process.job_behind.len() - delivery.jobs);
-            let pods: Vec<String> = pods.map(|unseen| name(unseen.uid)).collect();
-            let (shown, lacking) = pods.split_at(delivery.pods);
-            format!("{}starts a sync{}", news(shown, delivery.jobs), staleness(lacking, jobs))
-        }
-        ProcessStep::Choose(uid) => format!("picks {} among equals", name(uid)),
+        ProcessStep::Sync(_) => "starts a sync".to_owned(),
+        ProcessStep::Choose(uid) => format!("takes {} first (the order is chance)", name(uid)),
         ProcessStep::Call(which, fortune) => {
-            let conflicts = process.sync.as_ref().is_some_and(|sync| sync.conflicts);
-            let conflict = conflicts && which == CallName::WriteStatus && fortune == Fortune::Handled;
-            let conflict = if conflict { ", which conflicts" } else { "" };
-            format!("{}{}{conflict}", called(life, process, which), fate(fortune))
+            let said = called_in(life, process, which, scope);
+            format!("{said}{}", answered(before, job, by, which, fortune, scope))
         }
         ProcessStep::Orphan(uid, Fortune::Handled) if life.pods == after.pods => {
             format!("drops {} from its orphan queue", name(uid))
@@ -41,11 +43,8 @@ pub(crate) fn process_step(
         ProcessStep::Orphan(uid, fortune) => {
             format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))
         }
-        ProcessStep::ShowPod => {
-            let pod = process.knowledge.behind.first().map(|unseen| name(unseen.uid)).unwrap_or_default();
-            format!("its Pod cache shows the next change of {pod}")
-        }
-        ProcessStep::ShowJob => "its Job cache shows the next version".to_owned(),
+        ProcessStep::ShowPod => return (cache("Pod cache", by), event(life, after, by, scope)),
+        ProcessStep::ShowJob => return (cache("Job cache", by), event(life, after, by, scope)),
         ProcessStep::Relist => {
             "lists the Jobs anew, and its Job cache shows another Job of the name at once".to_owned()
         }
@@ -59,16 +58,84 @@ pub(crate) fn process_step(
     (who, text)
 }
 
+/// Of several leaders the later ones have caches of their own.
+fn cache(what: &'static str, by: usize) -> &'static str {
+    match (what, by) {
+        (_, 0) => what,
+        ("Pod cache", _) => "2nd Pod cache",
+        (_, _) => "2nd Job cache",
+    }
+}
+
+fn event(life: &Life, after: &Life, by: usize, scope: &Scope) -> String {
+    let told: Vec<String> = delivered(life, after, by, scope).into_iter().map(|(_, what)| what).collect();
+    if told.is_empty() { "shows nothing new".to_owned() } else { told.join(", ") }
+}
+
+/// What a process does not see at a step that reads its caches, and what it decides by what it sees.
+pub(crate) fn read(life: &Life, after: &Life, number: u8, what: ProcessStep) -> Option<String> {
+    let ProcessStep::Sync(Delivery { pods, jobs }) = what else { return None };
+    let process = life.processes.get(usize::from(number))?;
+    after.processes.get(usize::from(number))?;
+    staleness(life, process, pods, jobs)
+}
+
+/// The end that a sync decides on when it has read its caches.
+pub(crate) fn decided(after: &Life, number: u8, what: ProcessStep, scope: &Scope) -> Option<String> {
+    if !matches!(what, ProcessStep::Sync(_)) {
+        return None;
+    }
+    let process = after.processes.get(usize::from(number))?;
+    let settings = Settings { gates: process.knowledge.gates, ..scope.settings() };
+    decision(&process.sync.as_ref()?.read, &settings)
+}
+
+/// What the server answers, where it is not plain success.
+fn answered(
+    before: &World,
+    job: JobId,
+    by: usize,
+    which: CallName,
+    fortune: Fortune,
+    scope: &Scope,
+) -> String {
+    let mut life = before.life(job).clone();
+    let Some(call) = life.processes[by].sync.as_ref().and_then(|sync| sync.call(which)).cloned() else {
+        return String::new();
+    };
+    if fortune == Fortune::Fails {
+        return fate(fortune).to_owned();
+    }
+    let conflicts = life.processes[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
+    let is_status = matches!(call, Call::WriteStatus(_));
+    let answer = commit(&mut life, by, &call, fortune == Fortune::Handled, before.now, scope);
+    let text = match answer {
+        Answer::NotFound => ", which is gone (404)",
+        Answer::Error if is_status && conflicts => ", made from an older version (409)",
+        Answer::Error if !is_status => ", which has changed (409)",
+        Answer::Done if is_status && conflicts => {
+            ", made from an older version: after the 409 it takes the stored resourceVersion, and writes the same again"
+        }
+        Answer::Error | Answer::Done => "",
+    };
+    format!("{text}{}", fate(fortune))
+}
+
 /// What the TTL controller does.
-pub(crate) fn ttl_step(life: &Life, what: TtlStep, scope: &Scope) -> String {
+pub(crate) fn ttl_step(life: &Life, what: TtlStep, now: Time, scope: &Scope) -> String {
+    let looks = |fresh: bool| {
+        let ttl = life.ttl.as_ref();
+        ttl.map_or(String::new(), |ttl| ttl.outlook(life.job.as_ref(), fresh, now, scope))
+    };
     let request = life.ttl.as_ref().and_then(|ttl| ttl.request(&scope.algorithm.switches));
     match what {
-        TtlStep::Sync => "looks at the Job in its cache".to_owned(),
+        TtlStep::Sync => format!("looks at the Job in its cache ({})", looks(false)),
+        TtlStep::Get(Fortune::Handled) => format!("reads the Job ({})", looks(true)),
         TtlStep::Get(fortune) => format!("reads the Job{}", fate(fortune)),
         TtlStep::Delete(fortune) => {
             let propagation = request.map_or("", |request| request.propagation());
             let finds = request.zip(life.job.as_ref()).is_some_and(|(request, job)| request.fits(job));
-            let lost = if finds { "" } else { ", of which there is none with this UID" };
+            let lost = if finds { "" } else { ", of which there is none with this UID (404)" };
             format!("deletes the Job, propagation {propagation}{}{lost}", fate(fortune))
         }
         TtlStep::Show => "its cache shows the stored Job".to_owned(),
@@ -84,41 +151,29 @@ fn fate(fortune: Fortune) -> &'static str {
     }
 }
 
-/// What reaches the caches.
-fn news(pods: &[String], jobs: usize) -> String {
-    let mut parts = Vec::new();
-    if !pods.is_empty() {
-        parts.push(format!("its Pod cache shows the next changes of {}, ", pods.join(", ")));
-    }
-    if jobs > 0 {
-        parts.push(format!("its Job cache advances by {jobs}, "));
-    }
-    parts.concat()
-}
-
-/// How far the caches lag.
-fn staleness(pods: &[String], jobs: usize) -> String {
-    let mut parts = Vec::new();
-    if !pods.is_empty() {
-        parts.push(format!("its Pod cache lacks the last changes of {}", pods.join(", ")));
-    }
-    if jobs > 0 {
-        parts.push(format!("its Job cache lags by {jobs}"));
-    }
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
-}
-
 /// What a late request does.
 pub(crate) fn landed(life: &Life) -> String {
-    let call = life.late.as_ref().map(|late| told(life, &late.call)).unwrap_or_default();
-    format!("handles the request of the dead process: {call}")
+    let Some(late) = &life.late else { return String::new() };
+    let base = life.job.as_ref().map(|job| &job.status);
+    let answer = match (&late.call, late.conflicts) {
+        (Call::WriteStatus(_), true) => ", made from an older version (409)",
+        _ => "",
+    };
+    format!("handles the request of the dead process: {}{answer}", written(&as_write(life, &late.call), base))
+}
+
+/// A call, told of the version that the server holds where it is that which is overwritten (B02).
+fn called_in(life: &Life, process: &Process, which: CallName, scope: &Scope) -> String {
+    let Some(sync) = &process.sync else { return String::new() };
+    let overwrites = sync.conflicts && scope.algorithm.switches.on(Switch::OverwritesOnConflict);
+    match sync.call(which).filter(|_| overwrites) {
+        Some(call) => written(&as_write(life, call), life.job.as_ref().map(|job| &job.status)),
+        None => called(life, process, which),
+    }
 }
 
 fn called(life: &Life, process: &Process, which: CallName) -> String {
-    let call = process.sync.as_ref().and_then(|sync| sync.call(which));
-    call.map(|call| told(life, call)).unwrap_or_default()
-}
-
-fn told(life: &Life, call: &Call) -> String {
-    written(&as_write(life, call))
+    let Some(sync) = &process.sync else { return String::new() };
+    let base = sync.job().map(|job| &job.status);
+    sync.call(which).map(|call| written(&as_write(life, call), base)).unwrap_or_default()
 }

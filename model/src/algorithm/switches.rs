@@ -17,7 +17,7 @@ pub enum Switch {
     RecordsFlippedSuccess,
     /// S-08: completion does not wait for pods that the cache does not show yet.
     CompletesBeforeAllPodsAreSeen,
-    /// S-09: a pod whose release answers 404 stays ready.
+    /// S-09: a pod whose PATCH answers 404 stays ready.
     KeepsVanishedPodReady,
     /// S-12: an interim condition is appended beside one that was set to False.
     AppendsBesideFalseInterim,
@@ -54,12 +54,12 @@ pub enum Switch {
     /// B02: a status write that conflicts is made again, on the version that is stored.
     OverwritesOnConflict,
     /// B03: all UIDs are counted once the last removal has worked.
-    CountsWholeListAfterOneRelease,
+    CountsWholeListAfterLastRelease,
     /// B16: a UID is counted although the removal of its finalizer failed.
     CountsDespiteFailedRelease,
     /// B04: nobody looks at the pods of a Job that is gone.
     ForgetsPodsOfGoneJobs,
-    /// B06b: nobody looks at the pods of a Job that is finished.
+    /// B06: nobody looks at the pods of a Job that is finished.
     ForgetsPodsOfFinishedJobs,
     /// J-06, 1.36: that a pod of a finished Job appears wakes nobody.
     ForgetsLatePods,
@@ -67,9 +67,9 @@ pub enum Switch {
     FailsBeforeAllPodsAreSeen,
     /// B07: the Job finishes although not all pods that have ended were recorded.
     FinishesWithFullLists,
-    /// B08: pods are recorded by their phase, whatever list holds them.
+    /// B08: a pod that succeeds is recorded as succeeded, whatever list holds it.
     RecordsByPhaseOnly,
-    /// B11: the counters are the pods in the cache.
+    /// B11: `succeeded` is the number of succeeded pods in the cache.
     RecomputesCounters,
     /// B12: `failed` is the number of failed pods in the cache.
     RecomputesFailures,
@@ -97,7 +97,7 @@ pub enum Switch {
     ResetsStartTimeAfterResume,
     /// B25: a terminal condition is appended beside one that was set to False.
     AppendsTerminalConditions,
-    /// B27: success is looked at before failure.
+    /// B27: success, by completions or by policy, is looked at before failure.
     LooksAtSuccessFirst,
     /// B28: a pod that terminates holds neither slot nor index.
     ReplacesTerminatingPods,
@@ -148,8 +148,6 @@ pub enum Switch {
     AnnouncesWithoutGates,
     /// UG-09: it keeps to limits per index whether or not their gate is on.
     LimitsIndexesWithoutGate,
-    /// B06: a pod that is deleted while it has the finalizer is no orphan as long as its Job is there, finished or not.
-    LeavesOrphansOfFinishedJobs,
     /// B48 a: the TTL controller decides by its cache, without a fresh GET.
     TtlTrustsItsCache,
     /// B48 b: its DELETE has no UID as precondition.

@@ -30,7 +30,8 @@ pub struct Settings<'a> {
 
 impl Settings<'_> {
     /// MB-02, UG-14: whether the Job is left to another manager.
-    fn leaves_alone(&self, job: &Job) -> bool {
+    #[must_use]
+    pub fn leaves_alone(&self, job: &Job) -> bool {
         let looks = self.gates.job_managed_by && !self.switches.on(Switch::IgnoresManagedBy);
         looks && !job.is_managed_by_built_in()
     }
@@ -114,7 +115,7 @@ impl Sync<'_> {
         } else {
             let manages = read.satisfied && !job.deleting;
             went = if manages { manager.manage(&mut counts, io)? } else { Went::Well };
-            fate = self.completes(&census, counts.active);
+            fate = completes(job, read, self.settings, &census, counts.active);
             if fate.is_none() && manages {
                 self.show_suspension(&mut status);
             }
@@ -130,18 +131,6 @@ impl Sync<'_> {
         let accounting = Accounting { job, read, census, settings, fate, verdict_waits, terminating, status };
         accounting.run(io)?;
         if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
-    }
-
-    /// PC-24, PC-25; S-08: not before every pod that was created has been seen.
-    fn completes(&self, census: &Census<'_>, active: i32) -> Option<Fate> {
-        let enough = match self.job.spec.completions {
-            None => census.succeeded > 0,
-            Some(completions) => census.succeeded >= i64::from(completions),
-        };
-        let seen =
-            self.read.creations_seen || self.settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
-        let over = active == 0 || self.settings.switches.on(Switch::LeavesExtraPods);
-        (enough && over && seen).then(Fate::completions_reached)
     }
 
     /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
@@ -185,4 +174,22 @@ impl Sync<'_> {
             }
         }
     }
+}
+
+/// PC-24, PC-25; S-08: not before every pod that was created has been seen.
+#[must_use]
+pub fn completes(
+    job: &Job,
+    read: &Read,
+    settings: &Settings<'_>,
+    census: &Census<'_>,
+    active: i32,
+) -> Option<Fate> {
+    let enough = match job.spec.completions {
+        None => census.succeeded > 0,
+        Some(completions) => census.succeeded >= i64::from(completions),
+    };
+    let seen = read.creations_seen || settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
+    let over = active == 0 || settings.switches.on(Switch::LeavesExtraPods);
+    (enough && over && seen).then(Fate::completions_reached)
 }

@@ -15,11 +15,13 @@
 use std::sync::Arc;
 
 use crate::job::{ConditionKind, ConditionStatus, Job};
+use crate::requirement::Findings;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::time::Time;
-use crate::ttl::{Request, carry_out};
+use crate::ttl::{Request, carry_out, judge_request};
 use crate::uid::Uid;
+use crate::words::or_none;
 use crate::world::{JobId, Life, World};
 
 use super::steps::Fortune;
@@ -239,6 +241,19 @@ fn delete(it: &TtlController, life: &mut Life, clock: Time, scope: &Scope) -> bo
     carry_out(life, &request, held, clock, scope)
 }
 
+/// What the specification says against the DELETE under way.
+#[must_use]
+pub fn objections(world: &World, job: JobId, scope: &Scope) -> Findings {
+    let life = world.life(job);
+    let phase = life.ttl.as_ref().map(|it| &it.phase);
+    let Some(Phase::Delete { uid, held }) = phase else { return Findings::new() };
+    let request = request(*uid, &scope.algorithm.switches);
+    if !life.job.as_ref().is_some_and(|job| request.fits(job)) {
+        return Findings::new();
+    }
+    judge_request(&request, held, clock(world.now, scope))
+}
+
 fn request(uid: Uid, switches: &Switches) -> Request {
     Request {
         uid: Some(uid).filter(|_| !switches.on(Switch::TtlOmitsUidPrecondition)),
@@ -247,6 +262,28 @@ fn request(uid: Uid, switches: &Switches) -> Request {
 }
 
 impl TtlController {
+    /// What it makes of the Job in its cache, or of the stored one where it reads it: for a story.
+    #[must_use]
+    pub fn outlook(&self, stored: Option<&Arc<Job>>, fresh: bool, now: Time, scope: &Scope) -> String {
+        let job = if fresh { stored.cloned() } else { self.cached(stored) };
+        let Some(job) = job else { return "there is none".to_owned() };
+        let switches = &scope.algorithm.switches;
+        let clock = clock(now, scope);
+        let ttl = |job: &Job| job.spec.ttl_seconds_after_finished;
+        let older = stored.filter(|stored| ttl(stored) != ttl(&job));
+        let stored =
+            older.map_or(String::new(), |stored| format!(", where {} is stored", or_none(ttl(stored))));
+        let read = format!("ttlSecondsAfterFinished {}{stored}", or_none(ttl(&job)));
+        match due(&job, clock, switches) {
+            None => format!("{read}: no candidate"),
+            Some(due) if due <= clock => format!("{read}: expired"),
+            Some(due) => {
+                let timer = if switches.on(Switch::TtlIsNotQueuedAgain) { ", and sets no timer" } else { "" };
+                format!("{read}: not expired for {} s{timer}", due.since(clock))
+            }
+        }
+    }
+
     /// The DELETE under way.
     #[must_use]
     pub fn request(&self, switches: &Switches) -> Option<Request> {

@@ -26,6 +26,8 @@ pub enum UserAction {
     DeleteEndedPod,
     /// Sets `suspend`.
     Suspend,
+    /// Sets `suspend` once `status.startTime` is set, which the suspension is to clear (SU-02).
+    SuspendStarted,
     /// Takes `suspend` back.
     Resume,
     /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
@@ -98,6 +100,7 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
                 steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
             }
             UserAction::Suspend
+            | UserAction::SuspendStarted
             | UserAction::Resume
             | UserAction::Scale(_)
             | UserAction::SetTtl(_)
@@ -144,6 +147,7 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let too_late = match action {
         UserAction::SetTtl(_) | UserAction::DeleteOwner => false,
         UserAction::DeleteFinished => !job.status.is_finished(),
+        UserAction::SuspendStarted => job.status.is_finished() || job.status.start_time.is_none(),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
@@ -178,7 +182,7 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
 fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
     let mut spec = spec.clone();
     match action {
-        UserAction::Suspend => spec.suspend = Some(true),
+        UserAction::Suspend | UserAction::SuspendStarted => spec.suspend = Some(true),
         UserAction::Resume => spec.suspend = Some(false),
         UserAction::Scale(parallelism) => {
             spec.parallelism = Some(parallelism);
@@ -253,6 +257,7 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::Suspend
+        | UserAction::SuspendStarted
         | UserAction::Resume
         | UserAction::Scale(_)
         | UserAction::SetTtl(_)

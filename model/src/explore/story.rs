@@ -1,13 +1,26 @@
 //! A way through a scope as a story: who did what, and what the Job's status was then.
 
-use std::fmt::Write as _;
+mod head;
+pub(crate) mod pods;
+pub(crate) mod status;
+mod verdict;
+mod whole;
 
-use crate::algorithm::story::{landed, process_step, ttl_step};
+pub use head::{head, spec_text, world_text};
+pub use status::{change, status_text};
+pub use verdict::Told;
+pub use whole::{REST, ROUND, Story, cause};
+
+use crate::algorithm::lag::{delivered, old_job, pod_staleness};
+use crate::algorithm::steps::ProcessStep;
+use crate::algorithm::story::{decided, landed, process_step, read, ttl_step};
+use crate::algorithm::ttl::TtlStep;
+use crate::catalogue::Req;
 use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep};
-use crate::job::{ConditionStatus, JobStatus};
+use crate::job::JobStatus;
 use crate::manager::Write;
 use crate::pod::Pod;
 use crate::scope::Scope;
@@ -15,18 +28,60 @@ use crate::scopes::initial;
 use crate::step::Step;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
+use verdict::{Judgement, judgement};
 
 /// One step of a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Who acts.
     pub who: &'static str,
-    /// What they do.
+    /// What they do; of a status write, what it changes.
     pub what: String,
-    /// The Job's status afterwards, where the step changed it.
-    pub status: Option<String>,
-    /// What the manager's caches do not show at this moment, where it is the manager that acts.
+    /// What the caches do not show of what is stored, where it is a manager that reads them.
     pub stale: Option<String>,
+    /// The end that a sync decides on.
+    pub decides: Option<String>,
+    /// Why the server refuses a status write (422).
+    pub refusal: Option<Told>,
+    /// What the write breaks, whatever an earlier one broke.
+    pub objections: Vec<Told>,
+    /// Events that reach caches because these may lag no further.
+    pub events: Vec<String>,
+    /// The Job's whole status afterwards, where the step changed it.
+    pub status: Option<String>,
+}
+
+impl Line {
+    /// What is said below a line, `asked` being the requirement that is looked for: others are said to be broken as
+    /// well.
+    #[must_use]
+    pub fn notes(&self, asked: Option<Req>) -> Vec<String> {
+        let mut notes = Vec::new();
+        notes.extend(self.stale.as_ref().map(|stale| format!("although {stale}")));
+        notes.extend(self.decides.as_ref().map(|decides| format!("decides: {decides}")));
+        if let Some(Told { req, text }) = &self.refusal {
+            notes.push(format!("refused (422), {req}: {}", req.entry().sentence));
+            notes.push(format!("  {text}"));
+        }
+        let main = self.objections.iter().find(|told| Some(told.req) == asked).or(self.objections.first());
+        if let Some(Told { req, text }) = main {
+            let also = if asked.is_some_and(|asked| asked != *req) { "also " } else { "" };
+            if asked == Some(*req) {
+                // What is looked for is told at the end.
+                notes.push(format!("not admitted, {req}: {text}"));
+            } else {
+                notes.push(format!("{also}not admitted, {req}: {}", req.entry().sentence));
+                notes.push(format!("  {text}"));
+            }
+            let others = self.objections.iter().filter(|told| told.req != *req).map(|told| told.req.id());
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() {
+                notes.push(format!("also not admitted: {}", others.join(", ")));
+            }
+        }
+        notes.extend(self.events.iter().cloned());
+        notes
+    }
 }
 
 /// Tells the way that these steps take.
@@ -48,12 +103,43 @@ pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
     let (who, what) = action(step, before, &after, scope);
     let job = job_of(step);
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
-    let stale = job.filter(|_| who == MANAGER).and_then(|job| unseen(before.life(job)));
-    let what = match job.filter(|_| before.lives.len() > 1) {
+    let (stale, decides) = match (step, job) {
+        (Step::Process(job, number, what), _) => {
+            let after = after.life(*job);
+            (read(before.life(*job), after, *number, *what), decided(after, *number, *what, scope))
+        }
+        (_, Some(job)) if who == MANAGER => (unseen(before.life(job)), None),
+        _ => (None, None),
+    };
+    let Judgement { objections, refusal } = judgement(step, before, scope);
+    let several = before.lives.len() > 1;
+    let events = before.numbered().flat_map(|(id, life)| events(step, id, life, &after, scope)).collect();
+    let what = match job.filter(|_| several) {
         Some(job) => format!("{what} (Job {})", job.0),
         None => what,
     };
-    Line { who, what, status, stale }
+    Line { who, what, stale, decides, refusal, objections, events, status }
+}
+
+/// The events that a step brings to caches besides itself.
+fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) -> Vec<String> {
+    let mut told = Vec::new();
+    for (number, process) in (0u8..).zip(&life.processes) {
+        let is_told = match step {
+            Step::Process(id, by, what) if (*id, *by) == (job, number) => {
+                use ProcessStep::{Crash, CrashInFlight, Resign, ShowJob, ShowPod, Usurp};
+                matches!(what, ShowPod | ShowJob | Crash | CrashInFlight(_) | Resign | Usurp)
+            }
+            _ => false,
+        };
+        let same_processes = after.life(job).processes.len() == life.processes.len();
+        if is_told || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0 {
+            continue;
+        }
+        let shown = delivered(life, after.life(job), usize::from(number), scope);
+        told.extend(shown.into_iter().map(|(cache, what)| format!("meanwhile its {cache} {what}")));
+    }
+    told
 }
 
 const MANAGER: &str = "manager";
@@ -80,29 +166,51 @@ fn job_of(step: &Step) -> Option<JobId> {
 
 fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'static str, String) {
     match step {
-        Step::Write(_, write) => (MANAGER, written(write)),
-        Step::Expire(_) => ("TTL controller", "deletes the Job".to_owned()),
+        Step::Write(job, write) => {
+            let stored = before.life(*job).job.as_ref();
+            (MANAGER, written(write, stored.map(|job| &job.status)))
+        }
+        Step::Expire(_) => {
+            let what = "deletes the Job in the foreground: it stays until its pods are gone";
+            ("TTL controller", what.to_owned())
+        }
+        Step::Kubelet(_, uid, KubeletStep::Remove) => {
+            ("API server", format!("removes {} (deleted, ended, no finalizer)", name(*uid)))
+        }
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
         Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
-        Step::User(_, _, UserStep::DeletePod(uid)) => ("user", format!("deletes {}", name(*uid))),
+        Step::User(_, number, UserStep::DeletePod(uid)) => {
+            let ended = scope.user.get(usize::from(*number)) == Some(&UserAction::DeleteEndedPod);
+            (if ended { "pod GC" } else { "user" }, format!("deletes {}", name(*uid)))
+        }
         Step::User(_, _, UserStep::StripOwner(uid)) => {
-            ("user", format!("takes the owner of {} away", name(*uid)))
+            ("user", format!("removes the ownerReference of {}", name(*uid)))
         }
         Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
-        Step::User(_, _, UserStep::Job(action)) => (editor(*action), edited(*action)),
-        Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
-            ("garbage collector", format!("takes the owner of {} away", name(*uid)))
+        Step::User(job, _, UserStep::Job(action)) => {
+            (editor(*action), format!("{}{}", edited(*action), reported(*job, *action, before, after)))
         }
-        Step::Collect(_, uid) => ("garbage collector", format!("deletes {}", name(*uid))),
+        Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
+            ("garbage collector", format!("removes the ownerReference of {}", name(*uid)))
+        }
+        Step::Collect(job, uid) => {
+            let held =
+                after.life(*job).pods.get(*uid).is_some_and(|pod| pod.finalizer && pod.is_terminated());
+            let stays = if held { ", which stays: it holds the finalizer" } else { "" };
+            ("garbage collector", format!("deletes {}{stays}", name(*uid)))
+        }
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
-        Step::ShowJob(_) => ("Job cache", "shows the stored Job".to_owned()),
+        Step::ShowJob(job) => ("Job cache", newer(before.life(*job))),
         Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
         Step::Rollout(job) => ("operator", rolled_out(before.life(*job), scope)),
-        Step::Process(job, number, what) => process_step(before.life(*job), after.life(*job), *number, *what),
-        Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, scope)),
-        Step::Land(job) => ("server", landed(before.life(*job))),
-        Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
+        Step::Process(job, number, what) => {
+            process_step(before, after.life(*job), *job, *number, *what, scope)
+        }
+        Step::Ttl(_, TtlStep::Show) => ("TTL cache", "shows the stored Job".to_owned()),
+        Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, before.now, scope)),
+        Step::Land(job) => ("API server", landed(before.life(*job))),
+        Step::Tick => ("clock", format!("{} s since the start", before.now.0 + 1)),
     }
 }
 
@@ -116,14 +224,18 @@ pub(crate) fn name(uid: Uid) -> String {
     format!("pod {}", uid.0)
 }
 
-pub(crate) fn written(write: &Write) -> String {
+/// A write in words; of a status what it changes of the status that it was made from.
+pub(crate) fn written(write: &Write, base: Option<&JobStatus>) -> String {
     match write {
         Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
         Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
         Write::ReleasePod(uid) => format!("removes the finalizer of {}", name(*uid)),
         Write::AdoptPod(uid) => format!("adopts {}", name(*uid)),
         Write::GiveUpPod(uid) => format!("gives up {}", name(*uid)),
-        Write::Status(status) => format!("writes {}", status_text(status)),
+        Write::Status(status) => {
+            let none = JobStatus::default();
+            format!("writes the status: {}", change(base.unwrap_or(&none), status))
+        }
     }
 }
 
@@ -131,8 +243,11 @@ fn of_index(pod: &Pod) -> String {
     match pod.index {
         None => String::new(),
         Some(index) if pod.failure_count + pod.ignored_failure_count == 0 => format!(" for index {index}"),
+        Some(index) if pod.ignored_failure_count == 0 => {
+            format!(" for index {index} (job-index-failure-count {})", pod.failure_count)
+        }
         Some(index) => format!(
-            " for index {index}, which failed {} times and {} times ignored",
+            " for index {index} (job-index-failure-count {}, job-index-ignored-failure-count {})",
             pod.failure_count, pod.ignored_failure_count
         ),
     }
@@ -177,7 +292,7 @@ fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
 
 fn edited(action: UserAction) -> String {
     match action {
-        UserAction::Suspend => "suspends the Job".to_owned(),
+        UserAction::Suspend | UserAction::SuspendStarted => "suspends the Job".to_owned(),
         UserAction::Resume => "resumes the Job".to_owned(),
         UserAction::Scale(parallelism) => format!("scales the Job to {parallelism}"),
         UserAction::SetTtl(ttl) => format!("sets ttlSecondsAfterFinished to {ttl}"),
@@ -195,73 +310,65 @@ fn edited(action: UserAction) -> String {
         UserAction::SetDeadline(seconds) => format!("sets activeDeadlineSeconds to {seconds}"),
         UserAction::SetBackoffLimit(limit) => format!("sets backoffLimit to {limit}"),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
-        UserAction::StripOwner => "takes the owner of a pod away".to_owned(),
+        UserAction::StripOwner => "removes the ownerReference of a pod".to_owned(),
         UserAction::Relabel => "changes the labels of a pod".to_owned(),
     }
 }
 
-fn shown(life: &Life) -> String {
-    match life.manager.behind.first() {
-        Some(unseen) => format!("shows the oldest change that it lacked, of {}", name(unseen.uid)),
-        None => "shows nothing new".to_owned(),
+/// What a mirror's report changes.
+fn reported(job: JobId, action: UserAction, before: &World, after: &World) -> String {
+    let is_report =
+        matches!(action, UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes);
+    let status = |world: &World| world.life(job).job.as_ref().map(|job| job.status.clone());
+    match (status(before), status(after)) {
+        (Some(old), Some(new)) if is_report => format!(" ({})", change(&old, &new)),
+        _ => String::new(),
     }
 }
 
-/// What the caches of the manager lack.
-fn unseen(life: &Life) -> Option<String> {
-    let changes = life.manager.behind.iter().filter(|unseen| unseen.own.is_none());
-    let mut foreign: Vec<String> = changes.map(|unseen| name(unseen.uid)).collect();
-    foreign.dedup();
-    let mut parts = Vec::new();
-    if !foreign.is_empty() {
-        parts.push(format!("its Pod cache lacks the last change of {}", foreign.join(", ")));
+/// The oldest change that the cache of the specification lacks.
+fn shown(life: &Life) -> String {
+    let behind = &life.manager.behind;
+    let Some(unseen) = behind.first() else { return "shows nothing new".to_owned() };
+    let later = behind[1..].iter().find(|it| it.uid == unseen.uid);
+    let then = later.map_or_else(|| life.pods.get(unseen.uid), |later| later.before.as_ref());
+    format!("shows {}", pods::shown(unseen.uid, unseen.before.as_ref(), then))
+}
+
+/// What the Job cache of the specification comes to show.
+fn newer(life: &Life) -> String {
+    match (&life.manager.old_job, &life.job) {
+        (Some(_), None) => "shows that the Job is gone".to_owned(),
+        (Some(old), Some(new)) if old.status != new.status => {
+            format!("shows the status {}", change(&old.status, &new.status))
+        }
+        _ => "shows the stored Job".to_owned(),
     }
-    if life.manager.old_job.is_some() {
-        parts.push("its Job cache shows the version before".to_owned());
+}
+
+/// What the caches of the specification lack.
+fn unseen(life: &Life) -> Option<String> {
+    let foreign: Vec<_> = life.manager.behind.iter().filter(|unseen| unseen.own.is_none()).cloned().collect();
+    let uids: Vec<Uid> = foreign.iter().map(|unseen| unseen.uid).collect();
+    let mut parts = Vec::new();
+    // Of the pods that others changed; what it did itself it knows without its cache.
+    let behind: Vec<_> =
+        life.manager.behind.iter().filter(|unseen| uids.contains(&unseen.uid)).cloned().collect();
+    let lacks = pod_staleness(life, &behind);
+    if !lacks.is_empty() {
+        parts.push(format!("its Pod cache {}", lacks.join(", ")));
+    }
+    if let Some(old) = &life.manager.old_job {
+        let still = life
+            .job
+            .as_ref()
+            .map_or_else(|| "still shows the Job, which is gone".to_owned(), |stored| old_job(old, stored));
+        parts.push(format!("its Job cache {still}"));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn changed_status(before: &Life, after: &Life) -> Option<String> {
-    if let Some(req) = after.past.refused.filter(|_| before.past.refused.is_none()) {
-        return Some(format!("refused by {req}"));
-    }
-    if let Some(req) = after.past.objection.filter(|_| before.past.objection.is_none()) {
-        return Some(format!("the specification does not admit it: {req}"));
-    }
     let (old, new) = (before.job.as_ref(), after.job.as_ref()?);
     (old.is_none_or(|old| old.status != new.status)).then(|| status_text(&new.status))
-}
-
-/// A status in one line, without what is empty.
-#[must_use]
-pub fn status_text(status: &JobStatus) -> String {
-    let mut text = format!(
-        "active={} ready={} terminating={} succeeded={} failed={}",
-        status.active,
-        status.ready.unwrap_or(0),
-        status.terminating.unwrap_or(0),
-        status.succeeded,
-        status.failed
-    );
-    let mut add = |name: &str, value: String| {
-        if !value.is_empty() {
-            let _ = write!(text, " {name}={value}");
-        }
-    };
-    add("uncounted.succeeded", uids(status.uncounted_succeeded()));
-    add("uncounted.failed", uids(status.uncounted_failed()));
-    add("completedIndexes", status.completed_indexes.to_string());
-    add("failedIndexes", status.failed_indexes.as_deref().unwrap_or_default().to_owned());
-    add("startTime", status.start_time.map_or(String::new(), |time| format!("{} s", time.0)));
-    add("completionTime", status.completion_time.map_or(String::new(), |time| format!("{} s", time.0)));
-    for condition in &status.conditions {
-        let sign = if condition.status == ConditionStatus::True { "" } else { "not " };
-        let _ = write!(text, " {sign}{}({})", condition.kind.as_str(), condition.reason);
-    }
-    text
-}
-
-fn uids(uids: &[Uid]) -> String {
-    uids.iter().map(|uid| uid.0.to_string()).collect::<Vec<_>>().join(",")
 }

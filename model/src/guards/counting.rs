@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
 use crate::guards::naming::of_failed_indexes;
-use crate::indexes::IndexSet;
+use crate::indexes::{Index, IndexSet};
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod};
 use crate::requirement::{Findings, Said};
@@ -257,9 +257,23 @@ fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, finding
     let req = match () {
         () if out_of_range && !completed.minus(&tally.completed).is_empty() => Req::PC23,
         () if out_of_range => Req::PC20,
+        () if completes_by_failures(view, completed, tally) => Req::S02,
         () => Req::FT12,
     };
     equal_sets(req, "completedIndexes", &tally.completed, completed, findings);
+}
+
+/// S-02: whether nothing is wrong but indexes whose only success is a pod that is recorded as failed (FT-13).
+fn completes_by_failures(view: &View<'_>, completed: &IndexSet, tally: &Tally) -> bool {
+    let surplus = completed.minus(&tally.completed);
+    let listed = view.job.status.uncounted_failed();
+    let flipped = |index: Index| {
+        let is_one = |pod: &Pod| {
+            pod.index == Some(index) && pod.phase == Phase::Succeeded && listed.contains(&pod.uid)
+        };
+        view.cache.iter().any(is_one)
+    };
+    !surplus.is_empty() && tally.completed.minus(completed).is_empty() && surplus.iter().all(flipped)
 }
 
 fn equal_sets(req: Req, what: &'static str, expected: &IndexSet, found: &IndexSet, findings: &mut Findings) {

@@ -363,9 +363,16 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
     let excused = reason != Reason::CompletionsReached && !all_seen;
     if !excused {
         // BO-16: as if successes had reduced the failures that the limit is compared with.
-        let forgets = reason == Reason::BackoffLimitExceeded && tally.succeeded > 0;
+        let limit = i64::from(view.spec().backoff_limit.unwrap_or(i32::MAX));
+        let by_limit = reason == Reason::BackoffLimitExceeded;
+        let req = match () {
+            () if by_limit && tally.failed > limit && tally.succeeded > 0 => Req::BO16,
+            // BO-13: it is the restarts of containers that exceed it.
+            () if by_limit && tally.failed <= limit => reason.requirement(view),
+            () => Req::TC14,
+        };
         findings.require(
-            if forgets { Req::BO16 } else { Req::TC14 },
+            req,
             false,
             "the interim condition",
             Said::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),

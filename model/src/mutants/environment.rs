@@ -47,7 +47,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         issues: &[],
         title: "the orphan path takes the finalizer of a pod that was adopted meanwhile",
         switches: &[Switch::StripsAdoptedPods],
-        world: || lagging(2, Scope { user: vec![UserAction::StripOwner], ..small(many(1, 1), 2) }),
+        world: || lagging(2, Scope { user: vec![UserAction::StripOwner], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::FT21, 9),
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
     Mutant {
         id: "B04b",
         issues: &["kubernetes/kubernetes#108645"],
-        title: "pods without an owner keep their finalizer for ever",
+        title: "pods of a Job deleted with --cascade=orphan keep their finalizer for ever",
         switches: &[Switch::ForgetsOwnerlessPods],
         world: || Scope { user: vec![UserAction::DeleteOrphaning], ..small(many(1, 1), 1) },
         shows: Shows::Strays(Req::FT20, 9),

@@ -15,11 +15,11 @@ use crate::scopes::{many, many_indexes, patient};
 pub const GATES: &[Mutant] = &[
     Mutant {
         id: "MB-03",
-        issues: &[],
-        title: "the built-in manages a Job that names another manager",
+        issues: &["kubeflow/trainer#3681"],
+        title: "the built-in creates a pod for a Job of another manager",
         switches: &[Switch::IgnoresManagedBy],
         world: || small(external(), 1),
-        shows: Shows::Breaks(Req::UG15, 2),
+        shows: Shows::Breaks(Req::MB03, 2),
     },
     Mutant {
         id: "UG-03",
@@ -54,9 +54,9 @@ pub const GATES: &[Mutant] = &[
     Mutant {
         id: "UG-09",
         issues: &[],
-        title: "indexes fail by their limit although its gate is off",
+        title: "failedIndexes is written although JobBackoffLimitPerIndex is off",
         switches: &[Switch::LimitsIndexesWithoutGate],
-        world: || Scope { gates: vec![WITHOUT_LIMITS], ..small(per_index(0, many_indexes(1, 1)), 2) },
+        world: || Scope { gates: vec![WITHOUT_LIMITS], ..small(per_index(0, many_indexes(1, 1)), 1) },
         shows: Shows::Breaks(Req::UG09, 3),
     },
 ];

@@ -6,7 +6,7 @@ use crate::algorithm::switches::Switch;
 use crate::catalogue::Req;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
-use crate::mutants::worlds::{lagging, late, per_index, small};
+use crate::mutants::worlds::{failing, lagging, late, per_index, retries, small};
 use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, patient};
 
@@ -14,21 +14,21 @@ use crate::scopes::{many, many_indexes, patient};
 pub const STRAYING: &[Mutant] = &[
     Mutant {
         id: "L1",
-        issues: &["kubernetes/kubernetes#132144"],
+        issues: &[],
         title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
         switches: &[Switch::FinishesSuspendedWithoutStartTime],
         world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::Suspend],
+            user: vec![UserAction::DeletePod, UserAction::SuspendStarted],
             ..small(patient(many(1, 1)), 1)
         },
-        shows: Shows::Strays(Req::SS10, 12),
+        shows: Shows::Strays(Req::SS10, 16),
     },
     Mutant {
-        id: "S-02b",
+        id: "L2",
         issues: &[],
-        title: "a Job whose index is completed and failed tries the same refused write for ever (L2 again)",
+        title: "an index is completed and failed at once, and the same status write is refused for ever (S-02b again)",
         switches: &[Switch::FailedIndexNotMinusCompleted],
-        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) },
         shows: Shows::Strays(Req::SS17, 11),
     },
     Mutant {
@@ -40,15 +40,23 @@ pub const STRAYING: &[Mutant] = &[
         shows: Shows::Strays(Req::FT23, 13),
     },
     Mutant {
+        id: "B09",
+        issues: &["kubernetes/kubernetes#125410"],
+        title: "a Job that lists one UID in both lists tries the same refused write for ever (S-07 again)",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
+        shows: Shows::Strays(Req::SS02, 10),
+    },
+    Mutant {
         id: "B04",
         issues: &["kubernetes/kubernetes#108645"],
-        title: "nobody looks at the pods of a Job that is gone",
+        title: "pods of a deleted Job keep their finalizer for ever",
         switches: &[Switch::ForgetsPodsOfGoneJobs],
         world: || Scope { user: vec![UserAction::DeleteInBackground], ..small(many(1, 1), 1) },
         shows: Shows::Strays(Req::FT20, 7),
     },
     Mutant {
-        id: "B06b",
+        id: "B06",
         issues: &["kubernetes/kubernetes#109429"],
         title: "nobody looks at the pods of a finished Job, and its deletion by TTL never ends",
         switches: &[Switch::ForgetsPodsOfFinishedJobs],
@@ -66,13 +74,13 @@ pub const STRAYING: &[Mutant] = &[
     Mutant {
         id: "B47",
         issues: &["kubernetes/kubernetes#110239", "kubernetes/kubernetes#62134"],
-        title: "a restart loses the timer of the deadline",
+        title: "a deadline timer armed only at the start is lost with a restart",
         switches: &[Switch::ArmsDeadlineAtStartOnly],
-        world: || Scope {
-            ticks: 2,
-            faults: Faults { crashes: 1, ..Faults::default() },
-            ..lagging(1, small(JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) }, 1))
+        world: || {
+            let deadline = JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) };
+            let faults = Faults { crashes: 1, ..Faults::default() };
+            Scope { ticks: 1, faults, ..lagging(1, small(deadline, 1)) }
         },
-        shows: Shows::Strays(Req::SU10, 7),
+        shows: Shows::Strays(Req::SU10, 6),
     },
 ];

@@ -7,8 +7,8 @@ use crate::catalogue::Req;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::mutants::worlds::{
-    capped, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, one, per_index, retries, small,
-    wins_with_0,
+    capped, delayed, failing, fails_at_42, ignores_3, lagging, late, on_failure, one, per_index, retries,
+    small,
 };
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
@@ -21,20 +21,11 @@ pub const JOBS: &[Mutant] = &[
         issues: &[],
         title: "a pod recorded as failed that ends well counts as a success in the decision",
         switches: &[Switch::CountsListedFailureAsSuccess],
-        world: || Scope {
-            user: vec![UserAction::DeletePod],
-            faults: failing(1),
-            ..small(retries(1, many(1, 1)), 2)
+        world: || {
+            let scope = small(retries(1, many(1, 1)), 1);
+            delayed(Scope { user: vec![UserAction::DeletePod], faults: failing(1), ..scope })
         },
-        shows: Shows::Breaks(Req::S01, 20),
-    },
-    Mutant {
-        id: "L2",
-        issues: &[],
-        title: "an index is completed and failed at once, and every status write is refused",
-        switches: &[Switch::FailedIndexNotMinusCompleted],
-        world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 3) },
-        shows: Shows::Breaks(Req::BI01, 11),
+        shows: Shows::Breaks(Req::S01, 12),
     },
     Mutant {
         id: "S-02",
@@ -46,7 +37,20 @@ pub const JOBS: &[Mutant] = &[
             faults: failing(1),
             ..small(retries(0, many_indexes(1, 1)), 1)
         },
-        shows: Shows::Breaks(Req::FT12, 10),
+        shows: Shows::Breaks(Req::S02, 10),
+    },
+    Mutant {
+        id: "S-02b",
+        issues: &[],
+        title: "an index is written as completed and as failed",
+        switches: &[Switch::FailedIndexNotMinusCompleted],
+        world: || {
+            let scope =
+                Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) };
+            // What the texts must hold is another matter than that they must not overlap.
+            scope.without(Req::BI01).without(Req::BI07)
+        },
+        shows: Shows::Breaks(Req::SS17, 11),
     },
     Mutant {
         id: "S-03",
@@ -62,18 +66,26 @@ pub const JOBS: &[Mutant] = &[
         title: "a suspended Job that meets its end finishes without startTime",
         switches: &[Switch::FinishesSuspendedWithoutStartTime],
         world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::Suspend],
+            user: vec![UserAction::DeletePod, UserAction::SuspendStarted],
             ..small(patient(many(1, 1)), 1)
         },
-        shows: Shows::Breaks(Req::S04, 7),
+        shows: Shows::Breaks(Req::S04, 10),
     },
     Mutant {
         id: "S-07",
         issues: &["kubernetes/kubernetes#125410"],
         title: "a pod recorded as succeeded that fails after all is recorded as failed too",
         switches: &[Switch::RecordsFlippedSuccess],
-        world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
         shows: Shows::Breaks(Req::S07, 10),
+    },
+    Mutant {
+        id: "S-07b",
+        issues: &[],
+        title: "a healthy pod is deleted because a pod recorded as succeeded has failed after all (backoffLimit 0)",
+        switches: &[Switch::RecordsFlippedSuccess],
+        world: || Scope { flips: true, faults: failing(1), ..small(many(2, 1), 2) },
+        shows: Shows::Breaks(Req::PC04, 11),
     },
     Mutant {
         id: "S-08",
@@ -88,12 +100,12 @@ pub const JOBS: &[Mutant] = &[
         issues: &[],
         title: "a pod that is gone when it is released stays ready",
         switches: &[Switch::KeepsVanishedPodReady],
-        world: || Scope {
-            phases: true,
-            user: vec![UserAction::Suspend, UserAction::DeletePod],
-            ..small(many(1, 1), 1)
+        world: || {
+            let user = vec![UserAction::Suspend, UserAction::DeletePod];
+            // The ideal of S-09 is ready <= active; that ready is counted right is another matter.
+            Scope { phases: true, user, pods: 1, ..late(many(1, 1)) }.without(Req::PC03)
         },
-        shows: Shows::Breaks(Req::PC03, 13),
+        shows: Shows::Breaks(Req::SS19, 15),
     },
     Mutant {
         id: "S-12",
@@ -101,7 +113,7 @@ pub const JOBS: &[Mutant] = &[
         title: "an interim condition is appended beside one that was set to False",
         switches: &[Switch::AppendsBesideFalseInterim],
         world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
-        shows: Shows::Breaks(Req::TC06, 7),
+        shows: Shows::Breaks(Req::S12, 7),
     },
     Mutant {
         id: "H1",
@@ -118,7 +130,7 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "H3",
         issues: &[],
-        title: "a pod is no longer ready although its deletion failed",
+        title: "a pod is no longer ready although its DELETE failed",
         switches: &[Switch::LowersReadyOnFailedDelete],
         world: || Scope {
             phases: true,
@@ -126,12 +138,12 @@ pub const JOBS: &[Mutant] = &[
             faults: failing(1),
             ..small(many(1, 1), 1)
         },
-        shows: Shows::Breaks(Req::PC03, 9),
+        shows: Shows::Breaks(Req::PC03, 10),
     },
     Mutant {
         id: "H4",
         issues: &[],
-        title: "a pod that is gone when it is deleted passes for terminating",
+        title: "a DELETE answered with 404 counts as a terminating pod",
         switches: &[Switch::CountsVanishedAsTerminating],
         world: || Scope { user: vec![UserAction::Suspend, UserAction::DeletePod], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 11),
@@ -141,15 +153,13 @@ pub const JOBS: &[Mutant] = &[
         issues: &[],
         title: "a sync does not wait for its own deletions, and writes a stale active",
         switches: &[Switch::GateIgnoresDeletions],
-        world: || {
-            lagging(3, Scope { user: vec![UserAction::Suspend, UserAction::Resume], ..small(many(1, 1), 2) })
-        },
+        world: || lagging(2, Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::PC01, 12),
     },
     Mutant {
         id: "J-02",
         issues: &[],
-        title: "full lists grow by one UID in each sync while removals fail",
+        title: "a full list takes one more UID when a sync meets a new pod first",
         switches: &[Switch::ChecksCapAfterAdding],
         world: || capped(Scope { faults: failing(1), ..small(many(2, 2), 2) }),
         shows: Shows::Breaks(Req::SC05, 12),
@@ -175,7 +185,7 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
-        title: "a pod is counted again while the cache shows its finalizer",
+        title: "a pod is counted again while the Pod cache still shows its finalizer",
         switches: &[Switch::ForgetsReleases, Switch::SyncsBeforeOwnWritesAreSeen],
         world: || lagging(1, small(many(2, 1), 2)),
         shows: Shows::Breaks(Req::FT02, 16),
@@ -183,23 +193,23 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B02",
         issues: &["kubernetes/kubernetes#105199"],
-        title: "a status write that conflicts overwrites what it did not read",
+        title: "a status write that conflicts is made again, over what another wrote",
         switches: &[Switch::OverwritesOnConflict],
-        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::SY04, 4),
     },
     Mutant {
         id: "B03",
         issues: &["kubernetes/kubernetes#104666"],
-        title: "a failed removal is counted because another one worked",
-        switches: &[Switch::CountsWholeListAfterOneRelease],
+        title: "a pod that still holds the finalizer is counted because the last removal worked",
+        switches: &[Switch::CountsWholeListAfterLastRelease],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
-        shows: Shows::Breaks(Req::FT02, 15),
+        shows: Shows::Breaks(Req::FT02, 16),
     },
     Mutant {
         id: "B14",
         issues: &["kubernetes/kubernetes#99963"],
-        title: "a Job completes beside a surplus pod, which nobody deletes",
+        title: "a Job announces its completion while a surplus pod runs",
         switches: &[Switch::LeavesExtraPods],
         world: || {
             let losing = Faults { losses: 1, ..Faults::default() };
@@ -230,26 +240,22 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B07",
         issues: &["kubernetes/kubernetes#119159"],
-        title: "a Job finishes although the lists had no room for all its pods",
+        title: "a Job finishes although a pod for which the lists had no room still holds the finalizer",
         switches: &[Switch::FinishesWithFullLists],
         world: || capped(small(many(2, 2), 2)),
-        shows: Shows::Breaks(Req::S01, 11),
+        shows: Shows::Breaks(Req::FT10, 11),
     },
     Mutant {
         id: "B08",
         issues: &["kubernetes/kubernetes#111646"],
-        title: "a pod recorded as failed is recorded as succeeded too",
+        title: "a pod recorded as failed that succeeds after all is recorded as succeeded too",
         switches: &[Switch::RecordsByPhaseOnly],
-        world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
-        shows: Shows::Breaks(Req::SS02, 13),
-    },
-    Mutant {
-        id: "B09",
-        issues: &["kubernetes/kubernetes#125410"],
-        title: "a Job deletes its healthy pods for the failure of one that it recorded as succeeded",
-        switches: &[Switch::RecordsFlippedSuccess],
-        world: || Scope { flips: true, faults: failing(1), ..small(many(2, 1), 2) },
-        shows: Shows::Breaks(Req::PC04, 11),
+        world: || Scope {
+            user: vec![UserAction::DeletePod],
+            faults: failing(1),
+            ..small(retries(1, many(2, 1)), 2)
+        },
+        shows: Shows::Breaks(Req::FT13, 11),
     },
     Mutant {
         id: "B11",
@@ -258,15 +264,15 @@ pub const JOBS: &[Mutant] = &[
             "kubernetes/kubernetes#78721",
             "kubernetes/kubernetes#28486",
         ],
-        title: "the counters forget pods that are gone",
+        title: "a success is forgotten once its pod is gone",
         switches: &[Switch::RecomputesCounters],
-        world: || Scope { user: vec![UserAction::DeleteEndedPod], ..small(many(2, 1), 2) },
-        shows: Shows::Breaks(Req::FT31, 16),
+        world: || Scope { user: vec![UserAction::DeleteEndedPod], ..small(many(2, 1), 2) }.without(Req::FT31),
+        shows: Shows::Breaks(Req::SS28, 13),
     },
     Mutant {
         id: "B13",
         issues: &["kubernetes/kubernetes#130103"],
-        title: "a second pod is created for one completion, by a stale Job",
+        title: "a third pod is created for two completions: the Job cache lacks the last two status writes",
         switches: &[Switch::SyncsBeforeOwnWritesAreSeen],
         world: || Scope { algorithm: Algorithm { job_lag: 2, ..one() }, ..small(many(2, 2), 3) },
         shows: Shows::Breaks(Req::PC04, 12),
@@ -274,10 +280,10 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B13b",
         issues: &["kubernetes/kubernetes#130103"],
-        title: "a pod is created for a Job that is finished",
+        title: "a second pod is created for a finished Job: the Job cache lacks the last two status writes",
         switches: &[Switch::SyncsBeforeOwnWritesAreSeen, Switch::ForgetsFinishedJobs],
         world: || Scope { algorithm: Algorithm { job_lag: 3, ..one() }, ..small(many(1, 1), 2) },
-        shows: Shows::Breaks(Req::PC04, 11),
+        shows: Shows::Breaks(Req::TC07, 11),
     },
     Mutant {
         id: "B18",
@@ -292,21 +298,21 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#125089", "kubernetes/kubernetes#125185"],
         title: "a sync reports its deletions in active alone",
         switches: &[Switch::ReportsDeletionsLate],
-        world: || Scope { phases: true, user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 8),
     },
     Mutant {
         id: "B21",
         issues: &["kubernetes/kubernetes#139428"],
-        title: "no active pods are reported while a replacement is delayed",
+        title: "active=0 is written beside a ready pod while a replacement is delayed",
         switches: &[Switch::ReportsNoneActiveDuringDelay],
-        world: || delayed(Scope { phases: true, ..small(retries(1, many(2, 2)), 2) }),
-        shows: Shows::Breaks(Req::PC01, 8),
+        world: || delayed(Scope { phases: true, ..small(retries(1, many(2, 2)), 2) }).without(Req::PC01),
+        shows: Shows::Breaks(Req::SS19, 10),
     },
     Mutant {
         id: "B22",
         issues: &["kubernetes/kubernetes#134521"],
-        title: "startTime is set anew after the write that shows the resumption",
+        title: "startTime is set again in every sync after a resumption",
         switches: &[Switch::ResetsStartTimeAfterResume],
         world: || Scope {
             user: vec![UserAction::Suspend, UserAction::Resume],
@@ -326,15 +332,15 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B27",
         issues: &["kubernetes/kubernetes#117303"],
-        title: "success is looked at before failure",
+        title: "a Job that has reached its completions and exceeded its backoffLimit in one sync completes",
         switches: &[Switch::LooksAtSuccessFirst],
-        world: || small(wins_with_0(many_indexes(2, 2)), 2),
-        shows: Shows::Breaks(Req::SX04, 8),
+        world: || small(JobSpec { completions: None, ..many(1, 2) }, 2),
+        shows: Shows::Breaks(Req::TC01, 8),
     },
     Mutant {
         id: "B28",
         issues: &["kubernetes/kubernetes#115844", "kubernetes/kubernetes#116410"],
-        title: "a pod that terminates is replaced, though only failed ones are to be",
+        title: "a pod that terminates is replaced though podReplacementPolicy is Failed",
         switches: &[Switch::ReplacesTerminatingPods],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(patient(retries(1, many(1, 1))), 2) },
         shows: Shows::Breaks(Req::RP11, 6),
@@ -342,11 +348,11 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B29",
         issues: &["kubernetes/kubernetes#122235"],
-        title: "pods that terminate are taken for surplus, and healthy ones deleted",
+        title: "terminating pods are taken for surplus, and a healthy pod is given up (1.28 panics where too few are active)",
         switches: &[Switch::CountsTerminatingAsSurplus],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::Scale(1)],
-            ..small(patient(retries(1, many(3, 2))), 3)
+            ..small(patient(retries(1, many(2, 2))), 2)
         },
         shows: Shows::Breaks(Req::FT14, 8),
     },
@@ -356,10 +362,8 @@ pub const JOBS: &[Mutant] = &[
         title: "two pods of one index pass for two completions",
         switches: &[Switch::CountsPodsNotIndexes],
         world: || {
-            lagging(
-                1,
-                Scope { faults: Faults { losses: 1, ..Faults::default() }, ..small(many_indexes(2, 1), 3) },
-            )
+            let losing = Faults { losses: 1, ..Faults::default() };
+            lagging(1, Scope { faults: losing, ..small(many_indexes(2, 1), 2) })
         },
         shows: Shows::Breaks(Req::PC21, 11),
     },
@@ -368,16 +372,16 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#115349"],
         title: "completedIndexes keeps an index beyond completions after a scale-down",
         switches: &[Switch::WritesIndexesOnlyWhenNew],
-        world: || Scope { user: vec![UserAction::Scale(1)], ..small(retries(1, many_indexes(2, 2)), 3) },
+        world: || Scope { user: vec![UserAction::Scale(1)], ..small(many_indexes(3, 3), 3) },
         shows: Shows::Breaks(Req::PC23, 13),
     },
     Mutant {
         id: "B33",
         issues: &["kubernetes/kubernetes#118009"],
-        title: "a failed pod is released before its replacement carries its count on",
+        title: "a failed pod is released before its replacement carries its count on, and its index starts again at 0",
         switches: &[Switch::ReleasesBeforeReplacement],
         world: || delayed(small(per_index(1, many_indexes(1, 1)), 2)),
-        shows: Shows::Breaks(Req::BI08, 6),
+        shows: Shows::Breaks(Req::BI02, 10),
     },
     Mutant {
         id: "B34",
@@ -393,20 +397,20 @@ pub const JOBS: &[Mutant] = &[
         title: "a sync whose creation failed is not tried again",
         switches: &[Switch::SwallowsCreateErrors],
         world: || Scope { faults: failing(2), ..small(many(1, 1), 1) },
-        shows: Shows::Stops(Req::PC13, 5),
+        shows: Shows::Strays(Req::PC11, 5),
     },
     Mutant {
         id: "B38",
         issues: &["ray-project/kuberay#715"],
         title: "a pod is created again while the cache does not show the first",
         switches: &[Switch::ForgetsCreations, Switch::SyncsBeforeOwnWritesAreSeen],
-        world: || lagging(1, Scope { ..small(many(1, 1), 2) }),
+        world: || lagging(1, small(many(1, 1), 2)),
         shows: Shows::Breaks(Req::PC08, 5),
     },
     Mutant {
         id: "B39",
         issues: &["kubernetes/kubernetes#62382", "kubernetes/kubernetes#63650"],
-        title: "backoffLimit does nothing",
+        title: "a Job goes on beyond backoffLimit",
         switches: &[Switch::IgnoresBackoffLimit],
         world: || small(many(1, 1), 2),
         shows: Shows::Breaks(Req::TC01, 6),
@@ -415,12 +419,13 @@ pub const JOBS: &[Mutant] = &[
         id: "B40",
         issues: &[
             "kubernetes/kubernetes#70251",
+            "kubernetes/kubernetes#60735",
             "kubernetes/kubernetes#92245",
             "kubernetes/kubernetes#93559",
         ],
         title: "a request that failed counts against backoffLimit like a pod that failed",
         switches: &[Switch::CountsRequeues],
-        world: || Scope { faults: failing(1), ..small(retries(1, many(1, 1)), 2) },
+        world: || Scope { faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
         shows: Shows::Breaks(Req::BO12, 6),
     },
     Mutant {
@@ -450,9 +455,9 @@ pub const JOBS: &[Mutant] = &[
     Mutant {
         id: "B46",
         issues: &["kubernetes/kubernetes#54870"],
-        title: "containers restart in their pods beyond backoffLimit",
+        title: "container restarts do not count against backoffLimit (restartPolicy OnFailure)",
         switches: &[Switch::IgnoresRestarts],
         world: || Scope { restarts: 1, ..small(on_failure(many(2, 2)), 2) },
-        shows: Shows::Breaks(Req::BO16, 8),
+        shows: Shows::Breaks(Req::BO13, 8),
     },
 ];

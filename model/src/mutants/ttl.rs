@@ -2,7 +2,6 @@
 
 use super::{Mutant, Shows};
 use crate::algorithm::scopes::{both, empty, one_pod};
-use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switch;
 use crate::catalogue::Req;
 use crate::env::user::UserAction;
@@ -12,18 +11,6 @@ use crate::scopes::scope;
 
 /// In the order of their numbers.
 pub const TTL: &[Mutant] = &[
-    Mutant {
-        id: "B06",
-        issues: &["kubernetes/kubernetes#109429", "kubernetes/kubernetes#109486"],
-        title: "a pod that holds the finalizer after its Job has finished keeps the Job from being deleted",
-        switches: &[Switch::LeavesOrphansOfFinishedJobs],
-        world: || Scope {
-            faults: Faults { crashes: 1, ..Faults::default() },
-            late_requests: true,
-            ..small(one_pod(0), 0, 0)
-        },
-        shows: Shows::Stops(Req::TT15, 21),
-    },
     Mutant {
         id: "B48a",
         issues: &[],
@@ -35,7 +22,7 @@ pub const TTL: &[Mutant] = &[
     Mutant {
         id: "B48b",
         issues: &[],
-        title: "the TTL controller deletes another Job of the name",
+        title: "the TTL controller deletes a new Job of the same name",
         switches: &[Switch::TtlOmitsUidPrecondition],
         world: || Scope {
             user: vec![UserAction::DeleteOwner, UserAction::Recreate],
@@ -72,12 +59,12 @@ pub const TTL: &[Mutant] = &[
         issues: &["kubeflow/trainer#1533"],
         title: "a Job that is not expired yet is not looked at again",
         switches: &[Switch::TtlIsNotQueuedAgain],
-        world: || small(empty(1), 2, 0),
-        shows: Shows::Stops(Req::TT14, 8),
+        world: || small(empty(1), 1, 0),
+        shows: Shows::Strays(Req::TT14, 7),
     },
     Mutant {
         id: "B50",
-        issues: &["kubeflow/trainer#2239", "kubeflow/trainer#2243"],
+        issues: &["kubeflow/trainer#2239"],
         title: "a TTL runs out for a suspended Job that has not finished",
         switches: &[Switch::TtlTakesAnyConditionForEnd],
         world: || small(JobSpec { suspend: Some(true), ..one_pod(0) }, 0, 0),
@@ -96,5 +83,5 @@ pub const TTL: &[Mutant] = &[
 /// Both controllers, in a world of so many seconds; the clock of the TTL controller is `ahead`.
 fn small(spec: JobSpec, ticks: i64, ahead: i64) -> Scope {
     let about = "the smallest world that shows a known defect of a TTL";
-    both(Scope { ticks, ..scope("mutant", about, spec, 3) }, ahead)
+    both(Scope { ticks, ..scope("mutant", about, spec, 1) }, ahead)
 }

@@ -12,6 +12,8 @@ pub struct Slips {
     pub dropped: Option<Uid>,
     /// A pod that fails the Job by a FailJob rule, and was seen to, was released before the decision.
     pub verdict_lost: Option<Uid>,
+    /// When the Job was finished, pods that its process knew to have ended and to hold the finalizer.
+    pub passed_over: u8,
     /// A status write came after the terminal condition.
     pub write_after_end: bool,
     /// A pod was created after the decision, and the manager could know.

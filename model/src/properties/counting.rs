@@ -12,7 +12,7 @@ pub const COUNTED_ONCE: Property = Property {
     name: "no pod is counted twice",
     broken: |life| {
         let twice = |past: &PodPast| past.counted_succeeded + past.counted_failed > 1;
-        find(life, twice).map(|uid| format!("pod {uid:?} was counted twice"))
+        find(life, twice).map(|uid| format!("pod {} was counted twice", uid.0))
     },
     premise: |it| find(it.life, |past| past.counted_succeeded + past.counted_failed == 1).is_some(),
 };
@@ -27,7 +27,8 @@ pub const FIRST_RECORD_STANDS: Property = Property {
             Some(End::Success) => past.counted_failed > 0,
             Some(End::Failure) => past.counted_succeeded > 0,
         };
-        find(life, changed).map(|uid| format!("pod {uid:?} counts as something else than it was recorded as"))
+        find(life, changed)
+            .map(|uid| format!("pod {} counts as something else than it was recorded as", uid.0))
     },
     premise: |it| {
         let turned = |past: &PodPast| match past.listed {
@@ -43,7 +44,7 @@ pub const FIRST_RECORD_STANDS: Property = Property {
 pub const NO_POD_IS_LOST: Property = Property {
     req: Req::FT03,
     name: "a finished pod is stored in the status before it loses its finalizer",
-    broken: |life| life.past.slips.lost.map(|uid| format!("pod {uid:?} is lost")),
+    broken: |life| life.past.slips.lost.map(|uid| format!("pod {} is lost", uid.0)),
     premise: |it| it.life.pods.iter().any(|pod| pod.is_terminated() && pod.finalizer),
 };
 
@@ -51,7 +52,7 @@ pub const NO_POD_IS_LOST: Property = Property {
 pub const WANTED_PODS_STAY_COUNTABLE: Property = Property {
     req: Req::FT14,
     name: "a pod that runs and is wanted keeps its finalizer",
-    broken: |life| life.past.slips.dropped.map(|uid| format!("pod {uid:?} will not be counted")),
+    broken: |life| life.past.slips.dropped.map(|uid| format!("pod {} will not be counted", uid.0)),
     premise: |it| {
         let released = it.life.pods.iter().any(|pod| pod.is_active() && !pod.finalizer);
         released && it.life.past.decision.is_none() && it.life.pods.sums().active > 1
@@ -64,7 +65,7 @@ pub const RECORDED_SUCCESSES_ARE_REAL: Property = Property {
     name: "a pod that is recorded as succeeded has succeeded",
     broken: |life| {
         let unreal = |past: &PodPast| past.listed == Some(End::Success) && past.end != Some(End::Success);
-        find(life, unreal).map(|uid| format!("pod {uid:?} was recorded as succeeded and had not"))
+        find(life, unreal).map(|uid| format!("pod {} was recorded as succeeded and had not", uid.0))
     },
     premise: |it| find(it.life, |past| past.listed == Some(End::Success)).is_some(),
 };
@@ -83,7 +84,7 @@ pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
             Some(_) | None => patient || !past.deleted,
         };
         let found = find(life, |past| past.listed == Some(End::Failure) && unreal(past));
-        found.filter(|_| !job_fails).map(|uid| format!("pod {uid:?} was recorded as failed and had not"))
+        found.filter(|_| !job_fails).map(|uid| format!("pod {} was recorded as failed and had not", uid.0))
     },
     premise: |it| {
         let terminating = it.life.pods.sums().terminating > 0;
@@ -100,7 +101,8 @@ pub const IGNORED_FAILURES_DO_NOT_COUNT: Property = Property {
             return None;
         }
         let counted = |past: &PodPast| past.ignored && past.listed == Some(End::Failure);
-        find(life, counted).map(|uid| format!("pod {uid:?} was recorded although a rule ignores its failure"))
+        find(life, counted)
+            .map(|uid| format!("pod {} was recorded although a rule ignores its failure", uid.0))
     },
     premise: |it| find(it.life, |past| past.ignored).is_some(),
 };

@@ -4,7 +4,7 @@ use super::Property;
 use crate::catalogue::Req;
 use crate::guards::decision::Reason;
 use crate::indexes::IndexSet;
-use crate::job::ConditionKind;
+use crate::job::{ConditionKind, ConditionStatus};
 use crate::past::{Decision, End, PodPast};
 use crate::words::or_none;
 use crate::world::Life;
@@ -12,7 +12,7 @@ use crate::world::Life;
 /// TC-04, SS-18: the second of the three that everybody names.
 pub const NOTHING_TERMINATES_AT_THE_END: Property = Property {
     req: Req::TC04,
-    name: "no terminal condition before terminating = 0",
+    name: "no terminal condition while a pod is active or terminating",
     broken: |life| {
         let ending = life.past.ending.as_ref().filter(|ending| ending.owes_delay)?;
         (ending.terminating + ending.active > 0).then(|| {
@@ -76,7 +76,11 @@ pub const DECISION_STAYS: Property = Property {
             return None;
         }
         let (kind, other) = kinds(decision);
-        let stays = job.status.condition(&kind).is_some_and(|condition| condition.reason == decision.reason);
+        // S-12: of several entries of the type any may be the one.
+        let stays =
+            job.status.conditions.iter().any(|it| {
+                it.kind == kind && it.status == ConditionStatus::True && it.reason == decision.reason
+            });
         let alone = !job.status.is_true(&other);
         (!stays || !alone).then(|| format!("{} ({}) did not stay alone", kind.as_str(), decision.reason))
     },
@@ -87,6 +91,21 @@ fn kinds(decision: &Decision) -> (ConditionKind, ConditionKind) {
     let (good, bad) = (ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget);
     if decision.good { (good, bad) } else { (bad, good) }
 }
+
+/// FT-10, TC-04: a sync that hits the cap of the lists finishes nothing.
+pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
+    req: Req::FT10,
+    name: "a Job does not finish while a pod that its controller has seen ended holds the finalizer",
+    broken: |life| {
+        let pods = life.past.slips.passed_over;
+        (pods > 0).then(|| format!("it finished, and of the pods that had ended {pods} held the finalizer"))
+    },
+    premise: |it| {
+        let held = it.life.pods.iter().filter(|pod| pod.is_terminated() && pod.finalizer).count();
+        let algorithm = !it.life.processes.is_empty();
+        algorithm && it.life.past.decision.is_some() && held > it.scope.constants.max_uncounted_pods
+    },
+};
 
 /// TC-11: the terminal write is the last one.
 pub const SILENCE_AFTER_THE_END: Property = Property {
@@ -143,7 +162,8 @@ pub const LIMIT_WAS_EXCEEDED: Property = Property {
             return None;
         }
         let failures = life.past.pods.iter().filter(|past| may_count_as_failure(past)).count();
-        (failures <= limit).then(|| format!("{failures} failures where {limit} are allowed"))
+        (failures <= limit)
+            .then(|| format!("{failures} failed, and only more than backoffLimit {limit} exceeds it"))
     },
     premise: |it| decided(it.life, Reason::BackoffLimitExceeded),
 };
@@ -157,7 +177,7 @@ pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
     broken: |life| {
-        life.past.slips.verdict_lost.map(|uid| format!("pod {uid:?} was released before the decision"))
+        life.past.slips.verdict_lost.map(|uid| format!("pod {} was released before the decision", uid.0))
     },
     premise: |it| it.life.past.decision.is_none() && it.life.pods.matching_fail_job().next().is_some(),
 };

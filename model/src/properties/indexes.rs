@@ -88,7 +88,10 @@ pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
     req: Req::BI04,
     name: "a failed index gets no pod",
     broken: |life| {
-        life.past.slips.retry_of_failed_index.map(|uid| format!("pod {uid:?} was created for a failed index"))
+        life.past
+            .slips
+            .retry_of_failed_index
+            .map(|uid| format!("pod {} was created for a failed index", uid.0))
     },
     premise: |it| {
         let undecided = it.life.past.decision.is_none();
@@ -102,7 +105,7 @@ pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
     name: "a replacement carries the number of failures of its index",
     broken: |life| {
         let uid = life.past.slips.wrong_failure_count?;
-        Some(format!("pod {uid:?} was born with a wrong failure count"))
+        Some(format!("pod {} was born with a wrong failure count", uid.0))
     },
     premise: |it| {
         let retried = |pod: &&crate::pod::Pod| pod.failure_count > 0;

@@ -41,6 +41,7 @@ impl Property {
             server::EVERY_WRITE_IS_ADMITTED.req,
             gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
             namesakes::NO_DELAY_IS_INHERITED.req,
+            ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
         ];
         of_an_algorithm.contains(&self.req)
     }
@@ -72,6 +73,7 @@ pub const PROPERTIES: &[Property] = &[
     ending::END_REPEATS_THE_DECISION,
     ending::DECISION_COMES_EARLIER,
     ending::DECISION_STAYS,
+    ending::NO_END_OVER_A_POD_THAT_HOLDS,
     ending::SILENCE_AFTER_THE_END,
     ending::COMPLETE_MEANS_ENOUGH_SUCCESSES,
     ending::LIMIT_WAS_EXCEEDED,

@@ -16,7 +16,7 @@ pub const NO_POD_AFTER_THE_DECISION: Property = Property {
         life.past
             .slips
             .creation_after_decision
-            .map(|uid| format!("pod {uid:?} was created after the decision"))
+            .map(|uid| format!("pod {} was created after the decision", uid.0))
     },
     premise: |it| {
         let life = it.life;
@@ -105,7 +105,9 @@ pub const REPLACEMENT_WAITS: Property = Property {
     broken: |life| {
         let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let held = count(life, |pod| !pod.is_terminated());
-        (patient && held > i64::from(life.past.widest)).then(|| format!("{held} pods have not ended"))
+        let widest = life.past.widest;
+        (patient && held > i64::from(widest))
+            .then(|| format!("{held} pods are active or terminating, parallelism is {widest}"))
     },
     premise: |it| {
         let patient = it.life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());
@@ -145,7 +147,10 @@ pub const NO_POD_WHILE_SUSPENDED: Property = Property {
     req: Req::SU01,
     name: "no pod is created while the Job is suspended",
     broken: |life| {
-        life.past.slips.creation_while_suspended.map(|uid| format!("pod {uid:?} was created while suspended"))
+        life.past
+            .slips
+            .creation_while_suspended
+            .map(|uid| format!("pod {} was created while suspended", uid.0))
     },
     premise: |it| {
         it.life.job.as_ref().is_some_and(|job| job.spec.is_suspended()) && it.life.pods.sums().active == 0
@@ -157,7 +162,7 @@ pub const DELAY_AFTER_A_FAILURE: Property = Property {
     req: Req::BO01,
     name: "no pod is created within the first delay after a failure",
     broken: |life| {
-        life.past.slips.hasty_creation.map(|uid| format!("pod {uid:?} came too soon after a failure"))
+        life.past.slips.hasty_creation.map(|uid| format!("pod {} came too soon after a failure", uid.0))
     },
     premise: |it| {
         let failed = it.life.pods.iter().any(|pod| pod.phase == Phase::Failed);

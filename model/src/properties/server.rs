@@ -53,7 +53,8 @@ pub const EXPIRED_JOBS_ONLY: Property = Property {
     name: "the TTL controller deletes finished Jobs only",
     broken: |life| {
         let removal = life.past.removal.as_ref()?;
-        (!removal.finished).then(|| "the Job that it deleted was not finished".to_owned())
+        (!removal.finished)
+            .then(|| "the Job that it deleted was not finished, whatever Job it had read".to_owned())
     },
     premise: |it| {
         let has_ttl = it.life.job.as_ref().is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some());

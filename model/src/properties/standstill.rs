@@ -8,7 +8,7 @@ use crate::step::Step;
 use crate::world::{Life, World};
 
 /// What a report calls it.
-pub const STANDSTILL: &str = "an unfinished Job never comes to a standstill";
+pub const STANDSTILL: &str = "no Job comes to a standstill";
 
 /// Why a world in which only these steps are possible is one where a Job got stuck. This is not liveness:
 /// controllers that go round in circles are not found. Nor is a Job stuck that
@@ -23,8 +23,24 @@ pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String
         return None;
     }
     let stuck = world.lives.iter().find(|life| is_unfinished(life) && has_room(life, scope))?;
-    let name = stuck.job.as_ref().map(|job| job.name.clone()).unwrap_or_default();
-    Some(format!("nothing can happen any more, and {name} is not finished"))
+    let job = stuck.job.as_ref()?;
+    Some(format!("nothing can happen any more, and {} {}", job.name, predicament(job, stuck)))
+}
+
+/// What a Job that is stuck waits for.
+fn predicament(job: &Job, life: &Life) -> String {
+    if !job.deleting {
+        return "is not finished".to_owned();
+    }
+    match life.pods.iter().find(|pod| pod.finalizer) {
+        Some(pod) => {
+            format!(
+                "is being deleted and does not go: pod {} holds batch.kubernetes.io/job-tracking",
+                pod.uid.0
+            )
+        }
+        None => "is being deleted and does not go".to_owned(),
+    }
 }
 
 /// TT-14.
