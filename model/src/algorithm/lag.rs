@@ -37,7 +37,7 @@ pub fn pod_staleness(life: &Life, behind: &[Unseen]) -> Vec<String> {
 
 fn job_staleness(life: &Life, behind: &[UnseenJob]) -> Option<String> {
     let first = &behind.first()?.before;
-    let own = if behind.iter().all(|unseen| unseen.own) { "its own " } else { "" };
+    let own = if behind.iter().all(|unseen| unseen.own) { "its own " } else { "the " };
     let count = behind.len();
     let last = if count == 1 { format!("{own}last write") } else { format!("{own}last {count} writes") };
     let still = match (first, &life.job) {

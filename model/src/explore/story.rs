@@ -127,8 +127,8 @@ fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) ->
     for (number, process) in (0u8..).zip(&life.processes) {
         let is_told = match step {
             Step::Process(id, by, what) if (*id, *by) == (job, number) => {
-                use ProcessStep::{Crash, CrashInFlight, Resign, ShowJob, ShowPod, Usurp};
-                matches!(what, ShowPod | ShowJob | Crash | CrashInFlight(_) | Resign | Usurp)
+                use ProcessStep::{Crash, CrashInFlight, Relist, Resign, ShowJob, ShowPod, Usurp};
+                matches!(what, ShowPod | ShowJob | Relist | Crash | CrashInFlight(_) | Resign | Usurp)
             }
             _ => false,
         };

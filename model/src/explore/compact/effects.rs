@@ -286,10 +286,28 @@ impl Facts<'_> {
     }
 }
 
-/// How many pods and former Jobs there were.
+/// What the past shows to others than properties: how many pods and former Jobs there were. A field that is added to
+/// the past does not compile until it was decided here whether anybody sees it.
 pub fn so_far(past: &Past) -> Id {
-    let pods = Id::try_from(past.pods.len()).unwrap_or(Id::MAX);
-    pods << 16 | Id::from(past.former) << 8 | Id::from(past.incarnation)
+    let Past {
+        pods,
+        incarnation,
+        former,
+        strangers,
+        widest: _,
+        most: _,
+        rescaled: _,
+        decision: _,
+        ending: _,
+        refused: _,
+        objection: _,
+        removal: _,
+        gates: _,
+        writers: _,
+        slips: _,
+    } = past;
+    let pods = u8::try_from(pods.len()).unwrap_or(u8::MAX);
+    Id::from_be_bytes([pods, *former, *incarnation, *strangers])
 }
 
 fn jobs<const N: usize>(_: &Packed<N>, step: &Step) -> std::ops::Range<usize> {

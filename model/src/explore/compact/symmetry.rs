@@ -158,6 +158,10 @@ impl Finder<'_> {
         ids[PAST] = past;
         let mut left: Vec<u16> = renamings.to_vec();
         for kind in self.group.naming {
+            if let [only] = left[..] {
+                ids[*kind] = self.renamed(*kind, ids[*kind], pods, only);
+                continue;
+            }
             let mut first: Option<((u64, Id), Vec<u16>)> = None;
             for number in left {
                 let id = self.renamed(*kind, ids[*kind], pods, number);
