@@ -191,12 +191,11 @@ impl Hunt {
     }
 }
 
-/// The requirement behind a property: of a write that is not admitted or refused, the one that it broke.
-fn broken(scope: &Scope, found: &Found) -> Option<Req> {
-    if found.turn.is_some() {
-        return found.req;
-    }
-    let req = PROPERTIES[found.number?].req;
+/// The requirement behind what was found: of a write that is not admitted or refused, the one that it broke.
+#[must_use]
+pub fn broken(scope: &Scope, found: &Found) -> Option<Req> {
+    let Some(number) = found.number else { return found.req };
+    let req = PROPERTIES[number].req;
     let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
     let past = |of: fn(&crate::past::Past) -> Option<Req>| world.lives.iter().find_map(|life| of(&life.past));
     match req {

@@ -36,7 +36,7 @@ pub fn initial(scope: &Scope) -> World {
         life
     });
     let lives = lives.collect();
-    World { now: Time(0), lives }
+    World { now: Time(0), position: 0, lives }
 }
 
 fn new_job(rules: &RuleSet, number: u128, spec: &JobSpec) -> Job {
@@ -164,6 +164,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
         gates: Vec::new(),
         rules: RuleSet::V1_36,
+        script: None,
         without: Vec::new(),
     }
 }

@@ -74,7 +74,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::Process(job, ..)
         | Step::Ttl(job, _)
         | Step::Land(job) => Some(*job),
-        Step::Tick => None,
+        Step::Tick | Step::Proceed => None,
     }
 }
 
@@ -102,8 +102,14 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         Step::Process(job, number, what) => process_step(before.life(*job), after.life(*job), *number, *what),
         Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, scope)),
         Step::Land(job) => ("server", landed(before.life(*job))),
+        Step::Proceed => ("script", proceeds(before, scope)),
         Step::Tick => ("clock", format!("{} s", before.now.0 + 1)),
     }
+}
+
+fn proceeds(before: &World, scope: &Scope) -> String {
+    let item = scope.script.as_ref().and_then(|script| script.item(before));
+    item.map_or_else(|| "goes on".to_owned(), |item| format!("goes on after step {}", item.step))
 }
 
 fn rolled_out(life: &Life, scope: &Scope) -> String {

@@ -51,7 +51,10 @@ const MOST_PODS: usize = 6;
 pub fn is_sound(scope: &Scope) -> bool {
     let by_first_pod = [Req::BO01, Req::BO04, Req::BO10, Req::RP10];
     // The TTL controller keeps versions of the Job, which are not renamed.
-    scope.algorithm.ttl.is_none() && !scope.without.iter().any(|req| by_first_pod.contains(req))
+    // A script names pods.
+    scope.script.is_none()
+        && scope.algorithm.ttl.is_none()
+        && !scope.without.iter().any(|req| by_first_pod.contains(req))
 }
 
 /// The permutations, and which Jobs may change places.
