@@ -17,6 +17,7 @@ mod logs;
 mod mutants;
 mod progress;
 mod rendered;
+mod scenarios;
 mod tidy;
 mod ttl;
 mod twin;

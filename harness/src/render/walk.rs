@@ -150,7 +150,7 @@ impl Walker<'_> {
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
             Step::Crash(_) | Step::Rollout(_) => self.scribe.restart()?,
-            Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
+            Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick | Step::Proceed => {}
         }
         self.world = after;
         Ok(())
