@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use jobcheck_harness::scenario::{Scenario, model, read};
+use jobcheck_harness::scenario::{Scenario, export_defect, model, read, write};
 use jobcheck_model::check::{Bounds, Outcome, explore};
+use jobcheck_model::mutants::MUTANTS;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::script::{Claim, Count, Script, What};
 use jobcheck_tests::corpus::root;
@@ -89,4 +90,33 @@ fn each_expectation_of_the_library_can_fail() {
         }
     }
     assert!(count > 150, "{count}");
+}
+
+/// Defects whose counterexamples are no scenarios, and why.
+const NO_SCENARIO: &[(&str, &str)] = &[];
+
+#[test]
+fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
+    let mut wrong = Vec::new();
+    for mutant in MUTANTS {
+        let hunt = mutant.hunt();
+        let scenario = match export_defect(mutant, hunt.found().unwrap()) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                if !NO_SCENARIO.contains(&(mutant.id, &*error.to_string())) {
+                    wrong.push(format!("{}: {error}", mutant.id));
+                }
+                continue;
+            }
+        };
+        let text = write(&scenario).unwrap();
+        let again = read(&text).unwrap_or_else(|error| panic!("{}: {error} in\n{text}", mutant.id));
+        let with = model::run(&again, Some(mutant), &Bounds::none(1)).unwrap();
+        let without = model::run(&again, None, &Bounds::none(1)).unwrap();
+        println!("{}\n{text}", mutant.id);
+        if with.requirement != Some(mutant.requirement()) || !without.holds() {
+            wrong.push(format!("{}: {:?}, {:?}", mutant.id, with.requirement, without.found()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -10,6 +10,7 @@
 //! of that target, never left out.
 
 mod claims;
+mod export;
 mod format;
 pub mod model;
 mod read;
@@ -19,6 +20,7 @@ mod steps;
 mod values;
 
 pub use claims::{Claims, PodClaims};
+pub use export::{About, ExportError, export, export_defect};
 pub use format::{
     ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
     Watches,

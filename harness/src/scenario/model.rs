@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::apiserver::{RuleSet, would_refuse_create};
-use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, explore_for};
+use jobcheck_model::check::{Bounds, Exploration, Outcome, explore_for};
 use jobcheck_model::constants::Constants;
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::gates::Gates;
 use jobcheck_model::mutants::{Mutant, broken};
+use jobcheck_model::progress;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::{Algorithm, FoundPod, Scope};
 use jobcheck_model::scopes::{initial, named};
@@ -59,25 +60,38 @@ impl ModelRun {
 /// What the model cannot express.
 pub fn run(scenario: &Scenario, mutant: Option<&Mutant>, bounds: &Bounds) -> Result<ModelRun, ScenarioError> {
     let scope = scope(scenario)?;
-    let switches = mutant.map_or_else(Switches::default, |mutant| Switches::of(mutant.switches));
-    let algorithm = Algorithm { switches, ..scope.algorithm.clone() };
-    Ok(run_in(Scope { algorithm, ..scope }, &about(scenario), bounds))
+    let scope = mutant.map_or_else(|| scope.clone(), |mutant| with_defect(&scope, mutant));
+    Ok(run_in(scope, &about(scenario), bounds))
+}
+
+/// The scope of a scenario that an algorithm with a defect runs.
+pub(super) fn with_defect(scope: &Scope, mutant: &Mutant) -> Scope {
+    let algorithm = Algorithm { switches: Switches::of(mutant.switches), ..scope.algorithm.clone() };
+    Scope { algorithm, ..scope.clone() }
 }
 
 fn about(scenario: &Scenario) -> BTreeSet<Req> {
     scenario.requirements.iter().map(|id| id.0).collect()
 }
 
+/// First by the properties that state what the scenario is about, then by what is missing at rest or for ever, and last
+/// by everything.
 fn run_in(scope: Scope, about: &BTreeSet<Req>, bounds: &Bounds) -> ModelRun {
     let own = |number: usize| about.contains(&PROPERTIES[number].req);
-    let first = explore_for(&scope, bounds, &|number| number.is_some_and(own));
-    let exploration = match first.outcome {
-        Outcome::Holds => explore(&scope, bounds),
-        Outcome::Broken(_) | Outcome::NotFinished(_) => first,
+    let told = |exploration: Exploration| {
+        let mut run = ModelRun { scope: scope.clone(), exploration, requirement: None };
+        run.requirement = run.found().and_then(|found| broken(&run.scope, found));
+        run
     };
-    let mut run = ModelRun { scope, exploration, requirement: None };
-    run.requirement = run.found().and_then(|found| broken(&run.scope, found));
-    run
+    let run = told(explore_for(&scope, bounds, &|number| number.is_some_and(own)));
+    if !run.holds() {
+        return run;
+    }
+    let run = told(progress::explore_for(&scope, bounds, &|number| number.is_none()));
+    if run.requirement.is_some_and(|req| about.contains(&req)) {
+        return run;
+    }
+    told(progress::explore(&scope, bounds))
 }
 
 /// The scope of a scenario.
@@ -157,7 +171,8 @@ fn constants(controller: &super::format::Controller) -> Constants {
     }
 }
 
-fn rules(gates: &Gates) -> RuleSet {
+/// The rules of an API server of 1.36 with these gates.
+pub(super) fn rules(gates: &Gates) -> RuleSet {
     RuleSet {
         job_managed_by: gates.job_managed_by,
         pod_replacement_policy: gates.job_pod_replacement_policy,

@@ -177,7 +177,7 @@ impl Step {
     /// The names of what happens: exactly one, in a scenario that was read.
     #[must_use]
     pub fn happenings(&self) -> Vec<String> {
-        let plain = Step { job: None, when: None, ..self.clone() };
+        let plain = Step { job: None, when: None, optional: None, ..self.clone() };
         let value = serde_json::to_value(plain).unwrap_or_default();
         value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }

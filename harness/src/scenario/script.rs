@@ -100,8 +100,16 @@ impl Translation<'_> {
         let when = step.when.as_ref().map(Claims::to_model).unwrap_or_default();
         let claims = step.r#await.as_ref().or(step.settle.as_ref());
         let requirement = claims.or(step.when.as_ref()).and_then(|claims| claims.requirement).map(|id| id.0);
-        let item =
-            Item { job: id(job), what: What::Await, when, holds: self.holds, requirement, step: number };
+        let optional = step.optional == Some(true);
+        let item = Item {
+            job: id(job),
+            what: What::Await,
+            when,
+            holds: self.holds,
+            optional,
+            requirement,
+            step: number,
+        };
         let whats = match self.of_kubelet(step) {
             Some(what) => vec![what],
             None => match self.of_user(step, job)? {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::claims::Claims;
 use super::values::{Condition, Gate, Span};
 
-/// One thing that happens. Exactly one of the fields after `when` is set.
+/// One thing that happens. Exactly one of the fields after `optional` is set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
@@ -17,6 +17,9 @@ pub struct Step {
     /// It happens once this holds, and while it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Claims>,
+    /// It is left out where everybody has come to rest, and it cannot happen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optional: Option<bool>,
     /// A kubelet starts a pod: phase `Running`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<PodTarget>,

@@ -50,6 +50,8 @@ pub struct Item {
     pub when: Vec<Claim>,
     /// What is held up from the moment that the script comes here until it goes on.
     pub holds: Holds,
+    /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
+    pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
     pub requirement: Option<Req>,
     /// Number of the scenario's step that it belongs to, from 1.
@@ -191,15 +193,17 @@ impl Script {
             What::Settle => steps.is_empty(),
             _ => false,
         });
-        steps.extend(proceeds.then_some(Step::Proceed));
+        let left_out = steps.is_empty() && self.item(world).is_some_and(|item| item.optional);
+        steps.extend((proceeds || left_out).then_some(Step::Proceed));
         steps
     }
 
     /// Whether the script goes on with this step.
     #[must_use]
     pub fn advances(&self, world: &World, step: &Step) -> bool {
-        let due = self.item(world).filter(|item| item.is_due(world));
-        due.is_some_and(|item| *step == Step::Proceed || item.is(step, world))
+        let item = self.item(world);
+        let happens = |item: &Item| item.is_due(world) && item.is(step, world);
+        item.is_some_and(|item| *step == Step::Proceed || happens(item))
     }
 }
 
