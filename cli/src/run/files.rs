@@ -21,25 +21,13 @@ impl Source {
     }
 }
 
-/// The scenarios that are asked for, and what is wrong with the rest.
-pub fn collect(paths: &[PathBuf]) -> (Vec<Source>, Vec<InputProblem>) {
-    let (mut sources, mut problems) = (Vec::new(), Vec::new());
-    for path in paths {
-        let files = match found(path) {
-            Ok(files) => files,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
-        for file in files {
-            match text_of(&file) {
-                Ok(source) => sources.push(source),
-                Err(problem) => problems.push(problem),
-            }
-        }
-    }
-    (sources, problems)
+/// The scenarios that are asked for, in their order, and what cannot be read in its place.
+pub fn collect(paths: &[PathBuf]) -> Vec<Result<Source, InputProblem>> {
+    let of_path = |path: &PathBuf| match found(path) {
+        Ok(files) => files.iter().map(|file| text_of(file)).collect(),
+        Err(problem) => vec![Err(problem)],
+    };
+    paths.iter().flat_map(of_path).collect()
 }
 
 /// The file, or the scenarios in the directory and those below, by name.

@@ -41,10 +41,9 @@ impl Report {
 
 /// Runs scenarios, prints the report, and returns what it comes to.
 pub fn run(args: &RunArgs, global: &Global) -> Exit {
-    let (sources, mut problems) = files::collect(&args.scenarios);
-    let mut runs = Vec::new();
-    for source in &sources {
-        match run_one(source, args) {
+    let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    for source in files::collect(&args.scenarios) {
+        match source.and_then(|source| run_one(&source, args)) {
             Ok(run) => runs.push(run),
             Err(problem) => problems.push(problem),
         }

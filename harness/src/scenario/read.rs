@@ -1,5 +1,6 @@
 //! Reading and writing scenarios.
 
+use jobcheck_model::explore::distance;
 use serde_saphyr::{Location, Spanned};
 
 use super::claims::Claims;
@@ -66,10 +67,25 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
     let location = error.location().unwrap_or(Location::UNKNOWN);
     let text = error.without_snippet().render();
     let first = text.lines().next().unwrap_or_default();
-    // It ends with its place, which is told already.
-    let message = first.split(" at line ").next().unwrap_or(first);
+    // It ends with its place, which is told already, or with advice to programmers.
+    let message = [" at line ", ", set DuplicateKeyPolicy"]
+        .iter()
+        .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    ScenarioError::at(location, message)
+    match nearest(error.without_snippet()) {
+        Some((unknown, near)) => {
+            let hint = format!("`{unknown}`: did you mean `{near}`?");
+            ScenarioError::at(location, message.replacen(&format!("`{unknown}`,"), &hint, 1))
+        }
+        None => ScenarioError::at(location, message),
+    }
+}
+
+/// A field that is not known, and the one that it may have been meant to be.
+fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {
+    let serde_saphyr::Error::SerdeUnknownField { field, expected, .. } = error else { return None };
+    let near = expected.iter().map(|name| (distance(field, name), *name)).min()?;
+    (near.0 <= 2).then_some((field.as_str(), near.1))
 }
 
 fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
