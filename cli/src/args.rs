@@ -10,6 +10,7 @@ use crate::completions::CompletionsArgs;
 use crate::explore::ExploreArgs;
 use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
+use crate::run::RunArgs;
 
 /// Checks controllers of Kubernetes Jobs against the specification.
 #[derive(Debug, Parser)]
@@ -34,6 +35,8 @@ pub enum Command {
     Explore(ExploreArgs),
     /// Look for known defects: each must be caught as a mutant of the reference algorithm.
     Mutants(MutantsArgs),
+    /// Run scenarios: what happens to Jobs step by step, and what is expected.
+    Run(RunArgs),
     /// Print the completions of a shell.
     Completions(CompletionsArgs),
 }

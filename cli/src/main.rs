@@ -8,6 +8,7 @@ mod internal_error;
 mod mutants;
 mod output;
 mod replay;
+mod run;
 mod save;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
+        Command::Run(args) => run::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }
 }

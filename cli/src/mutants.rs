@@ -8,6 +8,7 @@ use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use jobcheck_harness::report::{API_VERSION, Exit};
+use jobcheck_harness::scenario::export_defect;
 use jobcheck_model::explore::story::Story;
 use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
 use serde::Serialize;
@@ -32,6 +33,10 @@ pub struct MutantsArgs {
     /// Write the counterexample of each to this directory, as a native trace that `jobcheck replay` judges.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// Write the counterexample of the one defect that is given as a scenario, which `jobcheck run --mutant ID` breaks,
+    /// and `jobcheck run` does not.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
 }
 
 /// Forms of the report.
@@ -95,6 +100,10 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
+    if args.scenario.is_some() && mutants.len() != 1 {
+        eprintln!("error: --scenario needs one defect");
+        return Exit::Unreadable;
+    }
     let runs: Vec<Run> = mutants.into_iter().map(Run::of).collect();
     let exit = if runs.iter().all(Run::is_caught) { Exit::Conforms } else { Exit::Violates };
     let rendered = match args.output {
@@ -102,10 +111,21 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
         Format::Json => check::to_json(&whole(&runs, exit)),
     };
     let exit = check::print(rendered, exit);
-    match &args.save {
-        Some(directory) if !save(directory, &runs) => Exit::Environment,
-        Some(_) | None => exit,
-    }
+    let saved = args.save.as_ref().is_none_or(|directory| save(directory, &runs));
+    let written = match (&args.scenario, runs.as_slice()) {
+        (Some(file), [run]) => write_scenario(file, run),
+        _ => true,
+    };
+    if saved && written { exit } else { Exit::Environment }
+}
+
+/// Writes the scenario of a defect. Says whether that succeeded.
+fn write_scenario(file: &Path, run: &Run) -> bool {
+    let Some(found) = run.hunt.found() else {
+        eprintln!("note: nothing is broken, so that {} is not written", file.display());
+        return true;
+    };
+    crate::save::scenario(file, export_defect(run.mutant, found), Some(run.mutant))
 }
 
 fn save(directory: &Path, runs: &[Run]) -> bool {

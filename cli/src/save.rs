@@ -1,4 +1,4 @@
-//! Counterexamples as native traces, in a directory.
+//! Counterexamples as native traces, in a directory, and as scenarios.
 
 use std::path::Path;
 
@@ -6,7 +6,10 @@ use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_harness::render::native;
 use jobcheck_harness::report::{Exit, Judging, judge};
+use jobcheck_harness::scenario::{self, ExportError, Scenario, model};
 use jobcheck_model::Req;
+use jobcheck_model::check::Bounds;
+use jobcheck_model::mutants::Mutant;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::Step;
 use jobcheck_traces::{Expected, ExpectedVerdict, Input};
@@ -39,6 +42,35 @@ pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Counterexample<'
         eprintln!("note: nothing is broken, so that nothing is written to {}", directory.display());
     }
     true
+}
+
+/// Writes a scenario, and says what `jobcheck run` makes of it. Says whether that succeeded.
+pub fn scenario(
+    file: &Path,
+    scenario: Result<Scenario, ExportError>,
+    mutant: Option<&'static Mutant>,
+) -> bool {
+    let written = scenario.context("there is no scenario of this counterexample").and_then(|scenario| {
+        let text = scenario::write(&scenario)?;
+        std::fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
+        model::run(&scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
+    });
+    match written {
+        Ok(run) => {
+            let found = run.found().map(|found| match run.requirement {
+                Some(req) => format!("breaks {req}"),
+                None => found.why.clone(),
+            });
+            let with = mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
+            let says = found.unwrap_or_else(|| "holds".to_owned());
+            eprintln!("note: {} is written; run{with} says: {says}", file.display());
+            true
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            false
+        }
+    }
 }
 
 fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {

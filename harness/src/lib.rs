@@ -3,4 +3,5 @@
 pub mod project;
 pub mod render;
 pub mod report;
+pub mod scenario;
 pub mod validate;

@@ -158,7 +158,8 @@ pub trait Worlds {
 }
 
 fn reduced(scope: &Scope, bounds: &Bounds) -> Scope {
-    let algorithm = Algorithm { lazy_caches: bounds.partial_order, ..scope.algorithm.clone() };
+    let algorithm =
+        Algorithm { lazy_caches: bounds.partial_order && scope.script.is_none(), ..scope.algorithm.clone() };
     Scope { algorithm, ..scope.clone() }
 }
 

@@ -32,6 +32,7 @@ pub mod properties;
 pub mod requirement;
 pub mod scope;
 pub mod scopes;
+pub mod script;
 pub mod step;
 pub mod time;
 pub mod ttl;

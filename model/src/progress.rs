@@ -58,7 +58,7 @@ const BATCH: u32 = 4096;
 
 /// Looks at the graph of all worlds.
 fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
-    let mut actions = Actions::default();
+    let mut actions = Actions { scripted: scope.script.is_some(), ..Actions::default() };
     let mut rests = Vec::new();
     let mut builder = Builder::new();
     builder.initial(0);
@@ -128,6 +128,8 @@ enum Action {
     TtlRequest(JobId),
     TtlShow(JobId),
     Tick,
+    /// What a script says.
+    Script,
     /// What need not happen.
     Unfair,
 }
@@ -169,6 +171,7 @@ impl Action {
                 TtlStep::Get(_) | TtlStep::Delete(_) | TtlStep::Crash => Action::Unfair,
             },
             Step::Tick => Action::Tick,
+            Step::Proceed => Action::Script,
             Step::Disrupt(..)
             | Step::Land(_)
             | Step::Write(..)
@@ -189,16 +192,24 @@ fn may_run_for_ever(life: &Life, uid: Uid) -> bool {
 
 /// The labels of actions, as they come up.
 #[derive(Default)]
-struct Actions(FxHashMap<Action, Label>);
+struct Actions {
+    labels: FxHashMap<Action, Label>,
+    /// Whether there is a script, so that whatever may happen happens at last.
+    scripted: bool,
+}
 
 impl Actions {
     fn label(&mut self, step: &Step, world: &World) -> Label {
-        let fresh = Label::try_from(self.0.len()).unwrap_or(Label::MAX);
-        *self.0.entry(Action::of(step, world)).or_insert(fresh)
+        let fresh = Label::try_from(self.labels.len()).unwrap_or(Label::MAX);
+        let action = match Action::of(step, world) {
+            Action::Unfair if self.scripted => Action::Script,
+            action => action,
+        };
+        *self.labels.entry(action).or_insert(fresh)
     }
 
     fn fairness(&self) -> Vec<Fairness> {
-        let fair = self.0.iter().filter(|(action, _)| **action != Action::Unfair);
+        let fair = self.labels.iter().filter(|(action, _)| **action != Action::Unfair);
         let mut labels: Vec<Label> = fair.map(|(_, label)| *label).collect();
         labels.sort_unstable();
         labels.into_iter().map(|label| Fairness::Weak(vec![label])).collect()
@@ -206,6 +217,9 @@ impl Actions {
 }
 
 fn is_at_rest(world: &World, scope: &Scope) -> bool {
+    if scope.script.is_some() {
+        return world.enabled(scope).is_empty();
+    }
     world.lives.iter().all(|life| is_excused(life, world, scope) || is_over(life, world, scope))
 }
 
@@ -220,7 +234,7 @@ fn is_quiet(life: &Life) -> bool {
 }
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
-fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
+pub(crate) fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
     let (req, what) = lack(life, world, scope)?;
     let told = match req {
         // The numbers say it better.

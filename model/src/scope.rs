@@ -12,6 +12,7 @@ use crate::gates::Gates;
 use crate::job::JobSpec;
 use crate::pod::Phase;
 use crate::requirement::{Broken, Findings};
+use crate::script::Script;
 
 /// A small world with a name. Everything that could grow has a bound here.
 #[derive(Clone, Debug)]
@@ -58,6 +59,8 @@ pub struct Scope {
     pub gates: Vec<Gates>,
     /// The rules of the API server, with its gates.
     pub rules: RuleSet,
+    /// What the environment does, one thing after the other; else it does what it can, at any time.
+    pub script: Option<Script>,
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,
@@ -127,6 +130,12 @@ impl Scope {
     pub fn without(mut self, req: Req) -> Scope {
         self.without.push(req);
         self
+    }
+
+    /// The codes with which failing containers exit.
+    #[must_use]
+    pub fn exit_codes(&self) -> &[i32] {
+        self.script.as_ref().map_or(self.exit_codes, |script| &script.exit_codes)
     }
 
     /// Whether pods must wait after failures. Where they need not, nothing depends on the times of pods, and

@@ -37,7 +37,7 @@ pub fn initial(scope: &Scope) -> World {
         life
     });
     let lives = lives.collect();
-    World { now: Time(0), lives }
+    World { now: Time(0), position: 0, lives }
 }
 
 /// The Job of this number as it is created; its UID tells it from others of the name.
@@ -161,6 +161,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
         gates: Vec::new(),
         rules: RuleSet::V1_36,
+        script: None,
         without: Vec::new(),
     }
 }

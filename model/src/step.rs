@@ -12,6 +12,7 @@ use crate::env::{caches, clock, collector, crashes, disruption, kubelet, rollout
 use crate::manager::{self, Write};
 use crate::requirement::Broken;
 use crate::scope::Scope;
+use crate::script::lags;
 use crate::ttl;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
@@ -49,6 +50,8 @@ pub enum Step {
     Land(JobId),
     /// A second passes.
     Tick,
+    /// The scope's script goes on, without anything else.
+    Proceed,
 }
 
 /// The kinds of steps, for statistics.
@@ -163,7 +166,7 @@ impl Step {
             Step::Expire(_) => StepKind::Expire,
             Step::Kubelet(..) => StepKind::Kubelet,
             Step::Disrupt(..) => StepKind::Disrupt,
-            Step::User(..) => StepKind::User,
+            Step::User(..) | Step::Proceed => StepKind::User,
             Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
             Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
             Step::Crash(_) | Step::Rollout(_) => StepKind::Crash,
@@ -203,7 +206,10 @@ impl World {
             self.happenings_of(job, scope, &mut steps);
         }
         self.happenings(scope, &mut steps);
-        steps
+        match &scope.script {
+            None => steps,
+            Some(script) => script.allow(self, steps),
+        }
     }
 
     /// The steps of [`World::enabled`] that the specification admits for the manager of one Job.
@@ -271,14 +277,17 @@ impl World {
             Step::Ttl(job, what) => ttl_controller::apply(&mut next, *job, *what, scope),
             Step::Land(job) => processes::land(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
+            Step::Proceed => {}
         }
-        let now = next.now;
+        let advances = scope.script.as_ref().is_some_and(|script| script.advances(self, step));
+        next.position += u16::from(advances);
+        let (now, lags) = (next.now, lags(&next, scope));
         for (before, life) in self.lives.iter().zip(&mut next.lives) {
             let Life { ttl, job, .. } = life;
             if let Some(ttl) = ttl.as_mut().filter(|_| *job != before.job) {
                 ttl.note(before.job.as_ref(), job.as_ref());
             }
-            informer::settle(life, now, scope);
+            informer::settle(life, now, lags, &scope.algorithm.switches);
         }
         next
     }
@@ -302,7 +311,8 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::Process(..)
         | Step::Ttl(..)
         | Step::Land(_)
-        | Step::Tick => return Ok(()),
+        | Step::Tick
+        | Step::Proceed => return Ok(()),
     };
     scope.verdict(findings).map_or(Ok(()), Err)
 }

@@ -33,6 +33,8 @@ pub struct JobId(pub u8);
 pub struct World {
     /// The one clock.
     pub now: Time,
+    /// How much of the scope's script has happened; 0 where it has none.
+    pub position: u16,
     /// The Jobs, dead ones included.
     pub lives: Vec<Life>,
 }

@@ -21,6 +21,7 @@ mod observed;
 mod progress;
 mod recreation;
 mod rendered;
+mod scenarios;
 mod tidy;
 mod ttl;
 mod twin;

@@ -59,6 +59,9 @@ pub struct CheckArgs {
     /// Write every counterexample to this directory, as a native trace that `jobcheck replay` judges.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// Write the first counterexample of the reference algorithm as a scenario for `jobcheck run`.
+    #[arg(long, value_name = "FILE", conflicts_with = "walks")]
+    pub scenario: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use jobcheck_harness::report::Exit;
+use jobcheck_harness::scenario::{About, export};
 use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::similar;
@@ -27,7 +28,7 @@ use jobcheck_model::{Req, algorithm};
 pub use self::args::{CheckArgs, Subject, requirement};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
-    Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json,
+    Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
 use self::progress::Progress;
 pub use self::text::tell;
@@ -188,7 +189,21 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
         (Some(file), [run]) => write(file, &dot::render(&run.scope, &bounds(args, &run.scope, None, None))),
         _ => true,
     };
-    trace && graph && save(report, args)
+    let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report));
+    trace && graph && scenario && save(report, args)
+}
+
+/// Writes the first counterexample of a controller as a scenario. Says whether that succeeded.
+fn write_scenario(file: &Path, report: &Report) -> bool {
+    let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
+    let controllers = report.runs.iter().filter(|run| run.scope.algorithm.processes > 0);
+    let Some((scope, found)) = controllers.chain(&report.runs).find_map(broken) else {
+        eprintln!("note: nothing is broken, so that {} is not written", file.display());
+        return true;
+    };
+    let requirement = jobcheck_model::explore::story::cause(&scope, &found);
+    let about = About { name: scope.name, about: &found.why, requirement, source: None };
+    crate::save::scenario(file, export(&scope, &found.path, &about), None)
 }
 
 /// Writes the counterexamples as native traces.

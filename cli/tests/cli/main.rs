@@ -9,6 +9,7 @@ mod mutants;
 mod options;
 mod outputs;
 mod readme;
+mod run;
 mod schema;
 mod support;
 mod verdicts;

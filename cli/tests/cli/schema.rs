@@ -4,6 +4,8 @@ use serde_json::Value;
 
 const REPLAY: &str = include_str!("../../../docs/report.schema.json");
 const CHECK: &str = include_str!("../../../docs/check.schema.json");
+const RUN: &str = include_str!("../../../docs/run.schema.json");
+const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
 /// Panics where the report does not fit.
 pub fn check(report: &Value) {
@@ -13,7 +15,12 @@ pub fn check(report: &Value) {
 
 /// Where the report does not fit the schema of its kind.
 pub fn problems(report: &Value) -> Vec<String> {
-    let text = if report["kind"] == "CheckReport" { CHECK } else { REPLAY };
+    let text = match report["kind"].as_str() {
+        Some("CheckReport") => CHECK,
+        Some("RunReport") => RUN,
+        Some("Scenario") => SCENARIO,
+        _ => REPLAY,
+    };
     let schema: Value = serde_json::from_str(text).unwrap();
     let mut problems = Vec::new();
     Checker { schema: &schema, problems: &mut problems }.check(&schema, report, "$");

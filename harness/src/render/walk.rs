@@ -169,7 +169,7 @@ impl Walker<'_> {
                 let (before, now) = (gates(&self.world), gates(&after));
                 self.scribe.roll_out(before, now)?;
             }
-            Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick => {}
+            Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick | Step::Proceed => {}
         }
         self.world = after;
         Ok(())

@@ -5,7 +5,7 @@ const UNITS: [(&str, f64); 7] =
     [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
 
 /// Reads a duration, in milliseconds.
-pub(super) fn milliseconds(text: &str) -> Result<i64, String> {
+pub(crate) fn milliseconds(text: &str) -> Result<i64, String> {
     let problem = || format!("expected a duration such as 100ms, 10s or 1m30s, found {text:?}");
     if text == "0" {
         return Ok(0);

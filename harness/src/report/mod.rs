@@ -11,6 +11,7 @@ mod id;
 mod judge;
 mod types;
 
+pub(crate) use self::duration::milliseconds;
 pub use assume::{Assumption, consistent, rules};
 pub use group::{Grouping, group};
 pub use id::{ALIASES, Id, aliases, find};

@@ -6,7 +6,6 @@ use crate::incarnation::is_of_another;
 use crate::job::Job;
 use crate::pod::Pod;
 use crate::pods::Pods;
-use crate::scope::Scope;
 use crate::uid::Uid;
 use crate::world::Life;
 
@@ -97,8 +96,13 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
 }
 
 /// Shows what a cache may lack no longer, wakes who waits for the time, and drops orphans that are none.
-pub fn settle(life: &mut Life, now: crate::time::Time, scope: &Scope) {
-    let (pod_lag, job_lag, switches) = (scope.lag, scope.algorithm.job_lag, &scope.algorithm.switches);
+/// The caches may lack so many events of pods, and so many of the Job.
+pub fn settle(
+    life: &mut Life,
+    now: crate::time::Time,
+    (pod_lag, job_lag): (usize, usize),
+    switches: &Switches,
+) {
     let Life { job, pods, processes, .. } = life;
     for process in processes {
         while process.job_behind.len() > job_lag {

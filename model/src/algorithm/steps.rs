@@ -127,7 +127,9 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
     } else if life.faults.usurpations < scope.faults.usurpations && process.sync.is_some() {
         add(ProcessStep::Usurp);
     }
-    if life.faults.crashes < scope.faults.crashes && (process.sync.is_some() || process.memory_matters()) {
+    if life.faults.crashes < scope.faults.crashes
+        && (scope.script.is_some() || process.sync.is_some() || process.memory_matters())
+    {
         add(ProcessStep::Crash);
         if scope.late_requests && life.late.is_none() {
             let calls = process.sync.iter().flat_map(|sync| sync.calls());

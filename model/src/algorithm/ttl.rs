@@ -89,6 +89,12 @@ impl TtlController {
         }
     }
 
+    /// Whether its cache shows what is stored.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.cache == Cache::Stored
+    }
+
     /// Whether it waits for nothing, its own clock apart.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -192,7 +198,7 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
         (TtlStep::Delete(Fortune::Fails), deletes && fails),
         (TtlStep::Delete(Fortune::AnswerLost), deletes && loses),
         (TtlStep::Show, it.cache != Cache::Stored),
-        (TtlStep::Crash, remembers && life.faults.crashes < scope.faults.crashes),
+        (TtlStep::Crash, (remembers || scope.script.is_some()) && life.faults.crashes < scope.faults.crashes),
     ];
     steps.extend(all.into_iter().filter(|(_, possible)| *possible).map(|(step, _)| Step::Ttl(job, step)));
 }

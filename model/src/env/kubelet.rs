@@ -51,14 +51,17 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
         let flip = flips.then_some(KubeletStep::Flip);
         return free.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
     }
-    if scope.phases && pod.phase == Phase::Pending && !pod.deleting {
+    let has_not_run = scope.phases && pod.phase == Phase::Pending && !pod.deleting;
+    // A script need not tell of a pod that it runs.
+    if has_not_run && scope.script.is_none() {
         return vec![KubeletStep::Run];
     }
     let mut steps = vec![KubeletStep::Succeed];
+    steps.extend(has_not_run.then_some(KubeletStep::Run));
     if free && pod.forced {
         steps.push(KubeletStep::Remove);
     }
-    steps.extend(scope.exit_codes.iter().map(|code| KubeletStep::Fail(*code)));
+    steps.extend(scope.exit_codes().iter().map(|code| KubeletStep::Fail(*code)));
     if scope.phases && !pod.ready && !pod.deleting {
         steps.push(KubeletStep::Ready);
     }

@@ -4,6 +4,7 @@ use crate::catalogue::Req;
 use crate::properties::{PROPERTIES, STANDSTILL, standstill};
 use crate::scope::Scope;
 use crate::scopes::initial;
+use crate::script::{AT_REST, shortfall};
 use crate::step::Step;
 
 /// Something that is broken.
@@ -36,7 +37,17 @@ impl Found {
                 let why = world.lives.iter().find_map(|life| (property.broken)(life));
                 (property.name, Some(property.req), why)
             }
-            None => (STANDSTILL, None, standstill(&world, &world.enabled(scope), scope)),
+            None => {
+                let steps = world.enabled(scope);
+                match &scope.script {
+                    None => (STANDSTILL, None, standstill(&world, &steps, scope)),
+                    Some(script) => {
+                        let found = shortfall(script, &world, &steps, scope);
+                        let req = found.as_ref().and_then(|found| found.requirement);
+                        (AT_REST, req, found.map(|found| found.why))
+                    }
+                }
+            }
         };
         let why = why.expect("what is broken in a world is broken where the way to it leads");
         Found { property, number, req, why, path, turn: None }

@@ -25,7 +25,8 @@ fn is_near(distance: usize, name: &str, known: &str) -> bool {
 }
 
 /// Single-letter edits between two names.
-fn distance(a: &str, b: &str) -> usize {
+#[must_use]
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

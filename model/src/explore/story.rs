@@ -160,7 +160,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::Process(job, ..)
         | Step::Ttl(job, _)
         | Step::Land(job) => Some(*job),
-        Step::Tick => None,
+        Step::Tick | Step::Proceed => None,
     }
 }
 
@@ -211,7 +211,13 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, before.now, scope)),
         Step::Land(job) => ("API server", landed(before.life(*job))),
         Step::Tick => ("clock", format!("{} s since the start", before.now.0 + 1)),
+        Step::Proceed => ("script", proceeds(before, scope)),
     }
+}
+
+fn proceeds(before: &World, scope: &Scope) -> String {
+    let item = scope.script.as_ref().and_then(|script| script.item(before));
+    item.map_or_else(|| "goes on".to_owned(), |item| format!("goes on after step {}", item.step))
 }
 
 fn rolled_out(life: &Life, scope: &Scope) -> String {

@@ -4,6 +4,7 @@ use crate::algorithm::ttl::clock;
 use crate::guards::ttl::expiry;
 use crate::job::Job;
 use crate::scope::Scope;
+use crate::script::shortfall;
 use crate::step::Step;
 use crate::world::{Life, World};
 
@@ -15,6 +16,9 @@ pub const STANDSTILL: &str = "no Job comes to a standstill";
 /// waits for a time, or for a pod, which the scope does not have any more.
 #[must_use]
 pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String> {
+    if let Some(script) = &scope.script {
+        return shortfall(script, world, steps, scope).map(|found| found.why);
+    }
     if steps.is_empty() && world.lives.iter().any(|life| is_forgotten(life, world, scope)) {
         return Some("nothing can happen any more, and a Job whose TTL has passed is still there".to_owned());
     }

@@ -153,6 +153,7 @@ fn effects_of(step: &Step, quiet: bool) -> Option<&'static [Effect]> {
         Step::Land(_) => Some(LATE_REQUEST_LANDS),
         Step::Tick => Some(TIME_PASSES),
         Step::Write(..) | Step::Expire(_) | Step::Rollout(_) | Step::Process(..) | Step::Ttl(..) => None,
+        Step::Proceed => None,
     }
 }
 
@@ -187,7 +188,7 @@ fn job_of(step: &Step) -> Option<JobId> {
         | Step::Process(job, ..)
         | Step::Ttl(job, _)
         | Step::Land(job) => Some(*job),
-        Step::Tick => None,
+        Step::Tick | Step::Proceed => None,
     }
 }
 
@@ -268,6 +269,10 @@ impl Facts<'_> {
     ) -> Option<(&'static [Effect], [Id; SLOTS])> {
         let ids = ids_of(state, job);
         let Facts { parts, tables, scope } = self;
+        // Where a script is, is in the frame, and any step may change that.
+        if scope.script.is_some() {
+            return None;
+        }
         if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
             return None;
         }

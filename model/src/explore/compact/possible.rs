@@ -9,6 +9,7 @@ use super::lossy::Lossy;
 use super::parts::{IDLE, JOB, KNOWLEDGE, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, ids_of};
 use super::table::{Id, Known, Table};
 use super::{Numbered, Scratch, Specification};
+use crate::algorithm::steps::holds_back;
 use crate::guards::counting::Ledger;
 use crate::manager::is_held_back;
 use crate::past::Past;
@@ -104,6 +105,9 @@ impl Possible {
 impl<const N: usize> Specification<'_, N> {
     /// Adds the steps that are possible.
     pub(super) fn possible(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
+        if self.scope.script.is_some() {
+            return self.scripted(scratch, state, steps);
+        }
         for job in 0..self.scope.jobs.len() {
             if self.scope.algorithm.processes == 0 {
                 let managed = self.managed(scratch, state, job);
@@ -118,6 +122,16 @@ impl<const N: usize> Specification<'_, N> {
             }
         }
         self.listed(scratch, state, key_of_all(state), steps);
+    }
+
+    /// With a script, what is possible follows from the whole world.
+    fn scripted(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
+        let world = scratch.load(&self.tables, state);
+        let possible = world.enabled(self.scope);
+        let held_back = world.lives.iter().any(|life| holds_back(life, self.scope));
+        scratch.held_back |= held_back;
+        let numbered = possible.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
+        steps.extend(numbered);
     }
 
     fn key_of_processes(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {

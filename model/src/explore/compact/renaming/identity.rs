@@ -15,7 +15,7 @@ pub struct Identity(Arc<Job>);
 impl Identity {
     /// The identities of the Jobs of a world, each of which is still there.
     pub fn of_all(world: &World) -> Vec<Identity> {
-        let World { now: _, lives } = world;
+        let World { now: _, position: _, lives } = world;
         lives.iter().filter_map(|life| life.job.clone()).map(Identity).collect()
     }
 

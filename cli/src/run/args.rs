@@ -1,0 +1,86 @@
+//! Arguments of `jobcheck run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use jobcheck_model::mutants::Mutant;
+
+/// Arguments of `jobcheck run`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct RunArgs {
+    /// Scenarios: files, directories that are searched for *.yaml, or - for standard input.
+    #[arg(value_name = "SCENARIO", default_value = "scenarios")]
+    pub scenarios: Vec<PathBuf>,
+    /// What runs them: model explores every interleaving with the reference algorithm.
+    #[arg(long, value_name = "TARGET", default_value = "model", value_parser = target)]
+    pub target: Target,
+    /// Run the reference algorithm with a known defect of `jobcheck mutants`, such as B18.
+    #[arg(long, value_name = "ID", value_parser = mutant)]
+    pub mutant: Option<&'static Mutant>,
+    /// Give up a scenario after looking at this many states.
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    pub max_states: usize,
+    /// Form of the report.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+/// What runs scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Every interleaving with the reference algorithm.
+    Model,
+}
+
+/// Form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// docs/run.schema.json.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// JUnit XML.
+    Junit,
+}
+
+const AFTER_HELP: &str = "\
+docs/scenario-format.md tells how scenarios are written.
+
+Exit codes:
+  0  every scenario holds: no requirement is broken, and every expectation is met
+  1  a requirement is broken, or an expectation is not met; the shortest way there is told
+  2  a scenario cannot be read, or the target cannot express it (the message names file and line), or wrong usage
+  3  not finished: a limit was reached
+  4  the output cannot be written
+  5  internal error: please report it";
+
+fn target(name: &str) -> Result<Target, String> {
+    match name {
+        "model" => Ok(Target::Model),
+        "sim" | "live" | "builtin" | "external" => {
+            Err(format!("the target {name} is not there yet: scenarios run on the target model"))
+        }
+        _ => Err(format!("there is no target {name:?}: write model")),
+    }
+}
+
+fn mutant(id: &str) -> Result<&'static Mutant, String> {
+    Mutant::named(id).ok_or_else(|| format!("there is no defect {id:?}: `jobcheck mutants` lists them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_that_are_to_come_are_told_from_those_that_are_not() {
+        assert_eq!(target("model"), Ok(Target::Model));
+        for name in ["sim", "live", "builtin", "external"] {
+            assert!(target(name).unwrap_err().contains("not there yet"));
+        }
+        assert!(target("modle").unwrap_err().contains("there is no target"));
+    }
+}

@@ -1,0 +1,68 @@
+//! The report as JUnit XML: one suite for the target, one case for each scenario.
+
+use std::fmt::Write;
+
+use anyhow::Context;
+use jobcheck_harness::report::Exit;
+use jobcheck_model::Req;
+use jobcheck_model::explore::story;
+use quick_junit::{NonSuccessKind, Report as Xml, TestCase, TestCaseStatus, TestSuite};
+
+use super::Report;
+use super::args::RunArgs;
+use super::report::Run;
+
+/// The report as XML.
+pub fn render(report: &Report, args: &RunArgs) -> anyhow::Result<String> {
+    let mut suite = TestSuite::new("model");
+    if let Some(mutant) = args.mutant {
+        suite.add_property(("mutant", mutant.id));
+    }
+    suite.add_test_cases(report.runs.iter().map(case));
+    for problem in &report.problems {
+        let status = failed(NonSuccessKind::Error, "unreadable", &problem.told());
+        suite.add_test_case(TestCase::new("scenario", status));
+    }
+    let mut xml = Xml::new("jobcheck run");
+    xml.add_test_suite(suite);
+    xml.to_string().context("the report as JUnit XML")
+}
+
+fn case(run: &Run) -> TestCase {
+    let mut case = TestCase::new(run.scenario.name.clone(), status(run));
+    case.set_classname("jobcheck.scenario");
+    case.set_time(run.elapsed);
+    case.add_property(("file", &*run.file));
+    case.add_property(("states", &*run.came.exploration.states.to_string()));
+    for id in &run.scenario.requirements {
+        case.add_property(("requirement", id.0.id()));
+    }
+    case
+}
+
+fn status(run: &Run) -> TestCaseStatus {
+    match (run.exit(), run.came.found()) {
+        (Exit::Conforms, _) => TestCaseStatus::success(),
+        (_, Some(found)) => {
+            let id = run.came.requirement.map_or("expectation", Req::id);
+            let mut status =
+                failed(NonSuccessKind::Failure, id, &format!("{}: {}", found.property, found.why));
+            let mut told = String::new();
+            for line in story::tell(&run.came.scope, &found.path) {
+                let _ = writeln!(told, "{} {}", line.who, line.what);
+            }
+            status.set_description(told);
+            status
+        }
+        (_, None) => {
+            failed(NonSuccessKind::Error, "not finished", run.limit().unwrap_or("a limit was reached"))
+        }
+    }
+}
+
+fn failed(kind: NonSuccessKind, type_: &str, message: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(type_);
+    status.set_message(message);
+    status
+}

@@ -1,0 +1,81 @@
+//! The report for people. It is no interface: its JSON is.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use jobcheck_harness::report::Exit;
+
+use super::Report;
+use super::args::RunArgs;
+use super::report::Run;
+use crate::args::Global;
+use crate::check;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default();
+
+/// The report.
+pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
+    let mut out = String::new();
+    if !global.quiet && !report.runs.is_empty() {
+        let _ = writeln!(
+            out,
+            "{BOLD}{:<24} {:>8} {:>6} {:>8}  {:<12} about{BOLD:#}",
+            "scenario", "states", "depth", "time", "result"
+        );
+        report.runs.iter().for_each(|run| row(run, &mut out));
+    }
+    report.runs.iter().for_each(|run| tell(run, &mut out));
+    summary(report, args, &mut out);
+    out
+}
+
+fn row(run: &Run, out: &mut String) {
+    let it = &run.came.exploration;
+    let (paint, result) = match run.exit() {
+        Exit::Conforms => (GOOD, "holds"),
+        Exit::Violates => (BAD, "broken"),
+        _ => (OPEN, "not finished"),
+    };
+    let bound = if it.pods_bound_reached { " (bound on pods reached)" } else { "" };
+    let _ = writeln!(
+        out,
+        "{:<24} {:>8} {:>6} {:>7.2}s  {paint}{result:<12}{paint:#} {DIM}{}{bound}{DIM:#}",
+        run.scenario.name,
+        it.states,
+        it.depth,
+        run.elapsed.as_secs_f64(),
+        run.scenario.about
+    );
+}
+
+fn tell(run: &Run, out: &mut String) {
+    if let Some(limit) = run.limit() {
+        let _ = writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", run.file);
+    }
+    let Some(found) = run.came.found() else { return };
+    let req = run.came.requirement.map_or(String::new(), |req| format!("{req} "));
+    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
+    check::tell(&run.came.scope, found, out);
+}
+
+fn summary(report: &Report, args: &RunArgs, out: &mut String) {
+    let count = |exit: Exit| report.runs.iter().filter(|run| run.exit() == exit).count();
+    let all = report.runs.len() + report.problems.len();
+    let noun = if all == 1 { "scenario" } else { "scenarios" };
+    let defect = args.mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
+    let _ = write!(out, "{all} {noun} on the model{defect}: {GOOD}{} hold{GOOD:#}", count(Exit::Conforms));
+    for (count, paint, what) in [
+        (count(Exit::Violates), BAD, "broken"),
+        (count(Exit::Inconclusive), OPEN, "not finished"),
+        (report.problems.len(), BAD, "cannot be run"),
+    ] {
+        if count > 0 {
+            let _ = write!(out, ", {paint}{count} {what}{paint:#}");
+        }
+    }
+    let _ = writeln!(out, "; not run on sim, live, builtin, external, which are not there yet");
+}

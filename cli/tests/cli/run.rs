@@ -1,0 +1,251 @@
+//! `jobcheck run`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::schema;
+use crate::support::{Folder, Run, binary, finish, jobcheck};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn run(arguments: &[&str], scenario: &str) -> Run {
+    finish(binary().arg("run").args(arguments).arg("-"), scenario.as_bytes())
+}
+
+const HEAD: &str = "\
+apiVersion: jobcheck.dev/v1
+kind: Scenario
+name: x
+about: y
+jobs:
+- name: job
+  spec: {completions: 1}
+";
+
+fn with(tail: &str) -> String {
+    format!("{HEAD}{tail}")
+}
+
+#[test]
+fn the_library_holds_and_its_reports_fit_their_schema() {
+    let library = root().join("scenarios");
+    let library = library.to_str().unwrap();
+    let run = jobcheck(["run", library, "-o", "json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    schema::check(&run.json());
+    let count = fs::read_dir(library).unwrap().count();
+    assert_eq!(run.json()["scenarios"].as_array().unwrap().len(), count);
+    let junit = jobcheck(["run", library, "-o", "junit"]);
+    assert_eq!(junit.out.matches("<testcase ").count(), count, "{}", junit.out);
+    let yaml: Value = serde_saphyr::from_str(&jobcheck(["run", library, "-oyaml"]).out).unwrap();
+    schema::check(&yaml);
+    let text = jobcheck(["run", library]);
+    assert!(text.out.contains("not run on sim, live, builtin, external"), "{}", text.out);
+}
+
+#[test]
+fn every_scenario_of_the_library_fits_its_schema() {
+    for entry in fs::read_dir(root().join("scenarios")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let mut scenario: Value = serde_saphyr::from_str(&text).unwrap();
+        schema::check(&scenario);
+        scenario["steps"][0]["waits"] = 1.into();
+        assert_eq!(schema::problems(&scenario), ["$.steps[0]: unexpected waits"]);
+    }
+}
+
+/// A field that nobody knows, at each place, and the definition in the schema.
+const PLACES: &[(&str, &str)] = &[
+    ("scenario", "zz: 1\n"),
+    ("job", "jobs: [{zz: 1}]\n"),
+    ("specExcerpt", "jobs: [{name: a, spec: {zz: 1}}]\n"),
+    ("podSpec", "jobs: [{name: a, spec: {template: {spec: {zz: 1}}}}]\n"),
+    ("failureRule", "jobs: [{name: a, spec: {podFailurePolicy: {rules: [{zz: 1}]}}}]\n"),
+    ("exitCodes", "jobs: [{name: a, spec: {podFailurePolicy: {rules: [{onExitCodes: {zz: 1}}]}}}]\n"),
+    ("successRule", "jobs: [{name: a, spec: {successPolicy: {rules: [{zz: 1}]}}}]\n"),
+    ("podBefore", "podsBefore: [{zz: 1}]\n"),
+    ("controller", "controller: {zz: 1}\n"),
+    ("ttlController", "ttlController: {zz: 1}\n"),
+    ("apiServer", "apiServer: {zz: 1}\n"),
+    ("watches", "watches: {zz: 1}\n"),
+    ("bounds", "bounds: {zz: 1}\n"),
+    ("step", "steps: [{zz: 1}]\n"),
+    ("podTarget", "steps: [{run: {zz: 1}}]\n"),
+    ("failure", "steps: [{fail: {zz: 1}}]\n"),
+    ("edit", "steps: [{edit: {zz: 1}}]\n"),
+    ("podDeletion", "steps: [{deletePod: {zz: 1}}]\n"),
+    ("request", "steps: [{request: {zz: 1}}]\n"),
+    ("crash", "steps: [{crash: {zz: 1}}]\n"),
+    ("claims", "expect: [{zz: 1}]\n"),
+    ("podClaims", "expect: [{pods: {zz: 1}}]\n"),
+];
+
+#[test]
+fn the_schema_has_the_fields_that_the_reader_knows() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/scenario.schema.json")).unwrap();
+    for (definition, tail) in PLACES {
+        let said = run(&[], tail).err;
+        let (_, known) =
+            said.split_once("expected one of ").or_else(|| said.split_once("expected ")).unwrap();
+        let mut known: Vec<&str> = known.trim().split([',', ' ']).filter(|it| !it.is_empty()).collect();
+        known.retain(|it| *it != "or");
+        let mut known: Vec<&str> = known.iter().map(|it| it.trim_matches('`')).collect();
+        known.sort_unstable();
+        let told = schema["$defs"][definition]["properties"].as_object().unwrap();
+        assert_eq!(told.keys().collect::<Vec<_>>(), known, "{definition}: {said}");
+    }
+}
+
+/// What is wrong, where, and what is said of it.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("steps:\n- suceed: {pod: 1}\n", ":9:3:", "unknown field `suceed`: did you mean `succeed`?"),
+    (
+        "steps:\n- succeed: {pod: 1}\n  run: {pod: 1}\n",
+        ":9:3:",
+        "it is run and succeed: write a step for each",
+    ),
+    ("steps:\n- when: {active: 1}\n", ":9:3:", "nothing happens in this step"),
+    ("steps:\n- succeed: {pod: 1, index: 2}\n", ":9:3:", "either `pod` or `index`"),
+    ("steps:\n- succeed: {pod: 0}\n", ":9:3:", "numbered from 1"),
+    ("steps:\n- advance: 1500ms\n", ":9:3:", "whole seconds only"),
+    ("steps:\n- advance: soon\n", ":9:12:", "expected a duration such as 100ms"),
+    ("requirements: [FT-999]\n", ":8:16:", "there is no requirement \"FT-999\""),
+    ("expect:\n- active: many\n", ":9:11:", "expected a number such as 2"),
+    ("expect:\n- active: -1\n", ":9:11:", "a count is not negative"),
+    ("expect:\n- conditions: [Completed]\n", ":9:16:", "expected one of Complete, Failed"),
+    ("expect:\n- {}\n", ":9:3:", "nothing is said"),
+    ("expect:\n- job: other\n  active: 1\n", ":9:3:", "there is no Job \"other\": write one of job"),
+    ("steps:\n- edit: {suspend: true, parallelism: 2}\n", ":9:3:", "one field at a time"),
+    ("steps:\n- edit: {completions: 2}\n", ":9:3:", "immutable"),
+    ("steps:\n- edit: {}\n", ":9:3:", "nothing is changed"),
+    ("steps:\n- deny: {condition: Complete}\n", ":9:3:", "FailureTarget or Failed only"),
+    ("steps:\n- request: {verb: create, resource: pods}\n", ":9:3:", "write the `outcome`"),
+    ("steps:\n- request: {verb: create, resource: jobs, outcome: fails}\n", ":9:3:", "no controller sends"),
+    ("steps:\n- request: {verb: create, resource: pods, pod: 1, outcome: fails}\n", ":9:3:", "no number yet"),
+    (
+        "steps:\n- request: {verb: update, resource: jobs/status, pod: 1, outcome: fails}\n",
+        ":9:3:",
+        "about no pod",
+    ),
+    (
+        "steps:\n- crash: {controller: ttl, during: {verb: get, resource: jobs}}\n",
+        ":9:3:",
+        "dead TTL controller",
+    ),
+    ("steps:\n- await: {job: job, active: 1}\n", ":9:3:", "at the step itself"),
+    ("controller: {maxUncountedPods: 0}\n", ": maxUncountedPods", "1 or more"),
+    ("controller: {featureGates: {JobFoo: true}}\n", ":8:29:", "expected one of JobManagedBy"),
+    ("name: again\n", ":8:1:", "duplicate mapping key: name"),
+    ("steps: [\n", ":8:", "bracket"),
+];
+
+#[test]
+fn what_is_wrong_is_told_with_its_place_and_what_to_write() {
+    for (tail, place, said) in WRONG {
+        let run = run(&[], &with(tail));
+        assert_eq!(run.code, 2, "{tail}: {run:?}");
+        assert!(run.err.contains(&format!("-{place}")), "{tail}: {place:?} is not in {}", run.err);
+        assert!(run.err.contains(said), "{tail}: {said:?} is not in {}", run.err);
+    }
+    let refused = run(&[], &HEAD.replace("completions: 1", "completions: 1, maxFailedIndexes: 2"));
+    assert!(refused.code == 2 && refused.err.contains("-:7:9: the API server refuses this Job (BI-12)"));
+    let old = run(&[], &HEAD.replace("dev/v1", "dev/v2"));
+    assert!(old.code == 2 && old.err.contains("expected one of jobcheck.dev/v1"), "{old:?}");
+    let nameless = run(&[], &HEAD.replace("name: x", "name: X Y"));
+    assert!(nameless.code == 2 && nameless.err.contains("lower case"), "{nameless:?}");
+}
+
+#[test]
+fn what_can_be_read_is_run_beside_what_cannot() {
+    let folder = Folder::new();
+    let good =
+        folder.write_lines("good.yaml", &[with("steps:\n- succeed: {pod: 1}\nexpect:\n- finished: true\n")]);
+    let bad = folder.write_lines("bad.yaml", &[with("stepps: []\n")]);
+    let run = jobcheck([Path::new("run"), &good, &bad, Path::new("nowhere.yaml"), Path::new("-ojson")]);
+    assert_eq!(run.code, 2, "{run:?}");
+    schema::check(&run.json());
+    assert_eq!(run.json()["scenarios"][0]["result"], "holds");
+    assert_eq!(run.json()["errors"][0]["line"], 8);
+    assert_eq!(run.json()["errors"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_step_that_is_never_possible_is_told_and_not_skipped() {
+    let stuck = run(&[], &with("steps:\n- succeed: {pod: 2}\n"));
+    assert_eq!(stuck.code, 1, "{stuck:?}");
+    assert!(stuck.out.contains("step 1 waits for ever: there is no such pod"), "{}", stuck.out);
+    let optional = run(&[], &with("steps:\n- succeed: {pod: 2}\n  optional: true\n"));
+    assert_eq!(optional.code, 0, "{optional:?}");
+    let waits = run(&[], &with("steps:\n- await: {active: 7}\n"));
+    assert!(waits.out.contains("step 1 waits for ever: active is 1, not 7"), "{}", waits.out);
+}
+
+#[test]
+fn a_bound_that_is_reached_is_no_pass() {
+    let mut steps = String::from("controller: {podFailureBackoff: 0s}\nsteps:\n");
+    for pod in 1..=10 {
+        steps.push_str(&format!("- fail: {{pod: {pod}}}\n"));
+    }
+    let many = HEAD.replace("completions: 1", "completions: 1, backoffLimit: 20");
+    let cut = run(&[], &format!("{many}{steps}"));
+    assert_eq!(cut.code, 3, "{cut:?}");
+    assert!(cut.out.contains("the bound on pods"), "{}", cut.out);
+    let own = run(&[], &format!("{many}bounds: {{pods: 10}}\n{steps}"));
+    assert!(own.code == 0 && own.out.contains("bound on pods reached"), "{own:?}");
+    let few = run(&["--max-states", "5"], &format!("{many}bounds: {{pods: 10}}\n{steps}"));
+    assert_eq!(few.code, 3, "{few:?}");
+}
+
+#[test]
+fn other_targets_are_not_there_yet() {
+    for target in ["sim", "live", "builtin", "external"] {
+        let run = run(&["--target", target], HEAD);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains("not there yet"), "{}", run.err);
+    }
+    let help = jobcheck(["run", "--help"]).out;
+    assert!(!help.contains("builtin"), "{help}");
+}
+
+#[test]
+fn the_counterexample_of_a_defect_is_a_scenario() {
+    let folder = Folder::new();
+    let file = folder.write_lines("b18.yaml", &[String::new()]);
+    let file = file.to_str().unwrap();
+    let told = jobcheck(["mutants", "B18", "--scenario", file]);
+    assert!(told.code == 0 && told.err.contains("run --mutant B18 says: breaks TC-04"), "{told:?}");
+    let broken = jobcheck(["run", "--mutant", "b18", "-ojson", file]);
+    assert_eq!(broken.code, 1, "{broken:?}");
+    schema::check(&broken.json());
+    assert_eq!(broken.json()["scenarios"][0]["requirement"], "TC-04");
+    let scenario: Value = serde_saphyr::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    schema::check(&scenario);
+    assert_eq!(jobcheck(["run", file]).code, 0);
+    assert_eq!(jobcheck(["mutants", "B18", "B01", "--scenario", file]).code, 2);
+    assert_eq!(jobcheck(["run", "--mutant", "B99", file]).code, 2);
+}
+
+#[test]
+fn the_counterexample_of_a_scope_is_a_scenario() {
+    let folder = Folder::new();
+    let file = folder.write_lines("leaders.yaml", &[String::new()]);
+    let file = file.to_str().unwrap();
+    let told = jobcheck(["check", "two-leaders/backoff-limit", "--scenario", file]);
+    assert!(told.code == 1 && told.err.contains("run says: breaks "), "{told:?}");
+    assert!(fs::read_to_string(file).unwrap().contains("secondLeader"));
+    assert_eq!(jobcheck(["run", file]).code, 1);
+    let none = jobcheck(["check", "non-indexed", "--without", "FT-03", "--scenario", file]);
+    assert!(none.err.contains("one of the specification itself"), "{none:?}");
+}
+
+#[test]
+fn the_example_of_the_documentation_holds() {
+    let text = fs::read_to_string(root().join("docs/scenario-format.md")).unwrap();
+    let example = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let run = run(&[], example);
+    assert_eq!(run.code, 0, "{run:?}");
+}

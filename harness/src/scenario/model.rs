@@ -1,0 +1,199 @@
+//! Target `model`: every interleaving of a scenario with the reference algorithm.
+//!
+//! A scenario becomes a scope with a script ([`jobcheck_model::script`]), in which every property and guard is asked, and,
+//! wherever nothing can happen any more, every expectation.
+
+use std::collections::BTreeSet;
+
+use jobcheck_model::Req;
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::apiserver::{RuleSet, would_refuse_create};
+use jobcheck_model::check::{Bounds, Exploration, Outcome, explore_for};
+use jobcheck_model::constants::Constants;
+use jobcheck_model::explore::found::Found;
+use jobcheck_model::explore::story::cause;
+use jobcheck_model::gates::Gates;
+use jobcheck_model::mutants::Mutant;
+use jobcheck_model::progress;
+use jobcheck_model::properties::PROPERTIES;
+use jobcheck_model::scope::{Algorithm, FoundPod, Scope};
+use jobcheck_model::scopes::{initial, named};
+
+use super::format::Scenario;
+use super::read::ScenarioError;
+use super::script::{gates, needs};
+
+/// Pods that are created for one Job at most, where the scenario does not say.
+const PODS: usize = 10;
+
+/// What a scenario came to on the model.
+#[derive(Debug)]
+pub struct ModelRun {
+    /// The scope that was explored.
+    pub scope: Scope,
+    /// What was found in it.
+    pub exploration: Exploration,
+    /// The requirement that is broken; `None` where an expectation is not met that names none.
+    pub requirement: Option<Req>,
+}
+
+impl ModelRun {
+    /// What is broken.
+    #[must_use]
+    pub fn found(&self) -> Option<&Found> {
+        match &self.exploration.outcome {
+            Outcome::Broken(found) => Some(found),
+            Outcome::Holds | Outcome::NotFinished(_) => None,
+        }
+    }
+
+    /// Whether everything was seen, and nothing is wrong.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        matches!(self.exploration.outcome, Outcome::Holds)
+    }
+}
+
+/// Runs a scenario: the requirements that it is about are looked for first, so that no lesser consequence hides them.
+///
+/// # Errors
+///
+/// What the model cannot express.
+pub fn run(scenario: &Scenario, mutant: Option<&Mutant>, bounds: &Bounds) -> Result<ModelRun, ScenarioError> {
+    let scope = scope(scenario)?;
+    let scope = mutant.map_or_else(|| scope.clone(), |mutant| with_defect(&scope, mutant));
+    Ok(run_in(scope, &about(scenario), bounds))
+}
+
+/// The scope of a scenario that an algorithm with a defect runs.
+pub(super) fn with_defect(scope: &Scope, mutant: &Mutant) -> Scope {
+    let algorithm = Algorithm { switches: Switches::of(mutant.switches), ..scope.algorithm.clone() };
+    Scope { algorithm, ..scope.clone() }
+}
+
+fn about(scenario: &Scenario) -> BTreeSet<Req> {
+    scenario.requirements.iter().map(|id| id.0).collect()
+}
+
+/// First by the properties that state what the scenario is about, then by what is missing at rest or for ever, and last
+/// by everything.
+fn run_in(scope: Scope, about: &BTreeSet<Req>, bounds: &Bounds) -> ModelRun {
+    let own = |number: usize| about.contains(&PROPERTIES[number].req);
+    let told = |exploration: Exploration| {
+        let mut run = ModelRun { scope: scope.clone(), exploration, requirement: None };
+        run.requirement = run.found().and_then(|found| cause(&run.scope, found));
+        run
+    };
+    let run = told(explore_for(&scope, bounds, &|number| number.is_some_and(own)));
+    if !run.holds() {
+        return run;
+    }
+    let run = told(progress::explore_for(&scope, bounds, &|number| number.is_none()));
+    if run.requirement.is_some_and(|req| about.contains(&req)) {
+        return run;
+    }
+    told(progress::explore(&scope, bounds))
+}
+
+/// The scope of a scenario.
+///
+/// # Errors
+///
+/// What the model cannot express, or the API server refuses.
+pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
+    if scenario.jobs.len() > 4 {
+        return Err(ScenarioError::of_the_whole("the model has at most four Jobs"));
+    }
+    if scenario.controller.as_ref().is_some_and(|it| it.max_uncounted_pods == Some(0)) {
+        return Err(ScenarioError::of_the_whole("maxUncountedPods is a number of pods, 1 or more"));
+    }
+    let Some(base) = named("non-indexed") else {
+        return Err(ScenarioError::of_the_whole("internal error: there is no scope to start from"));
+    };
+    let needs = needs(scenario)?;
+    let jobs: Vec<_> = scenario.jobs.iter().map(|job| job.spec.value.to_model()).collect();
+    let ttl = scenario.ttl_controller.as_ref().map(|it| it.clock_ahead.unwrap_or_default());
+    let edits = scenario.steps.iter().filter_map(|step| step.value.edit);
+    let has_ttl = jobs.iter().any(|job| job.ttl_seconds_after_finished.is_some())
+        || edits.into_iter().any(|edit| edit.ttl_seconds_after_finished.is_some());
+    let watches = scenario.watches.clone().unwrap_or_default();
+    let controller = scenario.controller.clone().unwrap_or_default();
+    let server = scenario.api_server.clone().unwrap_or_default();
+    let found = scenario
+        .pods_before
+        .iter()
+        .map(|pod| FoundPod { controlled: pod.controlled, phase: pod.phase.into() });
+    let first = gates(&controller.feature_gates);
+    let scope = Scope {
+        name: "scenario",
+        about: "a scenario",
+        jobs,
+        pods: scenario.bounds.as_ref().and_then(|bounds| bounds.pods).unwrap_or(PODS),
+        lag: watches.pods.unwrap_or_default(),
+        job_lag: false,
+        ticks: needs.ticks,
+        phases: needs.phases,
+        flips: needs.flips,
+        restarts: needs.restarts,
+        user: needs.user,
+        found: found.collect(),
+        disruptions: needs.disruptions,
+        algorithm: Algorithm {
+            processes: 1,
+            switches: Switches::default(),
+            job_lag: watches.jobs.unwrap_or_default(),
+            ttl: ttl.or(has_ttl.then_some(0)),
+            lazy_caches: false,
+        },
+        faults: needs.faults,
+        late_requests: needs.late_requests,
+        progress: true,
+        constants: constants(&controller),
+        gates: std::iter::once(first).chain(needs.gates).collect(),
+        rules: rules(&gates(&server.feature_gates)),
+        script: Some(needs.script),
+        without: scenario.except.iter().map(|id| id.0).collect(),
+        ..base
+    };
+    accepted(scenario, &scope)?;
+    Ok(scope)
+}
+
+fn constants(controller: &super::format::Controller) -> Constants {
+    let default = Constants::V1_36;
+    Constants {
+        pod_failure_backoff_ms: controller
+            .pod_failure_backoff
+            .map_or(default.pod_failure_backoff_ms, |span| span.0),
+        pod_failure_backoff_max_ms: controller
+            .pod_failure_backoff_max
+            .map_or(default.pod_failure_backoff_max_ms, |span| span.0),
+        max_uncounted_pods: controller.max_uncounted_pods.unwrap_or(default.max_uncounted_pods),
+    }
+}
+
+/// The rules of an API server of 1.36 with these gates.
+pub(super) fn rules(gates: &Gates) -> RuleSet {
+    RuleSet {
+        job_managed_by: gates.job_managed_by,
+        pod_replacement_policy: gates.job_pod_replacement_policy,
+        backoff_limit_per_index: gates.job_backoff_limit_per_index,
+        success_policy: gates.job_success_policy,
+        ..RuleSet::V1_36
+    }
+}
+
+/// Whether the API server takes the Jobs.
+fn accepted(scenario: &Scenario, scope: &Scope) -> Result<(), ScenarioError> {
+    for (entry, life) in scenario.jobs.iter().zip(&initial(scope).lives) {
+        let refusal = life.job.as_deref().and_then(would_refuse_create);
+        if let Some(broken) = refusal {
+            let why = format!(
+                "the API server refuses this Job ({}): {} is {}, not {}",
+                broken.req, broken.what, broken.found, broken.expected
+            );
+            return Err(ScenarioError::at(entry.spec.referenced, why));
+        }
+    }
+    Ok(())
+}

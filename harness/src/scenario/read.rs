@@ -1,0 +1,222 @@
+//! Reading and writing scenarios.
+
+use jobcheck_model::explore::distance;
+use serde_saphyr::{Location, Spanned};
+
+use super::claims::Claims;
+use super::format::Scenario;
+use super::steps::Step;
+
+/// What is wrong with a scenario, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place(*.line, *.column))]
+pub struct ScenarioError {
+    /// The line, from 1; `None` where it is about the whole text.
+    pub line: Option<u64>,
+    /// The column, from 1.
+    pub column: Option<u64>,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+fn place(line: Option<u64>, column: Option<u64>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!("line {line}, column {column}: "),
+        _ => String::new(),
+    }
+}
+
+impl ScenarioError {
+    /// Something that is wrong with the whole.
+    pub(super) fn of_the_whole(message: impl Into<String>) -> ScenarioError {
+        ScenarioError { line: None, column: None, message: message.into() }
+    }
+
+    /// Something that is wrong here.
+    pub(super) fn at(location: Location, message: impl Into<String>) -> ScenarioError {
+        let known = location.line() > 0;
+        ScenarioError {
+            line: known.then(|| location.line()),
+            column: known.then(|| location.column()),
+            message: message.into(),
+        }
+    }
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it.
+pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
+    check(&scenario)?;
+    Ok(scenario)
+}
+
+/// Writes a scenario, so that [`read`] reads it again.
+///
+/// # Errors
+///
+/// It cannot be written as YAML: a bug.
+pub fn write(scenario: &Scenario) -> Result<String, ScenarioError> {
+    serde_saphyr::to_string(scenario).map_err(|error| ScenarioError::of_the_whole(error.to_string()))
+}
+
+fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
+    let location = error.location().unwrap_or(Location::UNKNOWN);
+    let text = error.without_snippet().render();
+    let first = text.lines().next().unwrap_or_default();
+    // It ends with its place, which is told already, or with advice to programmers.
+    let message = [" at line ", ", set DuplicateKeyPolicy"]
+        .iter()
+        .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    match nearest(error.without_snippet()) {
+        Some((unknown, near)) => {
+            let hint = format!("`{unknown}`: did you mean `{near}`?");
+            ScenarioError::at(location, message.replacen(&format!("`{unknown}`,"), &hint, 1))
+        }
+        None => ScenarioError::at(location, message),
+    }
+}
+
+/// A field that is not known, and the one that it may have been meant to be.
+fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {
+    let serde_saphyr::Error::SerdeUnknownField { field, expected, .. } = error else { return None };
+    let near = expected.iter().map(|name| (distance(field, name), *name)).min()?;
+    (near.0 <= 2).then_some((field.as_str(), near.1))
+}
+
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    named_well("the scenario", &scenario.name)?;
+    if scenario.jobs.is_empty() {
+        return Err(ScenarioError::of_the_whole("there is no Job: write at least one under `jobs`"));
+    }
+    for (number, job) in scenario.jobs.iter().enumerate() {
+        named_well("a Job", &job.name)?;
+        if scenario.jobs[..number].iter().any(|other| other.name == job.name) {
+            let message = format!("there are two Jobs {:?}: give each a name of its own", job.name);
+            return Err(ScenarioError::at(job.spec.referenced, message));
+        }
+    }
+    for step in &scenario.steps {
+        check_step(scenario, step)?;
+    }
+    for claims in &scenario.expect {
+        scenario.job(claims.value.job.as_deref()).map_err(|why| ScenarioError::at(claims.referenced, why))?;
+        if claims.value.is_empty() {
+            return Err(ScenarioError::at(claims.referenced, EMPTY));
+        }
+    }
+    Ok(())
+}
+
+const EMPTY: &str = "nothing is said: write for example `active: 1` or `conditions: [Complete]`";
+
+fn named_well(what: &str, name: &str) -> Result<(), ScenarioError> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !name.is_empty() && name.chars().all(fits) {
+        return Ok(());
+    }
+    let message = format!("{what} has the name {name:?}: write lower case letters, digits and `-`");
+    Err(ScenarioError::of_the_whole(message))
+}
+
+fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioError> {
+    let wrong = |message: String| Err(ScenarioError::at(step.referenced, message));
+    let happenings = step.value.happenings();
+    match happenings.as_slice() {
+        [_] => {}
+        [] => return wrong("nothing happens in this step: write one of run, succeed, fail, edit, …".into()),
+        several => {
+            let message = format!(
+                "in one step one thing happens, and here it is {}: write a step for each",
+                several.join(" and ")
+            );
+            return wrong(message);
+        }
+    }
+    if let Err(why) = scenario.job(step.value.job.as_deref()) {
+        return wrong(why);
+    }
+    for claims in [&step.value.when, &step.value.r#await].into_iter().flatten() {
+        if claims.is_empty() {
+            return wrong(EMPTY.into());
+        }
+    }
+    for claims in [&step.value.when, &step.value.r#await, &step.value.settle].into_iter().flatten() {
+        if claims.job.is_some() {
+            return wrong("write the `job` at the step itself".into());
+        }
+    }
+    for (pod, index) in step.value.pods() {
+        match (pod, index) {
+            (Some(_), Some(_)) => return wrong("write either `pod` or `index`, not both".into()),
+            (Some(0), None) => return wrong("pods are numbered from 1".into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Scenario {
+    /// The number of the Job of this name, or of the only one.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is not clear which.
+    pub fn job(&self, name: Option<&str>) -> Result<usize, String> {
+        let names = || self.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ");
+        match name {
+            None if self.jobs.len() == 1 => Ok(0),
+            None => Err(format!("there is more than one Job: write `job`, one of {}", names())),
+            Some(name) => self
+                .jobs
+                .iter()
+                .position(|job| job.name == name)
+                .ok_or_else(|| format!("there is no Job {name:?}: write one of {}", names())),
+        }
+    }
+}
+
+impl Claims {
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let said = Claims { job: None, requirement: None, ..self.clone() };
+        serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
+    }
+}
+
+impl Step {
+    /// The names of what happens: exactly one, in a scenario that was read.
+    #[must_use]
+    pub fn happenings(&self) -> Vec<String> {
+        let plain = Step { job: None, when: None, optional: None, ..self.clone() };
+        let value = serde_json::to_value(plain).unwrap_or_default();
+        value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What it says of which pods.
+    fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
+        let targets = [
+            self.run,
+            self.ready,
+            self.restart,
+            self.succeed,
+            self.flip,
+            self.evict,
+            self.lose_node,
+            self.pod_gc,
+            self.disown,
+            self.relabel,
+        ];
+        let targets = targets.into_iter().flatten().map(|it| (it.pod, it.index));
+        let during = self.crash.and_then(|crash| crash.during);
+        let requests = [self.request, during].into_iter().flatten().map(|it| (it.pod, it.index));
+        let failure = self.fail.map(|it| (it.pod, it.index));
+        let deletion = self.delete_pod.map(|it| (it.pod, it.index));
+        targets.chain(requests).chain(failure).chain(deletion).collect()
+    }
+}

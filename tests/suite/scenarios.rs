@@ -1,0 +1,122 @@
+//! The library of scenarios: each is understood, holds on the model, and each of its expectations can fail.
+
+use std::fs;
+use std::path::PathBuf;
+
+use jobcheck_harness::scenario::{Scenario, export_defect, model, read, write};
+use jobcheck_model::check::{Bounds, Outcome, explore};
+use jobcheck_model::mutants::MUTANTS;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::script::{Claim, Count, Script, What};
+use jobcheck_tests::corpus::root;
+
+fn library() -> Vec<(PathBuf, Scenario)> {
+    let files = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.collect();
+    files.sort();
+    let scenario = |file: PathBuf| {
+        let text = fs::read_to_string(&file).unwrap();
+        let scenario = read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        (file, scenario)
+    };
+    files.into_iter().map(scenario).collect()
+}
+
+#[test]
+fn every_scenario_of_the_library_holds() {
+    let library = library();
+    assert!(library.len() >= 25, "{}", library.len());
+    let mut wrong = Vec::new();
+    for (file, scenario) in library {
+        assert_eq!(file.file_stem().unwrap().to_str(), Some(&*scenario.name));
+        assert!(!scenario.expect.is_empty(), "{}", scenario.name);
+        let run = model::run(&scenario, None, &Bounds::none(1));
+        let run = run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+        let it = &run.exploration;
+        println!("{}: {} states, depth {}, rests {:?}", scenario.name, it.states, it.depth, it.rests);
+        if !run.holds() || it.pods_bound_reached || it.rests == Some(0) {
+            wrong.push((scenario.name, run.requirement, format!("{:?}", run.found().map(|it| &it.why))));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The opposite of a claim.
+fn negated(claim: &Claim) -> Claim {
+    match claim {
+        Claim::Number(number, Count::Exactly(count)) => Claim::Number(*number, Count::Exactly(count + 1)),
+        Claim::Number(number, Count::AtLeast(0)) => Claim::Number(*number, Count::AtMost(0)),
+        Claim::Number(number, Count::AtLeast(count)) => Claim::Number(*number, Count::AtMost(count - 1)),
+        Claim::Number(number, Count::AtMost(count)) => Claim::Number(*number, Count::AtLeast(count + 1)),
+        Claim::Flag(flag, so) => Claim::Flag(*flag, !so),
+        Claim::Condition(kind, so) => Claim::Condition(kind.clone(), !so),
+        Claim::Reason(kind, reason) => Claim::Reason(kind.clone(), format!("Not{reason}").into()),
+        Claim::CompletedIndexes(_) => Claim::CompletedIndexes("77".into()),
+        Claim::FailedIndexes(_) => Claim::FailedIndexes("77".into()),
+    }
+}
+
+/// The scripts in which one claim that has to hold says the opposite.
+fn with_one_opposite(script: &Script) -> Vec<Script> {
+    let mut all = Vec::new();
+    for (number, expected) in script.at_rest.iter().enumerate() {
+        for (position, claim) in expected.claims.iter().enumerate() {
+            let mut other = script.clone();
+            other.at_rest[number].claims[position] = negated(claim);
+            all.push(other);
+        }
+    }
+    let settled = script.items.iter().enumerate().filter(|(_, item)| item.what == What::Settle);
+    for (number, item) in settled {
+        for (position, claim) in item.when.iter().enumerate() {
+            let mut other = script.clone();
+            other.items[number].when[position] = negated(claim);
+            all.push(other);
+        }
+    }
+    all
+}
+
+#[test]
+fn each_expectation_of_the_library_can_fail() {
+    let mut count = 0;
+    for (_, scenario) in library() {
+        let scope = model::scope(&scenario).unwrap();
+        for script in with_one_opposite(scope.script.as_ref().unwrap()) {
+            let scope = Scope { script: Some(script), ..scope.clone() };
+            let outcome = explore(&scope, &Bounds::none(1)).outcome;
+            assert!(matches!(outcome, Outcome::Broken(_)), "{}: {:?}", scenario.name, scope.script);
+            count += 1;
+        }
+    }
+    assert!(count > 150, "{count}");
+}
+
+/// Defects whose counterexamples are no scenarios, and why.
+const NO_SCENARIO: &[(&str, &str)] = &[];
+
+#[test]
+fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
+    let mut wrong = Vec::new();
+    for mutant in MUTANTS {
+        let hunt = mutant.hunt();
+        let scenario = match export_defect(mutant, hunt.found().unwrap()) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                if !NO_SCENARIO.contains(&(mutant.id, &*error.to_string())) {
+                    wrong.push(format!("{}: {error}", mutant.id));
+                }
+                continue;
+            }
+        };
+        let text = write(&scenario).unwrap();
+        let again = read(&text).unwrap_or_else(|error| panic!("{}: {error} in\n{text}", mutant.id));
+        let with = model::run(&again, Some(mutant), &Bounds::none(1)).unwrap();
+        let without = model::run(&again, None, &Bounds::none(1)).unwrap();
+        println!("{}\n{text}", mutant.id);
+        if with.requirement != Some(mutant.requirement()) || !without.holds() {
+            wrong.push(format!("{}: {:?}, {:?}", mutant.id, with.requirement, without.found()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
