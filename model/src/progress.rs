@@ -301,7 +301,9 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
 /// PC-11: pods are wanted, none is there, and nothing will wake the controller.
 fn is_forgotten(life: &Life) -> bool {
     let wakes = life.processes.iter().any(|process| process.wake.is_some());
-    is_quiet(life) && !wakes && life.pods.sums().active == 0
+    // MB-11: another manager's Job is its own business.
+    let own = life.read_job().is_some_and(|job| job.is_managed_by_built_in());
+    own && is_quiet(life) && !wakes && life.pods.iter().all(Pod::is_terminated)
 }
 
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::Exit;
+use jobcheck_model::explore::story::Story;
 
 use super::Report;
 use super::args::RunArgs;
@@ -59,7 +60,7 @@ fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.came.found() else { return };
     let req = run.came.requirement.map_or(String::new(), |req| format!("{req} "));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
-    check::tell(&run.came.scope, found, out);
+    check::tell(&Story::of(&run.came.scope, found, run.came.requirement), out);
 }
 
 fn summary(report: &Report, args: &RunArgs, out: &mut String) {
