@@ -33,7 +33,6 @@ fn every_scenario_of_the_library_holds() {
         let run = model::run(&scenario, None, &Bounds::none(1));
         let run = run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
         let it = &run.exploration;
-        println!("{}: {} states, depth {}, rests {:?}", scenario.name, it.states, it.depth, it.rests);
         if !run.holds() || it.pods_bound_reached || it.rests == Some(0) {
             wrong.push((scenario.name, run.requirement, format!("{:?}", run.found().map(|it| &it.why))));
         }
@@ -114,7 +113,6 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
         let again = read(&text).unwrap_or_else(|error| panic!("{}: {error} in\n{text}", mutant.id));
         let with = model::run(&again, Some(mutant), &Bounds::none(1)).unwrap();
         let without = model::run(&again, None, &Bounds::none(1)).unwrap();
-        println!("{}\n{text}", mutant.id);
         if with.requirement != Some(mutant.requirement()) || !without.holds() {
             wrong.push(format!("{}: {:?}, {:?}", mutant.id, with.requirement, without.found()));
         }
