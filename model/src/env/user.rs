@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::collector;
 use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
+use crate::backoff::BackoffRecord;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
 use crate::past::Past;
 use crate::pod::Pod;
@@ -231,7 +232,10 @@ fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
     let job = Job { created: now, ..job_with(&scope.rules, number, Uid(2000 + number), spec) };
     life.past = Past { gates: scope.gates_after(life.rollouts), ..Past::new(&job) };
     life.job = Some(Arc::new(job));
+    // BO-06: the new Job starts without delay, whatever its manager saw of the old one.
+    life.manager.backoff = BackoffRecord::default();
     for process in &mut life.processes {
+        process.knowledge.backoff = BackoffRecord::default();
         process.queued = true;
     }
 }
