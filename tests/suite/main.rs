@@ -18,6 +18,7 @@ mod mutants;
 mod progress;
 mod rendered;
 mod scenarios;
+mod scripts;
 mod tidy;
 mod ttl;
 mod twin;
