@@ -22,6 +22,7 @@ mod progress;
 mod recreation;
 mod rendered;
 mod scenarios;
+mod scripts;
 mod tidy;
 mod ttl;
 mod twin;

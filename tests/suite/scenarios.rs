@@ -1,5 +1,6 @@
 //! The library of scenarios: each is understood, holds on the model, and each of its expectations can fail.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -9,8 +10,10 @@ use jobcheck_model::mutants::MUTANTS;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::script::{Claim, Count, Script, What};
 use jobcheck_tests::corpus::root;
+use serde_json::Value;
 
-fn library() -> Vec<(PathBuf, Scenario)> {
+/// The library, with its files.
+pub fn library() -> Vec<(PathBuf, Scenario)> {
     let files = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.collect();
     files.sort();
@@ -118,4 +121,19 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Steps that no scenario of the library has: with two leaders no controller is right (SY-01).
+const NOT_IN_THE_LIBRARY: &[&str] = &["resign", "secondLeader"];
+
+#[test]
+fn the_library_has_every_kind_of_step() {
+    let steps = library().into_iter().flat_map(|(_, scenario)| scenario.steps);
+    let told: BTreeSet<String> = steps.flat_map(|step| step.value.happenings()).collect();
+    let schema = fs::read_to_string(root().join("docs/scenario.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let known = schema["$defs"]["step"]["properties"].as_object().unwrap().keys();
+    let known = known.filter(|name| !["job", "when", "optional"].contains(&name.as_str()));
+    let missing: Vec<&String> = known.filter(|name| !told.contains(*name)).collect();
+    assert_eq!(missing, NOT_IN_THE_LIBRARY);
 }

@@ -21,6 +21,9 @@ pub struct RunArgs {
     /// Give up a scenario after looking at this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
+    /// Write the counterexample of each that is broken to this directory, as a native trace that `jobcheck replay` judges.
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,

@@ -6,6 +6,7 @@ mod junit;
 mod report;
 mod text;
 
+use std::path::Path;
 use std::time::Instant;
 
 use anstream::eprintln;
@@ -18,6 +19,7 @@ pub use self::args::RunArgs;
 use self::files::Source;
 use self::report::{InputProblem, Run};
 use crate::args::Global;
+use crate::save::Counterexample;
 use crate::{check, output};
 
 /// Everything that a call came to.
@@ -59,7 +61,26 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
         Format::Yaml => check::to_yaml(&report::whole(&report, args)),
         Format::Junit => junit::render(&report, args),
     };
-    check::print(rendered, exit)
+    let exit = check::print(rendered, exit);
+    match &args.save {
+        Some(directory) if !save(directory, &report.runs) => Exit::Environment,
+        Some(_) | None => exit,
+    }
+}
+
+/// Writes the counterexamples as native traces. Says whether that succeeded.
+fn save(directory: &Path, runs: &[Run]) -> bool {
+    let found = runs.iter().filter_map(|run| {
+        let found = run.came.found()?;
+        Some(Counterexample {
+            name: &run.scenario.name,
+            scope: &run.came.scope,
+            path: &found.path,
+            requirement: run.came.requirement,
+            why: &found.why,
+        })
+    });
+    crate::save::save(directory, found)
 }
 
 fn run_one(source: &Source, args: &RunArgs) -> Result<Run, InputProblem> {

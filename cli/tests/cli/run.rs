@@ -137,6 +137,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "dead TTL controller",
     ),
     ("steps:\n- await: {job: job, active: 1}\n", ":9:3:", "at the step itself"),
+    ("watches: {pods: 1}\nsteps:\n- recreate: {}\n", ":10:3:", "no cache may lack any"),
     ("controller: {maxUncountedPods: 0}\n", ": maxUncountedPods", "1 or more"),
     ("controller: {featureGates: {JobFoo: true}}\n", ":8:29:", "expected one of JobManagedBy"),
     ("name: again\n", ":8:1:", "duplicate mapping key: name"),
@@ -225,6 +226,10 @@ fn the_counterexample_of_a_defect_is_a_scenario() {
     let scenario: Value = serde_saphyr::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     schema::check(&scenario);
     assert_eq!(jobcheck(["run", file]).code, 0);
+    let traces = folder.path("traces");
+    let saved = jobcheck(["run", "--mutant", "B18", "--save", traces.to_str().unwrap(), file]);
+    assert!(saved.code == 1 && saved.err.contains("replay says: violates TC-04"), "{saved:?}");
+    assert!(traces.join("b18.jsonl").exists());
     assert_eq!(jobcheck(["mutants", "B18", "B01", "--scenario", file]).code, 2);
     assert_eq!(jobcheck(["run", "--mutant", "B99", file]).code, 2);
 }

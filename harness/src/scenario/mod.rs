@@ -10,6 +10,7 @@
 //! of that target, never left out.
 
 mod claims;
+mod defects;
 mod export;
 mod format;
 pub mod model;
@@ -20,7 +21,8 @@ mod steps;
 mod values;
 
 pub use claims::{Claims, PodClaims};
-pub use export::{About, ExportError, export, export_defect};
+pub use defects::export_defect;
+pub use export::{About, ExportError, export};
 pub use format::{
     ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
     Watches,

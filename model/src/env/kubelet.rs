@@ -62,10 +62,10 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
         steps.push(KubeletStep::Remove);
     }
     steps.extend(scope.exit_codes().iter().map(|code| KubeletStep::Fail(*code)));
-    if scope.phases && !pod.ready && !pod.deleting {
+    if scope.phases && !pod.ready && !pod.deleting && !has_not_run {
         steps.push(KubeletStep::Ready);
     }
-    if restarts && pod.restarts < scope.restarts && !pod.deleting {
+    if restarts && pod.restarts < scope.restarts && !pod.deleting && !has_not_run {
         steps.push(KubeletStep::Restart);
     }
     steps

@@ -1,0 +1,105 @@
+//! What a script does to a scope: it takes steps of the environment away, and nothing else.
+
+use std::collections::{HashSet, VecDeque};
+
+use jobcheck_harness::scenario::model;
+use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
+use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::check::{Bounds, explore};
+use jobcheck_model::env::kubelet::KubeletStep;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::initial;
+use jobcheck_model::script::{Fate, What};
+use jobcheck_model::step::Step;
+use jobcheck_model::world::World;
+
+use crate::scenarios::library;
+
+/// All worlds, found in the plainest way: nothing is packed, and nothing remembered.
+fn all_worlds(scope: &Scope) -> HashSet<World> {
+    let first = initial(scope);
+    let (mut known, mut open) = (HashSet::from([first.clone()]), VecDeque::from([first]));
+    while let Some(world) = open.pop_front() {
+        for step in world.enabled(scope) {
+            let next = world.apply(&step, scope);
+            if known.insert(next.clone()) {
+                open.push_back(next);
+            }
+        }
+    }
+    known
+}
+
+#[test]
+fn what_is_kept_of_worlds_loses_nothing_of_a_script() {
+    for (_, scenario) in library() {
+        let scope = model::scope(&scenario).unwrap();
+        let found = explore(&scope, &Bounds { symmetry: true, partial_order: true, ..Bounds::none(2) });
+        assert_eq!(found.states, all_worlds(&scope).len(), "{}", scenario.name);
+    }
+}
+
+/// The scope without its script, in which pods fail with the same codes.
+fn unscripted(scope: &Scope) -> Scope {
+    let codes = scope.exit_codes().to_vec();
+    Scope { script: None, exit_codes: Box::leak(codes.into_boxed_slice()), ..scope.clone() }
+}
+
+/// What may happen with a script alone: a process dies that has nothing to lose, and a pod ends that has not run.
+fn is_granted(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Proceed
+            | Step::Process(_, _, ProcessStep::Crash)
+            | Step::Ttl(_, TtlStep::Crash)
+            | Step::Kubelet(_, _, KubeletStep::Succeed | KubeletStep::Fail(_))
+    )
+}
+
+fn is_of_a_controller(step: &Step) -> bool {
+    match step {
+        Step::Process(_, _, what) => matches!(
+            what,
+            ProcessStep::Sync(_)
+                | ProcessStep::Choose(_)
+                | ProcessStep::Call(_, Fortune::Handled)
+                | ProcessStep::Orphan(_, Fortune::Handled)
+        ),
+        Step::Ttl(_, what) => {
+            matches!(what, TtlStep::Sync | TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the script keeps controllers from something here: they are paused, or a request of theirs will fail.
+fn interferes(scope: &Scope, world: &World) -> bool {
+    let script = scope.script.as_ref().unwrap();
+    let diverts = script.item(world).is_some_and(|item| match item.what {
+        What::Request(_, fate) => fate != Fate::Sent(Fortune::Handled),
+        _ => false,
+    });
+    script.holds(world).paused || diverts
+}
+
+#[test]
+fn a_script_adds_nothing_and_leaves_the_controllers_free() {
+    let (mut compared, mut free) = (0, 0);
+    for (_, scenario) in library() {
+        let scope = model::scope(&scenario).unwrap();
+        let without = unscripted(&scope);
+        for world in all_worlds(&scope) {
+            let (some, all) = (world.enabled(&scope), world.enabled(&without));
+            let added: Vec<_> = some.iter().filter(|step| !is_granted(step) && !all.contains(step)).collect();
+            assert!(added.is_empty(), "{}: {added:?}", scenario.name);
+            compared += some.len();
+            if !interferes(&scope, &world) {
+                let kept = |step: &&Step| is_of_a_controller(step) && !some.contains(step);
+                let kept: Vec<_> = all.iter().filter(kept).collect();
+                assert!(kept.is_empty(), "{}: {kept:?}", scenario.name);
+                free += 1;
+            }
+        }
+    }
+    assert!(compared > 3000 && free > 1000, "{compared}, {free}");
+}
