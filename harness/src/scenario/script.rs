@@ -227,14 +227,6 @@ impl Translation<'_> {
                 Report::Failed => UserAction::MirrorFinishes,
             }]));
         }
-        let lags = self.scenario.watches.as_ref().is_some_and(|watches| watches.pods.unwrap_or(0) > 0);
-        if step.recreate.is_some() && (lags || self.holds.pods) {
-            return Err(
-                "in the model the pods of a Job that is created again have the numbers of those before, \
-                        so that no cache may lack any: leave `watches.pods` out, and hold no watch of pods"
-                    .to_owned(),
-            );
-        }
         Ok(step.recreate.map(|_| vec![UserAction::Recreate]))
     }
 
