@@ -34,7 +34,7 @@ pub struct MutantsArgs {
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
     /// Write the counterexample of the one defect that is given as a scenario, which `jobcheck run --mutant ID` breaks,
-    /// and `jobcheck run` does not.
+    /// and `jobcheck run` does not; of each defect, where this is a directory.
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
 }
@@ -100,8 +100,9 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
-    if args.scenario.is_some() && mutants.len() != 1 {
-        eprintln!("error: --scenario needs one defect");
+    let is_file = args.scenario.as_ref().is_some_and(|file| !file.is_dir());
+    if is_file && mutants.len() != 1 {
+        eprintln!("error: --scenario needs one defect, or a directory");
         return Exit::Unreadable;
     }
     let runs: Vec<Run> = mutants.into_iter().map(Run::of).collect();
@@ -112,10 +113,13 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     };
     let exit = check::print(rendered, exit);
     let saved = args.save.as_ref().is_none_or(|directory| save(directory, &runs));
-    let written = match (&args.scenario, runs.as_slice()) {
-        (Some(file), [run]) => write_scenario(file, run),
-        _ => true,
-    };
+    let written = args.scenario.as_ref().is_none_or(|path| {
+        let file = |run: &Run| match path.is_dir() {
+            true => path.join(format!("{}.yaml", run.mutant.id.to_ascii_lowercase())),
+            false => path.clone(),
+        };
+        runs.iter().all(|run| write_scenario(&file(run), run))
+    });
     if saved && written { exit } else { Exit::Environment }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The library, with its files.
 pub fn library() -> Vec<(PathBuf, Scenario)> {
     let files = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = files.collect();
+    let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
     files.sort();
     let scenario = |file: PathBuf| {
         let text = fs::read_to_string(&file).unwrap();
@@ -116,10 +116,19 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
         let again = read(&text).unwrap_or_else(|error| panic!("{}: {error} in\n{text}", mutant.id));
         let with = model::run(&again, Some(mutant), &Bounds::none(1)).unwrap();
         let without = model::run(&again, None, &Bounds::none(1)).unwrap();
+        let file = root().join(format!("scenarios/defects/{}.yaml", mutant.id.to_ascii_lowercase()));
+        if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
+            wrong.push(format!(
+                "{} is not as `jobcheck mutants --scenario scenarios/defects` writes it",
+                file.display()
+            ));
+        }
         if with.requirement != Some(mutant.requirement()) || !without.holds() {
             wrong.push(format!("{}: {:?}, {:?}", mutant.id, with.requirement, without.found()));
         }
     }
+    let count = fs::read_dir(root().join("scenarios/defects")).unwrap().count();
+    assert_eq!(count, MUTANTS.len() - NO_SCENARIO.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -230,7 +230,8 @@ impl Process {
             }
             Err(Stop::Failed) => {
                 self.queued = true;
-                self.memory.requeues += u8::from(settings.switches.on(Switch::CountsRequeues));
+                let counts = u8::from(settings.switches.on(Switch::CountsRequeues));
+                self.memory.requeues = self.memory.requeues.saturating_add(counts);
                 self.end_sync();
             }
             Ok(()) => {
