@@ -50,8 +50,17 @@ pub fn scenario(
     scenario: Result<Scenario, ExportError>,
     mutant: Option<&'static Mutant>,
 ) -> bool {
-    let written = scenario.context("there is no scenario of this counterexample").and_then(|scenario| {
-        let text = scenario::write(&scenario)?;
+    let scenario = match scenario {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            eprintln!(
+                "note: {} is not written: there is no scenario of this counterexample: {error}",
+                file.display()
+            );
+            return true;
+        }
+    };
+    let written = scenario::write(&scenario).map_err(anyhow::Error::from).and_then(|text| {
         std::fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
         model::run(&scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
     });
@@ -100,7 +109,9 @@ fn verdict(file: &Path, trace: Vec<u8>) -> String {
             let req = first.requirement.map_or("advice", |id| id.0.id());
             format!("violates {req}, at line {}", first.line.unwrap_or_default())
         }
-        (Exit::Conforms, _) => "conforms: a cache that lagged explains every write".to_owned(),
+        (Exit::Conforms, _) => {
+            "conforms: no write is wrong by itself, and what is broken is in no trace".to_owned()
+        }
         (_, _) => "inconclusive".to_owned(),
     }
 }

@@ -190,7 +190,8 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
         _ => true,
     };
     let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report));
-    trace && graph && scenario && save(report, args)
+    let saved = save(report, args);
+    trace && graph && scenario && saved
 }
 
 /// Writes the first counterexample of a controller as a scenario. Says whether that succeeded.

@@ -51,6 +51,9 @@ pub struct Needs {
 /// Bits in which a world notes what users and others have done.
 const MOST_ACTIONS: usize = 16;
 
+/// Things that happen in one script, seconds one by one; a world counts them in 16 bits.
+const MOST_ITEMS: usize = 10_000;
+
 /// What a scenario's steps and expectations come to.
 ///
 /// # Errors
@@ -61,6 +64,10 @@ pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     for (number, step) in (1..).zip(&scenario.steps) {
         translation.step(number, &step.value).map_err(|why| ScenarioError::at(step.referenced, why))?;
         let needs = &translation.needs;
+        if needs.script.items.len() > MOST_ITEMS {
+            let why = format!("the model takes at most {MOST_ITEMS} steps, seconds and requests included");
+            return Err(ScenarioError::at(step.referenced, why));
+        }
         if needs.user.len() + needs.disruptions.len() > MOST_ACTIONS {
             let why = format!(
                 "the model knows at most {MOST_ACTIONS} actions of users and disruptions: \
@@ -238,6 +245,13 @@ impl Translation<'_> {
                 return Err("the model knows whole seconds only: write for example 2s".to_owned());
             }
             let seconds = span.0 / 1000;
+            let before = self.needs.script.items.len();
+            if usize::try_from(seconds).map_or(true, |seconds| before.saturating_add(seconds) > MOST_ITEMS) {
+                return Err(format!(
+                    "in the model each second is a step, of which there are at most {MOST_ITEMS}: \
+                     write less, and shorter delays"
+                ));
+            }
             self.needs.ticks += seconds;
             return Ok((0..seconds).map(|_| What::Tick).collect());
         }
