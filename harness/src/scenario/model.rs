@@ -22,6 +22,7 @@ use jobcheck_model::scopes::{initial, named};
 use super::format::Scenario;
 use super::read::ScenarioError;
 use super::script::{gates, needs};
+use super::spec::SpecExcerpt;
 
 /// Pods that are created for one Job at most, where the scenario does not say.
 const PODS: usize = 10;
@@ -95,6 +96,9 @@ fn run_in(scope: Scope, about: &BTreeSet<Req>, bounds: &Bounds) -> ModelRun {
     told(progress::explore(&scope, bounds))
 }
 
+/// More pods of a Job than anybody could explore.
+const MOST_PODS: i32 = 100;
+
 /// The scope of a scenario.
 ///
 /// # Errors
@@ -106,6 +110,17 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     }
     if scenario.controller.as_ref().is_some_and(|it| it.max_uncounted_pods == Some(0)) {
         return Err(ScenarioError::of_the_whole("maxUncountedPods is a number of pods, 1 or more"));
+    }
+    let large = |wanted: Option<i32>| wanted.is_some_and(|wanted| wanted > MOST_PODS);
+    let asks_too_much = |spec: &SpecExcerpt| large(spec.parallelism) || large(spec.completions);
+    if let Some(job) = scenario.jobs.iter().find(|job| asks_too_much(&job.spec.value)) {
+        let message =
+            format!("the model is for small Jobs: at most {MOST_PODS} completions and pods at once");
+        return Err(ScenarioError::at(job.spec.referenced, message));
+    }
+    let delays = scenario.controller.as_ref().map(constants).unwrap_or(Constants::V1_36);
+    if delays.pod_failure_backoff_max_ms < delays.pod_failure_backoff_ms {
+        return Err(ScenarioError::of_the_whole("podFailureBackoffMax is less than podFailureBackoff"));
     }
     let Some(base) = named("non-indexed") else {
         return Err(ScenarioError::of_the_whole("internal error: there is no scope to start from"));

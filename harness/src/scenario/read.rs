@@ -1,9 +1,10 @@
 //! Reading and writing scenarios.
 
 use jobcheck_model::explore::distance;
+use jobcheck_model::indexes::check_grammar;
 use serde_saphyr::{Location, Spanned};
 
-use super::claims::Claims;
+use super::claims::{Claims, PodClaims};
 use super::format::Scenario;
 use super::steps::Step;
 
@@ -105,12 +106,18 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     for claims in &scenario.expect {
         scenario.job(claims.value.job.as_deref()).map_err(|why| ScenarioError::at(claims.referenced, why))?;
-        if claims.value.is_empty() {
-            return Err(ScenarioError::at(claims.referenced, EMPTY));
+        if let Some(why) = claims.value.objection() {
+            return Err(ScenarioError::at(claims.referenced, why));
         }
     }
-    Ok(())
+    match scenario.steps.last().filter(|step| step.value.pause.is_some() || step.value.hold.is_some()) {
+        None => Ok(()),
+        Some(last) => Err(ScenarioError::at(last.referenced, HELD_FOR_NOTHING)),
+    }
 }
+
+const HELD_FOR_NOTHING: &str =
+    "nothing follows, and what is held goes on then: add a step, or leave this one out";
 
 const EMPTY: &str = "nothing is said: write for example `active: 1` or `conditions: [Complete]`";
 
@@ -141,9 +148,14 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
         return wrong(why);
     }
     for claims in [&step.value.when, &step.value.r#await].into_iter().flatten() {
-        if claims.is_empty() {
-            return wrong(EMPTY.into());
+        if let Some(why) = claims.objection() {
+            return wrong(why);
         }
+    }
+    if let Some(why) =
+        step.value.settle.as_ref().filter(|claims| !claims.is_empty()).and_then(Claims::objection)
+    {
+        return wrong(why);
     }
     for claims in [&step.value.when, &step.value.r#await, &step.value.settle].into_iter().flatten() {
         if claims.job.is_some() {
@@ -181,11 +193,33 @@ impl Scenario {
 }
 
 impl Claims {
+    /// What is wrong with them, if anything: nothing is said, or no Job can have such indexes.
+    #[must_use]
+    pub fn objection(&self) -> Option<String> {
+        let says_no_pods = self.pods.as_ref().is_some_and(PodClaims::is_empty);
+        if self.is_empty() || says_no_pods {
+            return Some(EMPTY.to_owned());
+        }
+        [("completedIndexes", &self.completed_indexes), ("failedIndexes", &self.failed_indexes)]
+            .into_iter()
+            .filter_map(|(field, text)| Some((field, text.as_deref()?)))
+            .find(|(_, text)| check_grammar(text, i64::from(i32::MAX)).is_err())
+            .map(|(field, text)| {
+                format!("{field} {text:?} is no list of indexes: write for example \"0,2-4\"")
+            })
+    }
+
     /// Whether nothing is said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let said = Claims { job: None, requirement: None, ..self.clone() };
         serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
+    }
+}
+
+impl PodClaims {
+    fn is_empty(&self) -> bool {
+        serde_json::to_value(self).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
     }
 }
 

@@ -245,7 +245,8 @@ impl Claim {
             }
             Claim::Reason(kind, expected) => {
                 let Some(job) = &life.job else { return Some(GONE.to_owned()) };
-                let found = job.status.condition(kind).map(|condition| &condition.reason);
+                let found = job.status.condition(kind).filter(|_| job.status.is_true(kind));
+                let found = found.map(|condition| &condition.reason);
                 let told = || found.map_or("not there".to_owned(), |reason| format!("there for {reason}"));
                 (found != Some(expected))
                     .then(|| format!("the condition {} is {}, not for {expected}", kind.as_str(), told()))
