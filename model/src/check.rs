@@ -88,6 +88,23 @@ pub struct Exploration {
     pub rests: Option<usize>,
 }
 
+impl Exploration {
+    /// What is broken.
+    #[must_use]
+    pub fn found(&self) -> Option<&Found> {
+        match &self.outcome {
+            Outcome::Broken(found) => Some(found),
+            Outcome::Holds | Outcome::NotFinished(_) => None,
+        }
+    }
+
+    /// Whether every world was looked at, and every property holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        matches!(self.outcome, Outcome::Holds)
+    }
+}
+
 /// How an exploration ended.
 #[derive(Clone, Debug)]
 pub enum Outcome {

@@ -14,7 +14,7 @@ mod worlds;
 
 use crate::algorithm::switches::{Switch, Switches};
 use crate::catalogue::Req;
-use crate::check::{Bounds, Exploration, Outcome, explore_for};
+use crate::check::{Bounds, Exploration, explore_for};
 use crate::explore::found::Found;
 use crate::explore::story::cause;
 use crate::progress;
@@ -184,15 +184,12 @@ impl Hunt {
     /// What was found.
     #[must_use]
     pub fn found(&self) -> Option<&Found> {
-        match &self.exploration.outcome {
-            Outcome::Broken(found) => Some(found),
-            Outcome::Holds | Outcome::NotFinished(_) => None,
-        }
+        self.exploration.found()
     }
 
     /// Whether everything was seen, and nothing is wrong.
     #[must_use]
     pub fn holds(&self) -> bool {
-        matches!(self.exploration.outcome, Outcome::Holds)
+        self.exploration.holds()
     }
 }

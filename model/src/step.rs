@@ -154,6 +154,28 @@ impl StepKind {
 }
 
 impl Step {
+    /// The Job that it concerns; `None` where it concerns all.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Step::Write(job, _)
+            | Step::Expire(job)
+            | Step::Kubelet(job, ..)
+            | Step::Disrupt(job, ..)
+            | Step::User(job, ..)
+            | Step::Collect(job, _)
+            | Step::RemoveJob(job)
+            | Step::ShowPod(job)
+            | Step::ShowJob(job)
+            | Step::Crash(job)
+            | Step::Rollout(job)
+            | Step::Process(job, ..)
+            | Step::Ttl(job, _)
+            | Step::Land(job) => Some(*job),
+            Step::Tick | Step::Proceed => None,
+        }
+    }
+
     /// The kind.
     #[must_use]
     pub fn kind(&self) -> StepKind {

@@ -45,10 +45,7 @@ struct Run {
 
 impl Run {
     fn found(&self) -> Option<&Found> {
-        match &self.exploration.outcome {
-            Outcome::Broken(found) => Some(found),
-            Outcome::Holds | Outcome::NotFinished(_) => None,
-        }
+        self.exploration.found()
     }
 }
 

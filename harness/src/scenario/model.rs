@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::apiserver::{RuleSet, would_refuse_create};
-use jobcheck_model::check::{Bounds, Exploration, Outcome, explore_for};
+use jobcheck_model::check::{Bounds, Exploration, explore_for};
 use jobcheck_model::constants::Constants;
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story::cause;
@@ -42,16 +42,13 @@ impl ModelRun {
     /// What is broken.
     #[must_use]
     pub fn found(&self) -> Option<&Found> {
-        match &self.exploration.outcome {
-            Outcome::Broken(found) => Some(found),
-            Outcome::Holds | Outcome::NotFinished(_) => None,
-        }
+        self.exploration.found()
     }
 
     /// Whether everything was seen, and nothing is wrong.
     #[must_use]
     pub fn holds(&self) -> bool {
-        matches!(self.exploration.outcome, Outcome::Holds)
+        self.exploration.holds()
     }
 }
 

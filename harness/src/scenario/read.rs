@@ -2,9 +2,10 @@
 
 use jobcheck_model::explore::distance;
 use jobcheck_model::indexes::check_grammar;
+use serde::Serialize;
 use serde_saphyr::{Location, Spanned};
 
-use super::claims::{Claims, PodClaims};
+use super::claims::Claims;
 use super::format::Scenario;
 use super::steps::Step;
 
@@ -196,7 +197,7 @@ impl Claims {
     /// What is wrong with them, if anything: nothing is said, or no Job can have such indexes.
     #[must_use]
     pub fn objection(&self) -> Option<String> {
-        let says_no_pods = self.pods.as_ref().is_some_and(PodClaims::is_empty);
+        let says_no_pods = self.pods.as_ref().is_some_and(has_no_fields);
         if self.is_empty() || says_no_pods {
             return Some(EMPTY.to_owned());
         }
@@ -212,15 +213,13 @@ impl Claims {
     /// Whether nothing is said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let said = Claims { job: None, requirement: None, ..self.clone() };
-        serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
+        has_no_fields(&Claims { job: None, requirement: None, ..self.clone() })
     }
 }
 
-impl PodClaims {
-    fn is_empty(&self) -> bool {
-        serde_json::to_value(self).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
-    }
+/// Whether no field is set.
+fn has_no_fields(said: &impl Serialize) -> bool {
+    serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
 }
 
 impl Step {

@@ -101,7 +101,7 @@ pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
 pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
     let after = before.apply(step, scope);
     let (who, what) = action(step, before, &after, scope);
-    let job = job_of(step);
+    let job = step.job();
     let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
     let (stale, decides) = match (step, job) {
         (Step::Process(job, number, what), _) => {
@@ -143,26 +143,6 @@ fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) ->
 }
 
 const MANAGER: &str = "manager";
-
-fn job_of(step: &Step) -> Option<JobId> {
-    match step {
-        Step::Write(job, _)
-        | Step::Expire(job)
-        | Step::Kubelet(job, ..)
-        | Step::Disrupt(job, ..)
-        | Step::User(job, ..)
-        | Step::Collect(job, _)
-        | Step::RemoveJob(job)
-        | Step::ShowPod(job)
-        | Step::ShowJob(job)
-        | Step::Crash(job)
-        | Step::Rollout(job)
-        | Step::Process(job, ..)
-        | Step::Ttl(job, _)
-        | Step::Land(job) => Some(*job),
-        Step::Tick | Step::Proceed => None,
-    }
-}
 
 fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'static str, String) {
     match step {

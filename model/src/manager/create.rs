@@ -5,7 +5,7 @@ use crate::guards::creation::judge_creation;
 use crate::incarnation;
 use crate::indexes::Index;
 use crate::job::FailureAction;
-use crate::pod::{Phase, Pod, PolicyMatch};
+use crate::pod::Pod;
 use crate::requirement::Findings;
 use crate::scope::Scope;
 use crate::time::Time;
@@ -60,27 +60,10 @@ fn may_ignore(moment: &Moment<'_>) -> bool {
 
 fn newborn(moment: &Moment<'_>) -> Pod {
     Pod {
-        uid: moment.life.past.next_uid(),
         finalizer: true,
-        other_finalizers: false,
-        phase: Phase::Pending,
-        deleting: false,
-        forced: false,
-        disrupted: false,
-        controlled: true,
         incarnation: incarnation::of(moment.cached.as_deref()),
-        selected: true,
-        ready: false,
-        scheduled: true,
-        index: None,
-        failure_count: 0,
-        ignored_failure_count: 0,
-        restarts: 0,
-        max_restarts: 0,
         created: if moment.scope.has_delays() { moment.now } else { Time::default() },
-        ready_changed: None,
-        finished: None,
-        policy: PolicyMatch::None,
+        ..Pod::new(moment.life.past.next_uid())
     }
 }
 

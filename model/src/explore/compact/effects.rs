@@ -7,6 +7,8 @@
 //!
 //! [`World::apply`]: crate::world::World::apply
 
+use std::ops::Range;
+
 use super::Numbered;
 use super::lossy::Lossy;
 use super::parts::{
@@ -19,7 +21,6 @@ use crate::algorithm::steps::{Fortune, ProcessStep};
 use crate::past::Past;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::JobId;
 
 /// Beside the parts of a Job: the frame, which holds the time.
 const FRAME: usize = PARTS;
@@ -171,27 +172,6 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
     }
 }
 
-/// The Job that a step concerns; `None` for all.
-fn job_of(step: &Step) -> Option<JobId> {
-    match step {
-        Step::Write(job, _)
-        | Step::Expire(job)
-        | Step::Kubelet(job, ..)
-        | Step::Disrupt(job, ..)
-        | Step::User(job, ..)
-        | Step::Collect(job, _)
-        | Step::RemoveJob(job)
-        | Step::ShowPod(job)
-        | Step::ShowJob(job)
-        | Step::Crash(job)
-        | Step::Rollout(job)
-        | Step::Process(job, ..)
-        | Step::Ttl(job, _)
-        | Step::Land(job) => Some(*job),
-        Step::Tick | Step::Proceed => None,
-    }
-}
-
 /// The number of the step, which of its effects, and the parts that the effect follows from.
 type Key = (Id, u8, [Id; FROM]);
 
@@ -215,7 +195,7 @@ impl Effects {
         step: &Numbered,
     ) -> Packed<N> {
         let mut next = *state;
-        for job in jobs(state, &step.step) {
+        for job in jobs::<N>(&step.step) {
             let Some((effects, slots)) = facts.of(state, job, &step.step) else { return [UNKNOWN; N] };
             for (which, effect) in (0..).zip(effects) {
                 let values = self.known.get(&key(step.id, which, effect, &slots));
@@ -235,7 +215,7 @@ impl Effects {
         (state, known, next): (&Packed<N>, &Packed<N>, &Packed<N>),
         step: &Numbered,
     ) {
-        for job in jobs(state, &step.step) {
+        for job in jobs::<N>(&step.step) {
             let Some((effects, slots)) = facts.of(state, job, &step.step) else { return };
             for (which, effect) in (0..).zip(effects) {
                 if effect.to.iter().all(|slot| known[place(*slot, job)] != UNKNOWN) {
@@ -315,8 +295,9 @@ pub fn so_far(past: &Past) -> Id {
     Id::from_be_bytes([pods, *former, *incarnation, *strangers])
 }
 
-fn jobs<const N: usize>(_: &Packed<N>, step: &Step) -> std::ops::Range<usize> {
-    match job_of(step) {
+/// The Jobs that a step concerns, by number.
+fn jobs<const N: usize>(step: &Step) -> Range<usize> {
+    match step.job() {
         Some(job) => usize::from(job.0)..usize::from(job.0) + 1,
         None => 0..(N - 1) / PARTS,
     }
