@@ -60,6 +60,7 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
             &["jobcheck-model", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"],
         ),
         ("jobcheck-harness", &["jobcheck-controller", "jobcheck"]),
+        ("jobcheck-controller", &["jobcheck-model", "jobcheck-harness", "jobcheck"]),
     ] {
         let needed = needs(&metadata, package);
         for name in foreign {
@@ -89,7 +90,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 }
 
 fn all_sources() -> Vec<PathBuf> {
-    ["model", "traces", "harness", "cli", "tests"].iter().flat_map(|folder| sources(folder)).collect()
+    ["model", "traces", "controller", "harness", "cli", "tests"].iter().flat_map(|folder| sources(folder)).collect()
 }
 
 /// The text of a file before its test module.

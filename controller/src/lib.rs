@@ -1,0 +1,1 @@
+//! Job and TTL-after-finished controllers.
