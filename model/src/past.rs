@@ -256,7 +256,10 @@ impl Past {
             return;
         }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
-        self.released_alone(pod, job, pods);
+        // FT-16: what seemed to run was chosen for deletion, and counts nowhere.
+        if seen.is_none_or(Pod::is_terminated) {
+            self.released_alone(pod, job, pods);
+        }
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.slips.lost = Some(pod.uid);
         }

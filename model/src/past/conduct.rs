@@ -39,9 +39,11 @@ impl Past {
             return false;
         };
         let open = !status.completed(None).contains(index) && !status.failed_set(None).contains(index);
-        // A success of the index, stored or not, makes the pod surplus; one that nobody knew of may have failed for it.
-        let settles = |past: &PodPast| past.unasked || past.end == Some(End::Success);
-        let known = !self.pods.iter().any(|past| past.index == Some(index) && settles(past));
+        // A success of the index, stored or not, makes the pod surplus; one that nobody knew of may have failed for it,
+        // or make any pod one too many.
+        let settles =
+            |past: &PodPast| past.unasked || (past.index == Some(index) && past.end == Some(End::Success));
+        let known = !self.pods.iter().any(settles);
         let alone = pods.index_use(index).active == 1 && known;
         open && alone && !self.rescaled && pods.sums().active <= spec.parallelism_count()
     }
@@ -105,7 +107,7 @@ impl Past {
     }
 
     /// A manager releases a failed pod: BI-15. Its index is open, and no other pod of the index is there that knows how
-    /// often it has failed, nor was one created since.
+    /// often it has failed.
     pub(super) fn released_alone(&mut self, pod: &Pod, job: &Job, pods: &Pods) {
         // UG-10: what was done while the limits did not count is not looked at.
         let counts = job.spec.backoff_limit_per_index.is_some() && self.gates.job_backoff_limit_per_index;
@@ -116,10 +118,13 @@ impl Past {
         }
         let open =
             !job.status.completed(None).contains(index) && !job.status.failed_set(None).contains(index);
-        let of_index = |other: &Pod| other.index == Some(index) && other.uid != pod.uid;
-        let carried = pods.iter().any(|other| of_index(other) && (other.finalizer || other.uid > pod.uid));
-        let replaced = self.numbered().any(|(uid, past)| uid > pod.uid && past.index == Some(index));
-        if open && !carried && !replaced {
+        let failures = |pod: &Pod| pod.failure_count + pod.ignored_failure_count;
+        let knows = |other: &Pod| other.finalizer || failures(other) > failures(pod);
+        let is_other = |other: &Pod| other.index == Some(index) && other.uid != pod.uid;
+        let carried = pods.iter().any(|other| is_other(other) && knows(other));
+        // One of the index that nobody knew of takes the place of a replacement, and counts nothing (BI-02).
+        let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
+        if open && !carried && !surprised {
             self.slips.released_alone.get_or_insert(pod.uid);
         }
     }
