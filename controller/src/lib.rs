@@ -1,1 +1,3 @@
 //! Job and TTL-after-finished controllers.
+
+pub mod runtime;
