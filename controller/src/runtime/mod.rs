@@ -2,4 +2,9 @@
 
 pub mod gates;
 pub mod go_duration;
+pub mod jitter;
+pub mod metrics;
+pub mod prometheus_text;
+pub mod queue;
 pub mod rate_limit;
+pub mod retry;
