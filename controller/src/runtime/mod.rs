@@ -1,8 +1,12 @@
 //! The shell around the decisions: watches, queues, clients, leases, and what a process shows of itself.
 
+pub mod answer;
+pub mod fence;
 pub mod gates;
 pub mod go_duration;
+pub mod http;
 pub mod jitter;
+pub mod lease;
 pub mod metrics;
 pub mod prometheus_text;
 pub mod queue;
