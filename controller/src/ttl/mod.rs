@@ -1,0 +1,3 @@
+//! The TTL-after-finished controller.
+
+pub mod plan;
