@@ -11,4 +11,5 @@ pub mod metrics;
 pub mod prometheus_text;
 pub mod queue;
 pub mod rate_limit;
+pub mod reflector;
 pub mod retry;
