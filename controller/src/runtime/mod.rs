@@ -1,6 +1,7 @@
 //! The shell around the decisions: watches, queues, clients, leases, and what a process shows of itself.
 
 pub mod answer;
+pub mod client;
 pub mod events;
 pub mod fence;
 pub mod gates;
@@ -16,3 +17,5 @@ pub mod rate_limit;
 pub mod reflector;
 pub mod retry;
 pub mod store;
+pub mod trace;
+pub mod wire;
