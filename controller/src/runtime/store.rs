@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use kube::Resource;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::reflector::{Cache, Version};
 use crate::values::{Text, Uid};
@@ -80,7 +81,7 @@ type Listener<T> = Box<dyn Fn(&Change<T>) + Send + Sync>;
 /// A cache with its index. Written by one reflector, read by many.
 pub struct Store<T, I> {
     state: RwLock<State<T, I>>,
-    listener: OnceLock<Listener<T>>,
+    listener: RwLock<Option<Listener<T>>>,
     synced: watch::Sender<bool>,
 }
 
@@ -88,6 +89,7 @@ struct State<T, I> {
     objects: BTreeMap<ObjectKey, Arc<T>>,
     index: I,
     seen: Version,
+    filled: Option<Instant>,
 }
 
 impl<T, I> fmt::Debug for Store<T, I> {
@@ -99,15 +101,20 @@ impl<T, I> fmt::Debug for Store<T, I> {
 
 impl<T: Kept, I: Index<T>> Default for Store<T, I> {
     fn default() -> Self {
-        let state = State { objects: BTreeMap::new(), index: I::default(), seen: 0 };
-        Store { state: RwLock::new(state), listener: OnceLock::new(), synced: watch::channel(false).0 }
+        let state = State { objects: BTreeMap::new(), index: I::default(), seen: 0, filled: None };
+        Store { state: RwLock::new(state), listener: RwLock::new(None), synced: watch::channel(false).0 }
     }
 }
 
 impl<T: Kept, I: Index<T>> Store<T, I> {
-    /// Who hears of every change, after the store shows it. Only the first listener counts.
+    /// Who hears of every change, after the store shows it. There is one listener.
     pub fn listen(&self, listener: impl Fn(&Change<T>) + Send + Sync + 'static) {
-        let _ = self.listener.set(Box::new(listener));
+        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(listener));
+    }
+
+    /// Nobody hears of changes any more; what the listener held is let go.
+    pub fn silence(&self) {
+        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The object of this name.
@@ -140,6 +147,12 @@ impl<T: Kept, I: Index<T>> Store<T, I> {
         self.read().seen
     }
 
+    /// When the store was last filled from a list.
+    #[must_use]
+    pub fn filled(&self) -> Option<Instant> {
+        self.read().filled
+    }
+
     /// Whether the store has been filled once.
     #[must_use]
     pub fn is_synced(&self) -> bool {
@@ -158,6 +171,19 @@ impl<T: Kept, I: Index<T>> Store<T, I> {
         read(&self.read().index)
     }
 
+    /// Reads the index, and how far the store had come at that moment.
+    pub fn lookup_at<R>(&self, read: impl FnOnce(&I) -> R) -> (R, Version) {
+        let state = self.read();
+        (read(&state.index), state.seen)
+    }
+
+    /// The object of this name, and how far the store had come at that moment.
+    #[must_use]
+    pub fn get_at(&self, key: &ObjectKey) -> (Option<Arc<T>>, Version) {
+        let state = self.read();
+        (state.objects.get(key).cloned(), state.seen)
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, State<T, I>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +193,7 @@ impl<T: Kept, I: Index<T>> Store<T, I> {
     }
 
     fn tell(&self, changes: &[Change<T>]) {
-        if let Some(listener) = self.listener.get() {
+        if let Some(listener) = &*self.listener.read().unwrap_or_else(PoisonError::into_inner) {
             changes.iter().for_each(listener);
         }
     }
@@ -244,6 +270,7 @@ where
                 changes.push(Change { old: Some(old), new: None });
             }
             state.seen = state.seen.max(version);
+            state.filled = Some(Instant::now());
         }
         self.tell(&changes);
         self.synced.send_replace(true);
