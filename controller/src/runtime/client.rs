@@ -63,6 +63,8 @@ pub struct Clients {
 /// What is common to the clients of a process.
 #[derive(Clone, Debug)]
 pub struct Parts {
+    /// The name under which the Job controller acts ([`job_controller`]).
+    pub job_controller: &'static str,
     /// The fence before writes.
     pub fence: Fence,
     /// `--qps` and `--burst`.
@@ -113,17 +115,22 @@ impl Clients {
             build(config, controller, &parts.wire.layer(controller), limit, fence, patience)
         };
         Ok(Clients {
-            job: client(JOB, &parts.limit, fence, ANSWER)?,
+            job: client(parts.job_controller, &parts.limit, fence, ANSWER)?,
             ttl: client(TTL, &parts.limit, fence, ANSWER)?,
-            watch: client(JOB, &none, None, WATCH)?,
+            watch: client(parts.job_controller, &none, None, WATCH)?,
             lease: client(LEASE, &none, None, ANSWER)?,
-            events: client(JOB, &events, fence, ANSWER)?,
+            events: client(parts.job_controller, &events, fence, ANSWER)?,
         })
     }
 }
 
-/// Last part of the user agent: audit logs tell controllers apart by it (judging.md 1).
-const JOB: &str = "job-controller";
+/// The name under which the Job controller acts, the last part of its user agent: audit logs tell controllers apart by
+/// it (judging.md 1). In place of the built-in controller it has the built-in's; beside it, it must not be taken for it.
+#[must_use]
+pub fn job_controller(in_place_of_the_built_in: bool) -> &'static str {
+    if in_place_of_the_built_in { "job-controller" } else { "jobcheck-controller" }
+}
+
 const TTL: &str = "ttl-after-finished-controller";
 const LEASE: &str = "leader-election";
 
@@ -168,7 +175,9 @@ mod tests {
 
     #[test]
     fn the_user_agent_ends_with_the_controller() {
-        assert!(user_agent(JOB).starts_with("jobcheck-controller/"));
+        assert!(user_agent(job_controller(true)).starts_with("jobcheck-controller/"));
+        assert!(user_agent(job_controller(true)).ends_with("/job-controller"));
+        assert!(user_agent(job_controller(false)).ends_with("/jobcheck-controller"));
         assert!(user_agent(TTL).ends_with("/ttl-after-finished-controller"));
     }
 

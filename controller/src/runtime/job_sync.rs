@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use super::answer::Failure;
+use super::client::job_controller;
 use super::enact::{Enactor, Outcome};
 use super::handlers::Wiring;
 use super::kept::KeptJob;
@@ -57,9 +58,6 @@ const PUT_OFF: Duration = Duration::from_millis(50);
 const PUT_OFF_MAX: Duration = Duration::from_secs(2);
 /// A namespace that is being deleted takes no pods: no use in asking again and again (PC-12).
 const NAMESPACE_TERMINATING: Duration = Duration::from_secs(60);
-
-/// The name under which this controller acts.
-const ACTOR: &str = "job-controller";
 
 impl JobSync {
     /// Syncs the Job of this name.
@@ -140,7 +138,8 @@ impl JobSync {
         let (pods, pods_seen) = wiring.pods.lookup_at(|index| index.seen_from(job));
         tracing::Span::current().record("pods_seen", pods_seen);
         if let Some(tracer) = &self.tracer {
-            tracer.sync_begins(ACTOR, job.key(), jobs_seen, pods_seen);
+            let actor = job_controller(wiring.settings.managed_by.is_none());
+            tracer.sync_begins(actor, job.key(), jobs_seen, pods_seen);
         }
         let plan = self.plan(job, &pods);
         wiring.memories.set(job.key(), plan.memory.clone());

@@ -86,6 +86,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
     let metrics = Metrics::new();
     let fence = if config.election.is_some() { Fence::closed() } else { Fence::open() };
     let parts = Parts {
+        job_controller: client::job_controller(config.settings.managed_by.is_none()),
         fence: fence.clone(),
         limit: RateLimitLayer::new(config.qps, config.burst),
         wire: Wire { metrics: metrics.clone(), tracer: tracer.clone() },

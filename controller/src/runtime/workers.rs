@@ -15,7 +15,7 @@ use super::store::ObjectKey;
 /// Adds `count` workers that sync the keys of a queue until it is closed.
 pub fn add<F, Fut>(workers: &mut JoinSet<()>, count: usize, queue: &WorkQueue<ObjectKey>, sync: F)
 where
-    F: Fn(ObjectKey) -> Fut + Clone + Send + 'static,
+    F: Fn(ObjectKey) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Next> + Send + 'static,
 {
     for _ in 0..count {
@@ -31,7 +31,7 @@ where
     while let Some(running) = queue.next().await {
         let key = running.key.clone();
         // A bug that one Job brings to light must not stop the others.
-        let next = AssertUnwindSafe(sync(key.clone())).catch_unwind().await;
+        let next = AssertUnwindSafe(async { sync(key.clone()).await }).catch_unwind().await;
         match next {
             Ok(Next::Rest) => queue.forget(&key),
             Ok(Next::After(delay)) => {
@@ -79,10 +79,12 @@ mod tests {
         let sync = {
             let seen = Arc::clone(&seen);
             move |_| {
-                let mut seen = seen.lock().unwrap();
-                seen.push(start.elapsed().as_secs());
-                let next = answer(seen.len());
-                async { next }
+                let number = {
+                    let mut seen = seen.lock().unwrap();
+                    seen.push(start.elapsed().as_secs());
+                    seen.len()
+                };
+                async move { answer(number) }
             }
         };
         add(&mut workers, 2, &queue, sync);
