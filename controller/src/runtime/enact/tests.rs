@@ -251,3 +251,30 @@ async fn a_large_batch_is_sent_in_part() {
     assert_eq!(answers.len(), 500);
     assert_eq!(under_way.lock().unwrap().1, AT_A_TIME);
 }
+
+/// TC-09: seen on a real API server, which puts new conditions first unless it is told their order.
+#[tokio::test(start_paused = true)]
+async fn new_conditions_stand_after_the_old_ones() {
+    let condition = |kind: &str| crate::job::observed::Condition {
+        kind: kind.into(),
+        status: "True".into(),
+        reason: "r".into(),
+        message: "m".into(),
+        last_probe: None,
+        last_transition: None,
+    };
+    let with = |kinds: &[&str]| StatusFacts {
+        conditions: kinds.iter().map(|kind| condition(kind)).collect(),
+        ..StatusFacts::default()
+    };
+    let fixture = Fixture::new(stored);
+    let write = StatusWrite {
+        before: with(&["Suspended", "FailureTarget"]),
+        after: with(&["Suspended", "FailureTarget", "Failed"]),
+    };
+    fixture.enact(vec![vec![Command::WriteStatus(Box::new(write))]]).await;
+    let status = fixture.requests.lock().unwrap()[0].1["status"].clone();
+    assert_eq!(status["conditions"].as_array().unwrap().len(), 1);
+    let order = json!([{"type": "Suspended"}, {"type": "FailureTarget"}, {"type": "Failed"}]);
+    assert_eq!(status["$setElementOrder/conditions"], order);
+}
