@@ -46,7 +46,8 @@ pub struct ControllerArgs {
         help_heading = "What to do"
     )]
     controllers: Vec<Controller>,
-    /// Feature gates that are off: JobPodReplacementPolicy, JobBackoffLimitPerIndex, JobSuccessPolicy, JobManagedBy.
+    /// Feature gates, all on by default: JobPodReplacementPolicy, JobBackoffLimitPerIndex, JobSuccessPolicy,
+    /// JobManagedBy. Off, it behaves as the versions did that could switch them.
     #[arg(
         long,
         value_name = "A=BOOL,...",

@@ -2,14 +2,17 @@
 //! FT-23).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::{Client, ResourceExt};
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::answer::Failure;
 use super::handlers::Wiring;
 use super::job_sync::Next;
 use super::kept::{KeptJob, KeptPod, PodOwner};
+use super::own_writes::{Freshness, Reached};
 use super::rest;
 use super::store::{Kept, ObjectKey};
 use crate::job::orphan::{OrphanObserved, OrphanPlan, Owner, plan};
@@ -24,6 +27,10 @@ pub struct OrphanSync {
     /// Where requests go.
     pub client: Client,
 }
+
+/// How long the caches are waited for, and how long at a time.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PUT_OFF: Duration = Duration::from_millis(50);
 
 /// Who owns a pod, as far as the cache and, where it must be, the API server know.
 enum Known {
@@ -46,6 +53,11 @@ impl OrphanSync {
                 return Next::Retry;
             }
         };
+        if let Known::Job(job) = &known
+            && let Some(delay) = self.still_unseen(job)
+        {
+            return Next::PutOff(delay);
+        }
         let owner = match &known {
             Known::Nobody => Owner::Nobody,
             Known::AnotherKind => Owner::AnotherKind,
@@ -76,6 +88,19 @@ impl OrphanSync {
                 debug!(pod = %key, %failure, "an orphan stays for now");
                 Next::Retry
             }
+        }
+    }
+
+    /// The last sync of the Job may have released this very pod, which the cache does not show yet: asking for the same
+    /// again would be a conflict for nothing.
+    fn still_unseen(&self, job: &KeptJob) -> Option<Duration> {
+        let (jobs, pods) = (self.wiring.jobs.seen(), self.wiring.pods.seen());
+        let holds = |uid: &Uid| self.wiring.pods.lookup(|index| index.by_uid(uid).is_some());
+        let reached = Reached { jobs, pods, holds: &holds };
+        match self.wiring.own_writes.check(job.key(), &job.facts.uid, reached, Instant::now()) {
+            Freshness::Behind { waited, .. } if waited < PATIENCE => Some(PUT_OFF.max(waited)),
+            // The patch has a precondition: at worst it is a conflict.
+            Freshness::Behind { .. } | Freshness::InDoubt | Freshness::Fresh => None,
         }
     }
 
