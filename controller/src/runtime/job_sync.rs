@@ -208,3 +208,6 @@ fn next(plan: &Plan, outcome: &Outcome) -> Next {
         (false, _) => Next::Retry,
     }
 }
+
+#[cfg(test)]
+mod tests;

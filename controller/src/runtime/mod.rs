@@ -30,6 +30,8 @@ pub mod run;
 pub mod signals;
 pub mod store;
 pub mod term;
+#[cfg(test)]
+pub mod testing;
 pub mod trace;
 pub mod ttl_sync;
 pub mod wire;

@@ -130,3 +130,6 @@ impl OrphanSync {
         Ok(job.is_some_and(|job| job.uid().as_deref() == Some(uid.as_str())))
     }
 }
+
+#[cfg(test)]
+mod tests;

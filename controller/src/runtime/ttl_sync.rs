@@ -87,3 +87,6 @@ fn failed(key: &ObjectKey, failure: &Failure) -> Next {
     debug!(job = %key, %failure, "trying again later (TT-07)");
     Next::Retry
 }
+
+#[cfg(test)]
+mod tests;
