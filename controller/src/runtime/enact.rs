@@ -26,6 +26,9 @@ use crate::values::ResourceVersion;
 /// rate limit for all others (KEP-2307, SC-02).
 pub const AT_A_TIME: usize = 16;
 
+/// Why requests are not sent at the end.
+const STOPPING: &str = "the process is stopping, or no longer leads";
+
 /// What carrying out needs, apart from the plan.
 #[derive(Clone)]
 pub struct Enactor {
@@ -83,7 +86,7 @@ impl Enactor {
         'plan: for sequence in &plan.sequences {
             for step in sequence {
                 if self.stop.is_cancelled() {
-                    failures.push(Failure::NotSent("the process is stopping".to_owned()));
+                    failures.push(Failure::NotSent(STOPPING.to_owned()));
                     break 'plan;
                 }
                 match run.step(step).await {
@@ -199,9 +202,6 @@ impl Run<'_> {
             if let Some(failure) = first_failure(together(each).await) {
                 return Done::Failed(failure);
             }
-            if self.enactor.stop.is_cancelled() && !rest_of.is_empty() {
-                return Done::Failed(Failure::NotSent("the process is stopping".to_owned()));
-            }
         }
         Done::Whole
     }
@@ -280,6 +280,10 @@ impl Run<'_> {
         &self,
         call: impl Future<Output = Result<Written, Failure>>,
     ) -> Result<Written, Failure> {
+        // The rest of a batch may still wait for its turn when the process stops, or the lease is lost.
+        if self.enactor.stop.is_cancelled() {
+            return Err(Failure::NotSent(STOPPING.to_owned()));
+        }
         let written = self.certain(call.await)?;
         self.enactor.own_writes.wrote_pod(self.job.key(), &self.job.facts.uid, written.version());
         Ok(written)

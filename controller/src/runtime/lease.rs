@@ -4,12 +4,13 @@
 //! change, by this process's own clock, so that clocks need not agree; the holder renews every retry period, and gives
 //! up if no renewal succeeded within the renewal deadline.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -62,6 +63,7 @@ pub struct Elector {
     fence: Fence,
     metrics: Metrics,
     standing: watch::Sender<Standing>,
+    resume: Arc<Notify>,
     jitter: Jitter,
     seen: Option<Seen>,
 }
@@ -102,6 +104,7 @@ impl Elector {
             fence,
             metrics,
             standing: watch::channel(Standing::Unknown).0,
+            resume: Arc::new(Notify::new()),
             jitter: Jitter::seeded(identity),
             seen: None,
         }
@@ -113,9 +116,16 @@ impl Elector {
         self.standing.subscribe()
     }
 
-    /// Takes part until `stop`. When the lease is lost it begins anew: who works under the lease must have stopped when
-    /// the standing is no longer [`Standing::Leading`]. A lease that is held at `stop` is released, so that another
-    /// replica can take it at once; so `stop` only when the work is over.
+    /// Tell it, after the lease was lost, that the work under it is over. Before that the lease is not taken again, lest
+    /// what was decided in the old term is written in a new one.
+    #[must_use]
+    pub fn resume(&self) -> Arc<Notify> {
+        Arc::clone(&self.resume)
+    }
+
+    /// Takes part until `stop`. Who works under the lease stops when the standing is no longer [`Standing::Leading`], and
+    /// says so ([`Elector::resume`]). A lease that is held at `stop` is released, so that another replica can take it at
+    /// once; so `stop` only when the work is over.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
             let deadline = tokio::select! {
@@ -127,6 +137,11 @@ impl Elector {
                 biased;
                 () = stop.cancelled() => return self.release().await,
                 () = self.hold(deadline) => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.resume.notified() => {}
             }
         }
     }

@@ -132,7 +132,7 @@ async fn elected(
     mut standing: watch::Receiver<Standing>,
     stop: &CancellationToken,
 ) {
-    let electing = CancellationToken::new();
+    let (electing, resume) = (CancellationToken::new(), elector.resume());
     let election = tokio::spawn(elector.run(electing.clone()));
     loop {
         let leads = tokio::select! {
@@ -156,6 +156,7 @@ async fn elected(
         }
         if !stop.is_cancelled() {
             warn!("no longer the leader: standing by");
+            resume.notify_one();
         }
     }
     electing.cancel();

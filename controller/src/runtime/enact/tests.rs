@@ -229,6 +229,27 @@ async fn no_command_begins_when_the_process_stops() {
     assert_eq!(fixture.lines(), Vec::<String>::new());
 }
 
+/// What waits for its turn in a batch is not sent when the process stops or the lease is lost.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
+    let stop = CancellationToken::new();
+    let mut fixture = Fixture::new({
+        let stop = stop.clone();
+        move |number| {
+            if number == 1 {
+                stop.cancel();
+            }
+            stored(number)
+        }
+    });
+    fixture.enactor.stop = stop;
+    let names: Vec<String> = (0..100).map(|pod| format!("p{pod}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let outcome = fixture.enact(vec![vec![release(&names), status(1)]]).await;
+    assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
+    assert!(fixture.lines().len() <= AT_A_TIME, "{}", fixture.lines().len());
+}
+
 /// A batch of 500 is not sent at once: others have their turn at the rate limit.
 #[tokio::test(start_paused = true)]
 async fn a_large_batch_is_sent_in_part() {

@@ -77,6 +77,7 @@ fn failure(code: u16, reason: &str) -> Value {
 struct Replica {
     fence: Fence,
     standing: watch::Receiver<Standing>,
+    resume: Arc<Notify>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
@@ -86,10 +87,10 @@ impl Replica {
         let fence = Fence::closed();
         let api = Api::namespaced(server.client(name), "default");
         let elector = Elector::new(api, "jobcheck", name, Timing::default(), fence.clone(), Metrics::new());
-        let standing = elector.standing();
+        let (standing, resume) = (elector.standing(), elector.resume());
         let stop = CancellationToken::new();
         let task = tokio::spawn(elector.run(stop.clone()));
-        Replica { fence, standing, stop, task }
+        Replica { fence, standing, resume, stop, task }
     }
 
     async fn until(&mut self, standing: Standing) {
@@ -173,6 +174,12 @@ async fn a_leader_whose_lease_was_taken_stops_at_its_next_renewal() {
     }
     first.until(Standing::Standby).await;
     assert!(!first.fence.is_open());
+    // It takes the lease again when it is free, but not before its old term is over.
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(*first.standing.borrow(), Standing::Standby);
+    first.resume.notify_one();
+    first.until(Standing::Leading).await;
+    assert_eq!(server.spec()["holderIdentity"], "first");
 }
 
 #[tokio::test(start_paused = true)]
