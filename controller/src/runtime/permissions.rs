@@ -21,6 +21,18 @@ pub struct Permission {
     pub needed_by: Need,
 }
 
+impl Permission {
+    /// The resource as kubectl writes it: `jobs.batch/status`.
+    fn name(&self) -> String {
+        let (resource, subresource) = match self.resource.split_once('/') {
+            Some((resource, subresource)) => (resource, format!("/{subresource}")),
+            None => (self.resource, String::new()),
+        };
+        let dot = if self.group.is_empty() { "" } else { "." };
+        format!("{resource}{dot}{}{subresource}", self.group)
+    }
+}
+
 /// Which part of the program needs a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -88,7 +100,7 @@ impl Parts {
     }
 }
 
-/// Asks which permissions are missing, each as `VERB RESOURCE.GROUP in NAMESPACE`. `namespace`: the one that is watched,
+/// Asks which permissions are missing, each as `VERB RESOURCE in NAMESPACE`. `namespace`: the one that is watched,
 /// none for all. `lease_namespace`: where the lease is.
 ///
 /// # Errors
@@ -107,9 +119,8 @@ pub async fn missing(
         };
         for verb in permission.verbs {
             if !is_allowed(client, permission, verb, namespace).await? {
-                let group = if permission.group.is_empty() { "" } else { "." };
                 let place = namespace.map_or("all namespaces".to_owned(), |it| format!("namespace {it}"));
-                missing.push(format!("{verb} {}{group}{} in {place}", permission.resource, permission.group));
+                missing.push(format!("{verb} {} in {place}", permission.name()));
             }
         }
     }
@@ -184,6 +195,12 @@ mod tests {
         assert_eq!(roles, needed(|need| need != Need::Election));
         let lease = granted(include_str!("../../../deploy/base/lease-role.yaml"));
         assert_eq!(lease, needed(|need| need == Need::Election));
+    }
+
+    #[test]
+    fn resources_are_named_as_kubectl_does() {
+        let names: BTreeSet<String> = PERMISSIONS.iter().map(Permission::name).collect();
+        assert!(names.contains("pods") && names.contains("jobs.batch/status"), "{names:?}");
     }
 
     #[test]
