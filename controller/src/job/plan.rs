@@ -137,15 +137,10 @@ fn assemble(view: &View, fate: Option<&Fate>, writes: Vec<Step>, scaling: Scalin
     let adopted = view.adopted.iter().map(|it| pod_ref(it.facts)).collect();
     let wake_after = wake_after(view, fate, &scaling);
     let decisions = decisions(view, fate, &scaling);
-    let sequences = [
-        batch(given_up, Command::GiveUpPods),
-        writes,
-        // Where the API server refuses an adoption, counting goes on.
-        batch(adopted, Command::AdoptPods),
-        scaling.steps,
-    ];
+    let before = [batch(given_up, Command::GiveUpPods), writes, batch(adopted, Command::AdoptPods)];
+    let sequences = before.into_iter().chain(scaling.sequences).filter(|it| !it.is_empty());
     Plan {
-        sequences: sequences.into_iter().filter(|it| !it.is_empty()).collect(),
+        sequences: sequences.collect(),
         memory,
         wake_after,
         decisions,

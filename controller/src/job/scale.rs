@@ -14,8 +14,8 @@ use super::view::{Pod, View, waits_for_end};
 /// What is done about the pods of a Job. Either pods are deleted or pods are created (PC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scaling {
-    /// The calls, in their order.
-    pub steps: Vec<Step>,
+    /// The calls, as a plan has them.
+    pub sequences: Vec<Vec<Step>>,
     /// What the sync metrics call it (MX-11).
     pub action: SyncAction,
     /// When more can be done, if that is later.
@@ -28,7 +28,7 @@ pub struct Scaling {
 
 impl Scaling {
     fn new(action: SyncAction) -> Self {
-        Scaling { steps: Vec::new(), action, wait: None, capped: false, decision: None }
+        Scaling { sequences: Vec::new(), action, wait: None, capped: false, decision: None }
     }
 
     fn because(self, requirement: &'static str, why: &'static str) -> Self {
@@ -73,11 +73,12 @@ fn stop(view: &View, accounting: &Accounting) -> Scaling {
     if active.is_empty() {
         return scaling;
     }
-    scaling.steps.push(Step::from(Command::DeletePods(active)));
+    let mut steps = vec![Step::from(Command::DeletePods(active))];
     if !accounting.releases_after_deletion.is_empty() {
         let released = releases(view, &accounting.releases_after_deletion);
-        scaling.steps.push(Step::from(Command::ReleasePods(released)));
+        steps.push(Step::from(Command::ReleasePods(released)));
     }
+    scaling.sequences.push(steps);
     scaling.because("TC-07", "the end is decided: active pods go")
 }
 
@@ -125,22 +126,27 @@ fn create(work: Work, missing: usize, cap: usize) -> Scaling {
     }
     scaling.capped = missing > cap;
     let creation = creation::creation(work.view, work.tally, found.create);
-    scaling.steps.push(Step::from(Command::CreatePods(creation)));
+    scaling.sequences.push(vec![Step::from(Command::CreatePods(creation))]);
     scaling.because("PC-08", "fewer pods are active than are wanted")
 }
 
-/// FT-16: these pods are let go first and deleted then; they are counted nowhere.
+/// FT-16: these pods are let go first and deleted then; they are counted nowhere. Those that are free already do not wait
+/// for one that cannot be let go (EN-06).
 fn remove(view: &View, mut going: Vec<Pod>, cap: usize) -> Scaling {
     let mut scaling = Scaling::new(SyncAction::PodsDeleted);
     scaling.capped = going.len() > cap;
     going.truncate(cap);
-    let held: Vec<Pod> = going.iter().copied().filter(|it| it.holds).collect();
-    if !held.is_empty() {
-        scaling.steps.push(Step::from(Command::ReleasePods(releases(view, &held))));
+    let (held, free): (Vec<Pod>, Vec<Pod>) = going.into_iter().partition(|it| it.holds);
+    if !free.is_empty() {
+        scaling.sequences.push(vec![delete(&free)]);
     }
-    if !going.is_empty() {
-        let pods = going.iter().map(|it| pod_ref(it.facts)).collect();
-        scaling.steps.push(Step::from(Command::DeletePods(pods)));
+    if !held.is_empty() {
+        let release = Step::from(Command::ReleasePods(releases(view, &held)));
+        scaling.sequences.push(vec![release, delete(&held)]);
     }
     scaling
+}
+
+fn delete(pods: &[Pod]) -> Step {
+    Step::from(Command::DeletePods(pods.iter().map(|it| pod_ref(it.facts)).collect()))
 }

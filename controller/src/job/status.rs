@@ -30,7 +30,8 @@ pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
     if fate.is_some() || job.deletion.is_some() {
         Suspension::Unchanged
     } else if job.spec.suspend {
-        if said || view.active_count() > 0 { Suspension::Unchanged } else { Suspension::Begins }
+        let at_rest = view.active_count() == 0 && view.adopted.is_empty();
+        if at_rest && !said { Suspension::Begins } else { Suspension::Unchanged }
     } else if conditions::find_not_false(&job.status.conditions, SUSPENDED).is_some() {
         Suspension::Ends
     } else {

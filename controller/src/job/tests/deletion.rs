@@ -94,6 +94,9 @@ fn lower_parallelism_or_completions_delete_pods_uncounted() {
     nearly.status.succeeded = 2;
     assert_eq!(Case::new(nearly, [pod("a"), pod("b")]).shape(), "write | release a, delete a");
     assert_eq!(Case::new(wide(0, 3), [pod("a")]).shape(), "write | release a, delete a");
+    let mut too_many = wide(3, 3);
+    too_many.status.succeeded = 5;
+    assert_eq!(Case::new(too_many, [pod("a")]).shape(), "write | release a, delete a");
 }
 
 /// SU-01, PC-10: suspension deletes all active pods, without a cap.
@@ -103,7 +106,7 @@ fn a_suspended_job_lets_its_pods_go_and_deletes_them() {
     suspended.spec.suspend = true;
     let mut case = Case::new(suspended, [pod("b"), pod("a"), pod("c").free(), pod("d").deleted().free()]);
     case.settings.max_pod_create_delete_per_sync = 1;
-    assert_eq!(case.shape(), "write | release a b, delete c a b");
+    assert_eq!(case.shape(), "write | delete c | release a b, delete a b");
     assert_eq!(case.plan().wake_after, None);
 }
 

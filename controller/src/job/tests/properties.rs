@@ -86,6 +86,11 @@ fn some_pod() -> impl Strategy<Value = PodFacts> {
     )
 }
 
+/// Failing cases become tests of their own, not files.
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// A Job with pods, some of them listed.
 fn some_case() -> impl Strategy<Value = Case> {
     let pods = prop::collection::vec((some_pod(), 0..6_u8), 0..7);
@@ -115,7 +120,7 @@ fn some_case() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// Deterministic, and the same for every order of the pods.
     #[test]
@@ -159,7 +164,7 @@ proptest! {
     #[test]
     fn faults_break_nothing(
         job in some_job(),
-        script in prop::collection::vec((0..9_u8, 0..6_usize, any::<prop::sample::Index>()), 0..25),
+        script in prop::collection::vec((0..12_u8, 0..6_usize, any::<prop::sample::Index>()), 0..30),
     ) {
         let mut world = World::new(JobFacts { deletion: None, ..job });
         world.settings.max_uncounted_pods = 2;
@@ -175,6 +180,9 @@ proptest! {
                 (5, _) => { world.sync(Fault::CrashBefore(number)); }
                 (6, _) => { world.sync(Fault::Refuse(number)); }
                 (7, _) => { world.sync(Fault::LoseAnswer(number)); }
+                (8, _) => world.late_sync(number, Fault::None),
+                (9, _) => world.late_sync(number + 1, Fault::Refuse(1)),
+                (10, _) => world.late_sync(number + 1, Fault::LoseAnswer(1)),
                 _ => { world.sync(Fault::None); }
             }
             world.now = world.now.plus(secs(3));

@@ -65,6 +65,8 @@ fn some_indexes() -> impl Strategy<Value = Vec<u32>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn text_is_read_as_it_was_written(indexes in some_indexes()) {
         let written = IndexSet::of(indexes);

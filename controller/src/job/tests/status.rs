@@ -143,6 +143,8 @@ fn suspended_is_said_when_the_last_active_pod_has_gone() {
     let going = Case::new(suspended.clone(), [pod("a")]);
     assert!(said(&going.first(), SUSPENDED).is_none());
     assert_eq!(going.first().start_time, Some(ago(100)));
+    let stray = Case::new(suspended.clone(), [pod("a").stray()]);
+    assert_eq!(stray.shape(), "adopt a");
     let gone = Case::new(suspended.clone(), [pod("a").deleted().free()]);
     assert_eq!(said(&gone.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(gone.first().start_time, None);

@@ -23,8 +23,10 @@ pub struct World {
     pub job: JobFacts,
     /// The pods in etcd.
     pub pods: BTreeMap<Uid, PodFacts>,
-    /// What the controller's cache shows of the pods; the cache of Jobs shows etcd, or `stale_job`.
+    /// What the controller's cache shows of the pods; that of Jobs shows etcd.
     pub cached: BTreeMap<Uid, PodFacts>,
+    /// The pods as they were since the last call whose answer the process has: a cache may show any of these.
+    past: Vec<BTreeMap<Uid, PodFacts>>,
     pub memory: Memory,
     pub settings: Settings,
     pub now: Time,
@@ -53,6 +55,7 @@ impl World {
             job,
             pods: BTreeMap::new(),
             cached: BTreeMap::new(),
+            past: Vec::new(),
             memory: Memory::default(),
             settings: Settings::default(),
             now: super::build::NOW,
@@ -84,6 +87,22 @@ impl World {
     /// The caches catch up.
     pub fn deliver(&mut self) {
         self.cached = self.pods.clone();
+        self.past.clear();
+    }
+
+    /// The cache of pods shows what was there some changes ago, but not less than what the process has done itself.
+    pub fn lag(&mut self, changes: usize) {
+        let at = self.past.len().saturating_sub(changes);
+        self.cached = self.past.get(at).unwrap_or(&self.pods).clone();
+        // A cache never goes back.
+        self.past.drain(..at);
+    }
+
+    /// One sync with a cache of pods that lags behind.
+    pub fn late_sync(&mut self, changes: usize, fault: Fault) {
+        self.lag(changes);
+        let plan = self.plan();
+        self.enact(plan, fault);
     }
 
     /// One sync with caches that are up to date. Says whether there was anything to do.
@@ -117,7 +136,7 @@ impl World {
 
     /// Syncs until there is nothing to do; the number of syncs that did something.
     pub fn settle(&mut self) -> usize {
-        for syncs in 0..10_000 {
+        for syncs in 0..300 {
             if !self.sync(Fault::None) {
                 return syncs;
             }
@@ -137,7 +156,9 @@ impl World {
                     Outcome::Failed if writes => return,
                     Outcome::Failed => break,
                     Outcome::Crashed => {
+                        // SY-10: the next process begins with a fresh list.
                         self.memory = Memory::default();
+                        self.past.clear();
                         return;
                     }
                 }
@@ -160,6 +181,10 @@ impl World {
                 _ => {
                     let done = self.call(call.clone());
                     self.remember(&call);
+                    // 404 names no version that the cache could be waited for (J-03).
+                    if done {
+                        self.past.clear();
+                    }
                     failed |= !done;
                 }
             }
@@ -177,6 +202,7 @@ impl World {
 
     /// Says whether the answer was 2xx.
     fn call(&mut self, call: Call) -> bool {
+        self.past.push(self.pods.clone());
         match call {
             Call::Write(write) => self.write(&write),
             Call::Release(uid) => self.change(&uid, |it| it.tracking_finalizer = false, true),
@@ -235,10 +261,11 @@ impl World {
     }
 
     /// FT-02, FT-03: nothing is lost. A pod that has ended is recorded before it is released, unless it was ignored,
-    /// has no valid index, or its index speaks for it.
+    /// has no valid index, or its index speaks for it. What the cache did not show cannot be known (FT-16).
     fn check_release(&self, pod: &PodFacts) {
         let indexed = pod.completion_index.is_some();
-        if pod.phase == Phase::Succeeded && !indexed && pod.controller == Controller::ThisJob {
+        let shown = self.cached.get(&pod.uid).is_some_and(|it| it.phase == Phase::Succeeded);
+        if shown && !indexed && pod.controller == Controller::ThisJob {
             assert!(self.recorded.contains_key(&pod.uid), "{} is released uncounted", pod.uid);
         }
     }
@@ -254,6 +281,7 @@ impl World {
     /// A pod ends, runs, or is deleted by somebody.
     pub fn pod_becomes(&mut self, uid: &Uid, phase: Phase) {
         let now = self.now.truncated();
+        self.past.push(self.pods.clone());
         let Some(pod) = self.pods.get_mut(uid) else { return };
         if life(pod) == Life::Ended {
             return;
@@ -273,6 +301,7 @@ impl World {
     }
 
     pub fn delete_pod(&mut self, uid: &Uid) {
+        self.past.push(self.pods.clone());
         let at = Deletion { at: self.now, grace_seconds: 0 };
         self.change(uid, |it| it.deletion = it.deletion.or(Some(at)), false);
     }
