@@ -26,11 +26,14 @@ impl Server {
         let conflict = |why: String| {
             let mut error = ApiError::conflict(request.resource, request.name(), &why);
             error.message = error.message.replacen("on pods ", "on pods/binding ", 1);
+            if let Some(details) = &mut error.details {
+                details["kind"] = json!("pods/binding");
+            }
             Err(error)
         };
         let uid = meta(body, "uid");
         if !uid.is_empty() && uid != meta(&old, "uid") {
-            return conflict(precondition("UID", uid, meta(&old, "uid")));
+            return conflict(precondition(request, "UID", uid, meta(&old, "uid")));
         }
         let name = request.name();
         if is_deleting(&old) {

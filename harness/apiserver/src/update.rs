@@ -25,16 +25,7 @@ impl Server {
     ) -> Result<Reply, ApiError> {
         let resource = request.resource;
         let object = schema::read(resource, body, request.field_validation, warnings)?;
-        let name = meta(&object, "name");
-        if name.is_empty() {
-            return Err(ApiError::bad_request("name must be provided"));
-        }
-        if name != request.name() {
-            return Err(ApiError::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({})",
-                request.name()
-            )));
-        }
+        check_name(request, meta(&object, "name"))?;
         let Some(old) = self.store.get(resource, &request.key()).map(Arc::clone) else {
             if resource.facts().create_on_update && request.subresource.is_none() {
                 return self.create_by_update(now, request, object, warnings);
@@ -43,11 +34,8 @@ impl Server {
         };
         let sent = meta(&object, "uid");
         if !sent.is_empty() && sent != meta(&old, "uid") {
-            return Err(ApiError::conflict(
-                resource,
-                request.name(),
-                &precondition("UID", sent, meta(&old, "uid")),
-            ));
+            let why = precondition(request, "UID", sent, meta(&old, "uid"));
+            return Err(ApiError::conflict(resource, request.name(), &why));
         }
         self.replace(request, &old, object)
     }
@@ -62,7 +50,7 @@ impl Server {
     ) -> Result<Reply, ApiError> {
         self.check_namespace(request, request.name())?;
         if !meta(&object, "uid").is_empty() {
-            let why = precondition("UID", meta(&object, "uid"), "");
+            let why = precondition(request, "UID", meta(&object, "uid"), "");
             return Err(ApiError::conflict(request.resource, request.name(), &why));
         }
         if version(&object) != 0 {
@@ -95,12 +83,7 @@ impl Server {
             let error = FieldError::invalid("patch", json!(body.to_string()), why);
             ApiError::invalid("", "", "", &[error])
         })?;
-        if meta(&object, "name") != request.name() {
-            let error =
-                FieldError::invalid("metadata.name", json!(meta(&object, "name")), "field is immutable");
-            let facts = resource.facts();
-            return Err(ApiError::invalid(facts.kind, facts.group, request.name(), &[error]));
-        }
+        check_name(request, meta(&object, "name"))?;
         self.replace(request, &old, object)
     }
 
@@ -168,6 +151,19 @@ impl Server {
     }
 }
 
+/// The name in a body is that of the path.
+fn check_name(request: &Request, name: &str) -> Result<(), ApiError> {
+    let asked = request.name();
+    if name == asked {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(if name.is_empty() {
+        format!("the name of the object ({asked} based on URL) was undeterminable: name must be provided")
+    } else {
+        format!("the name of the object ({name}) does not match the name on the URL ({asked})")
+    }))
+}
+
 /// What a client sends in these fields does not count, but a `generation` or a deletion that it invents is refused
 /// later, as upstream does, or ignored.
 fn keep_system_fields(old: &Value, new: &mut Value) {
@@ -194,7 +190,12 @@ fn emptied_finalizers(old: &Value, new: &Value) -> bool {
     finalizers(new).is_empty() && is_deleting(old) && grace == 0 && !spec_finalizers
 }
 
-/// The reason of a conflict with a precondition.
-pub(crate) fn precondition(what: &str, asked: &str, found: &str) -> String {
-    format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}")
+/// The reason of a conflict with a precondition of a write, as etcd's client tells it.
+pub(crate) fn precondition(request: &Request, what: &str, asked: &str, found: &str) -> String {
+    format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}",
+        request.resource.facts().plural,
+        request.key()
+    )
 }

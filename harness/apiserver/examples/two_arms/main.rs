@@ -6,8 +6,8 @@
 //!
 //! The real one is kube-apiserver without controllers (`harness/controlplane`), and the token that of an
 //! administrator. Everything is made in a namespace of its own, which is deleted at the end. Compared are the HTTP
-//! code, and the body without what differs between any two servers: times, UIDs, versions, generated names, managed
-//! fields.
+//! code, the object, and reason and fields of a refusal, without what differs between any two servers: times, UIDs,
+//! versions, generated names, managed fields. Refusals that differ in their words alone are shown, and pass.
 
 mod requests;
 mod shape;
@@ -22,7 +22,7 @@ use kube::client::Body;
 use kube::{Client, config::AuthInfo};
 use requests::{Step, steps};
 use serde_json::Value;
-use shape::{Known, difference, shape};
+use shape::{Known, difference, named, shape};
 
 /// What an arm answered.
 struct Answer {
@@ -53,25 +53,22 @@ type Failure = Box<dyn std::error::Error>;
 async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
     let mut arms = [(embedded(), Known::default()), (real(server, token)?, Known::default())];
     let namespace = format!("two-arms-{}", std::process::id());
-    let (mut asked, mut differing) = (0, 0);
+    let (mut asked, mut differing, mut words) = (0, 0, 0);
     for step in steps() {
         let mut answers = Vec::new();
         for (client, known) in &mut arms {
             let answer = ask(client, known, &step, &namespace).await?;
             known.learn(&step.name, &answer.body);
-            answers.push((answer.code, shape(&answer.body, known)));
+            answers.push(Answer { code: answer.code, body: shape(&answer.body) });
         }
-        let [(our_code, ours), (their_code, theirs)] = &answers[..] else { continue };
+        let [ours, theirs] = &answers[..] else { continue };
         asked += 1;
-        let what = if our_code == their_code {
-            difference("", ours, theirs)
-        } else {
-            let message = |body: &Value| body["message"].as_str().unwrap_or_default().to_owned();
-            Some(format!("ours {our_code} {}, theirs {their_code} {}", message(ours), message(theirs)))
-        };
-        if let Some(what) = what {
+        if let Some(what) = departs(ours, theirs) {
             differing += 1;
             println!("{}: {} {}: {what}", step.name, step.method, step.path);
+        } else if let Some(what) = difference("", &ours.body, &theirs.body) {
+            words += 1;
+            println!("  words only: {}: {what}", step.name);
         }
     }
     for (client, known) in &arms {
@@ -79,8 +76,26 @@ async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
         let step = Step { name: "end".into(), method: "DELETE", path, kind: "", body: String::new() };
         ask(client, known, &step, &namespace).await?;
     }
-    println!("{asked} requests, {differing} answers differ");
+    println!("{asked} requests: {differing} answers differ; {words} refusals differ in their words alone");
     Ok(differing)
+}
+
+/// How two answers differ: in their code, in the object, or in what a refusal names.
+fn departs(ours: &Answer, theirs: &Answer) -> Option<String> {
+    if ours.code != theirs.code {
+        let message = |body: &Value| body["message"].as_str().unwrap_or_default().to_owned();
+        let (our, their) = (message(&ours.body), message(&theirs.body));
+        return Some(format!("ours {} {our}, theirs {} {their}", ours.code, theirs.code));
+    }
+    if ours.code < 300 {
+        return difference("", &ours.body, &theirs.body);
+    }
+    let reason = |body: &Value| body["reason"].clone();
+    if reason(&ours.body) != reason(&theirs.body) {
+        return Some(format!("ours {}, theirs {}", reason(&ours.body), reason(&theirs.body)));
+    }
+    let (our, their) = (named(&ours.body), named(&theirs.body));
+    (our != their).then(|| format!("ours names {our:?}, theirs {their:?}"))
 }
 
 fn embedded() -> Client {

@@ -1,6 +1,6 @@
 //! What of two answers is the same for any two servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -41,8 +41,8 @@ const VARYING: [&str; 11] = [
     "batch.kubernetes.io/controller-uid",
 ];
 
-/// A body without what varies; known UIDs and versions in texts become their words.
-pub fn shape(body: &Value, known: &Known) -> Value {
+/// A body without what varies, also in its texts.
+pub fn shape(body: &Value) -> Value {
     match body {
         Value::Object(members) => {
             let generated = members.contains_key("generateName");
@@ -50,18 +50,53 @@ pub fn shape(body: &Value, known: &Known) -> Value {
                 let empty = value.is_null() || **value == Value::String(String::new());
                 !VARYING.contains(&key.as_str()) && !(generated && *key == "name") && !empty
             });
-            Value::Object(kept.map(|(key, value)| (key.clone(), shape(value, known))).collect::<Map<_, _>>())
+            Value::Object(kept.map(|(key, value)| (key.clone(), shape(value))).collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(|item| shape(item, known)).collect(),
-        Value::String(text) => {
-            let words = known.0.iter().filter(|(word, value)| !word.starts_with("{name:") && value.len() > 2);
-            Value::String(words.fold(text.clone(), |text, (word, value)| {
-                let word = word.split(':').next().unwrap_or_default();
-                text.replace(value, word)
-            }))
-        }
+        Value::Array(items) => items.iter().map(shape).collect(),
+        Value::String(text) => Value::String(masked(text)),
         Value::Null | Value::Bool(_) | Value::Number(_) => body.clone(),
     }
+}
+
+/// A text without UIDs, and without versions where one is told.
+fn masked(text: &str) -> String {
+    const TOLD: &str = "in record (";
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let uid = rest.get(..36).filter(|part| is_uid(part));
+        let told = rest.strip_prefix(TOLD).and_then(|after| after.find(')'));
+        let taken = match (uid, told) {
+            (Some(_), _) => {
+                plain.push_str("UID");
+                36
+            }
+            (None, Some(end)) => {
+                plain.push_str("in record (VERSION");
+                TOLD.len() + end
+            }
+            (None, None) => {
+                plain.push(character);
+                character.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    plain
+}
+
+fn is_uid(text: &str) -> bool {
+    text.bytes().enumerate().all(|(place, byte)| match place {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}
+
+/// What a refusal names: reasons and fields of its causes.
+pub fn named(status: &Value) -> BTreeSet<String> {
+    let causes = status["details"]["causes"].as_array().cloned().unwrap_or_default();
+    let said = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_owned();
+    causes.iter().map(|cause| format!("{} {}", said(cause, "field"), said(cause, "reason"))).collect()
 }
 
 /// The first place where two bodies differ.

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::media::{check_body, patch_kind};
 use crate::error::{ApiError, FieldError};
 use crate::list::version_match;
-use crate::request::{DeleteOptions, FieldValidation, ListOptions, Request, Subresource, Verb, WatchOptions};
+use crate::request::{
+    DeleteOptions, FieldValidation, ListOptions, PatchKind, Request, Subresource, Verb, WatchOptions,
+};
 use crate::resource::Resource;
 
 /// What a path names.
@@ -122,7 +124,14 @@ pub(super) fn request(
             check_body(content_type)?;
             Verb::Update(json(body)?)
         }
-        "PATCH" if on_object => Verb::Patch { kind: patch_kind(content_type)?, body: json(body)? },
+        "PATCH" if on_object => {
+            let kind = patch_kind(content_type)?;
+            if kind == PatchKind::Apply && query.get("fieldManager").is_empty() {
+                let error = FieldError::required("fieldManager", "is required for apply patch");
+                return Err(ApiError::invalid("PatchOptions", "meta.k8s.io", "", &[error]));
+            }
+            Verb::Patch { kind, body: json(body)? }
+        }
         "DELETE" => {
             let options = delete_options(query, content_type, body)?;
             dry_run |= options.dry_run.iter().any(|it| it == "All");

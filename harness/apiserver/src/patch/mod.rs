@@ -48,11 +48,8 @@ fn apply_json(object: &mut Value, body: &Value) -> Result<(), ApiError> {
         });
     }
     json_patch::patch(object, &patch).map_err(|error| {
-        // Upstream has an object without a name here, and 422.
-        ApiError {
-            message: format!("the server rejected our request due to an error in our request: {error}"),
-            ..ApiError::invalid("", "", "", &[])
-        }
+        let message = format!("the server rejected our request due to an error in our request: {error}");
+        ApiError { code: 422, reason: "Invalid", details: Some(json!({})), ..ApiError::bad_request(message) }
     })
 }
 

@@ -88,7 +88,10 @@ fn merge_object(object: &mut Map<String, Value>, patch: &Map<String, Value>) -> 
             object.clear();
             return Ok(());
         }
-        Some(other) => return Err(malformed(&format!("unknown patch directive {other}"))),
+        Some(other) => {
+            let message = format!("unknown patch type: {other} in map: {}", Value::Object(patch.clone()));
+            return Err(ApiError { code: 500, reason: "", ..ApiError::bad_request(message) });
+        }
     }
     if let Some(kept) = patch.get(RETAIN) {
         let kept = kept.as_array().ok_or_else(|| malformed("$retainKeys is no list"))?;
@@ -108,8 +111,8 @@ fn merge_object(object: &mut Map<String, Value>, patch: &Map<String, Value>) -> 
     for (key, order) in patch {
         let field = key.strip_prefix(ORDER).filter(|field| !patch.contains_key(*field));
         if let Some(Value::Array(items)) = field.and_then(|field| object.get_mut(field)) {
-            let field = field.unwrap_or_default();
-            put_in_order(field, items, &[], order)?;
+            let (field, before) = (field.unwrap_or_default(), items.clone());
+            put_in_order(field, items, &before, order)?;
         }
     }
     Ok(())
@@ -161,9 +164,10 @@ fn merge_member(
             };
             let before = items.clone();
             merge_list(key, &mut items, patch)?;
-            if let Some(order) = order {
-                put_in_order(key, &mut items, &before, order)?;
-            }
+            // Without an order of its own, a patch asks for that of its items.
+            let own =
+                || Value::Array(patch.iter().filter(|item| item.get(DIRECTIVE).is_none()).cloned().collect());
+            put_in_order(key, &mut items, &before, &order.cloned().unwrap_or_else(own))?;
             object.insert(key.to_owned(), Value::Array(items));
         }
         (Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {
@@ -217,8 +221,8 @@ fn merge_item(field: &str, key: &str, items: &mut Vec<Value>, item: &Value) -> R
     Ok(())
 }
 
-/// Puts the items that an order names into that order. The others keep their places relative to those around them:
-/// each goes before the first named item that stood behind it in the former list.
+/// Puts the items that an order names into that order, and the others between them: one goes before a named item only
+/// if both stood in the former list, and it stood first (`normalizeElementOrder`). So what is new comes first.
 fn put_in_order(
     field: &str,
     items: &mut Vec<Value>,
@@ -235,15 +239,22 @@ fn put_in_order(
     let name = |item: &Value| key.map_or_else(|| item.clone(), |key| item[key].clone());
     let rank = |item: &Value| order.iter().position(|it| name(it) == name(item));
     let former = |item: &Value| before.iter().position(|it| name(it) == name(item));
-    let (mut named, others): (Vec<Value>, Vec<Value>) =
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) =
         items.drain(..).partition(|item| rank(item).is_some());
     named.sort_by_key(|item| rank(item));
-    for other in others {
-        let place = former(&other);
-        let at = place.and_then(|place| named.iter().position(|it| former(it).is_some_and(|it| it > place)));
-        named.insert(at.unwrap_or(named.len()), other);
+    others.sort_by_key(|item| former(item));
+    let mut others = others.into_iter().peekable();
+    for item in named {
+        while let Some(other) = others.peek() {
+            let goes_first = former(other).zip(former(&item)).is_some_and(|(other, item)| other < item);
+            match others.next_if(|_| goes_first) {
+                Some(other) => items.push(other),
+                None => break,
+            }
+        }
+        items.push(item);
     }
-    *items = named;
+    items.extend(others);
     Ok(())
 }
 
@@ -264,7 +275,7 @@ mod tests {
             merged(pod.clone(), &json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}}));
         assert_eq!(removed["metadata"]["finalizers"], json!(["b"]));
         let added = merged(pod.clone(), &json!({"metadata": {"finalizers": ["c", "a"]}}));
-        assert_eq!(added["metadata"]["finalizers"], json!(["a", "b", "c"]));
+        assert_eq!(added["metadata"]["finalizers"], json!(["c", "a", "b"]));
         let both = json!({"metadata": {"finalizers": ["c"], "$deleteFromPrimitiveList/finalizers": ["b"],
             "$setElementOrder/finalizers": ["c", "a"]}});
         assert_eq!(merged(pod, &both)["metadata"]["finalizers"], json!(["c", "a"]));

@@ -90,14 +90,14 @@ fn field_error(broken: &Broken, object: &Value) -> FieldError {
         ),
         Req::SP15 => FieldError::unsupported(what, value(object, what), &["Failed", "TerminatingOrFailed"]),
         Req::RP01 => FieldError::unsupported(what, value(object, what), &["Failed"]),
+        Req::MB01 if !broken.expected.to_string().starts_with("a domain-prefixed path") => invalid(IMMUTABLE),
+        Req::MB01 if found.is_empty() => FieldError::required(what, ""),
         Req::MB01 if found.len() > 63 => FieldError {
             field: what.to_owned(),
             problem: Problem::TooLong,
             detail: "may not be more than 63 bytes".to_owned(),
         },
-        Req::MB01 => {
-            invalid("must be a domain-prefixed path (such as \"acme.io/foo\"), and is immutable once set")
-        }
+        Req::MB01 => invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"),
         Req::PC15 if what == "spec.selector" => invalid("`selector` not auto-generated"),
         Req::PC22 if broken.expected.to_string() == value(object, "spec.parallelism").to_string() => {
             invalid("can only be modified in tandem with spec.parallelism")
@@ -162,7 +162,6 @@ fn modes(broken: &Broken, object: &Value) -> FieldError {
     let what = broken.what;
     let invalid = |detail: &str| FieldError::invalid(what, value(object, what), detail);
     let missing = value(object, what).is_null();
-    let indexed = value(object, "spec.completionMode") == "Indexed";
     match what {
         "spec.completionMode" => {
             FieldError::unsupported(what, value(object, what), &["NonIndexed", "Indexed"])
@@ -171,11 +170,13 @@ fn modes(broken: &Broken, object: &Value) -> FieldError {
         "metadata.name" => {
             invalid(&format!("will not able to create pod with invalid DNS label: {}", broken.found))
         }
-        "spec.backoffLimitPerIndex" if missing => {
-            FieldError::required(what, "when maxFailedIndexes is specified")
-        }
-        "spec.backoffLimitPerIndex" if !indexed => invalid(NEEDS_INDEXED),
-        "spec.backoffLimitPerIndex" => invalid(IMMUTABLE),
+        "spec.backoffLimitPerIndex" => match broken.expected.to_string().as_str() {
+            "a number with maxFailedIndexes" => {
+                FieldError::required(what, "when maxFailedIndexes is specified")
+            }
+            "none without mode Indexed" => invalid(NEEDS_INDEXED),
+            _ => invalid(IMMUTABLE),
+        },
         "spec.maxFailedIndexes" if missing => {
             FieldError::required(what, "must be specified when completions is above 100000")
         }

@@ -79,13 +79,13 @@ fn validate_common(object: &Value, errors: &mut Vec<FieldError>) {
     labels(&object["metadata"]["labels"], "metadata.labels", errors);
     annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
     owners(&object["metadata"]["ownerReferences"], errors);
-    for name in finalizers(object) {
+    for (place, name) in finalizers(object).into_iter().enumerate() {
         let known = name.contains('/') || STANDARD_FINALIZERS.contains(&name);
         let problem = qualified_name_problem(name).or_else(|| {
             (!known).then(|| "name is neither a standard finalizer name nor is it fully qualified".to_owned())
         });
         if let Some(problem) = problem {
-            errors.push(FieldError::invalid("metadata.finalizers", json!(name), problem));
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{place}]"), json!(name), problem));
         }
     }
     let all = finalizers(object);
@@ -179,7 +179,7 @@ mod tests {
             "metadata.annotations",
             "metadata.ownerReferences.uid",
             "metadata.ownerReferences",
-            "metadata.finalizers",
+            "metadata.finalizers[0]",
         ];
         assert_eq!(fields(&errors), expected);
         let good =

@@ -259,7 +259,7 @@ pub(super) fn validate_status_update(old: &Value, new: &Value, errors: &mut Vec<
     for (place, condition) in new["status"]["conditions"].as_array().into_iter().flatten().enumerate() {
         let kind = text(condition, &["type"]);
         if let Some(problem) = qualified_name_problem(kind) {
-            let field = format!("status.conditions[{place}].Condition.type");
+            let field = format!("status.conditions[{place}].Type");
             errors.push(FieldError::invalid(field, json!(kind), problem));
         }
     }

@@ -150,7 +150,7 @@ fn patches_come_in_four_kinds() {
         (PatchKind::Json, json!({"op": "test"}), 400),
         (PatchKind::Merge, json!([]), 400),
         (PatchKind::Merge, json!({"metadata": {"resourceVersion": "1"}}), 409),
-        (PatchKind::Merge, json!({"metadata": {"name": "z"}}), 422),
+        (PatchKind::Merge, json!({"metadata": {"name": "z"}}), 400),
         (PatchKind::Merge, json!({"spec": {"containers": 3}}), 422),
         (PatchKind::Apply, json!({"metadata": {}}), 400),
     ] {
