@@ -1,12 +1,14 @@
 //! Serves an embedded API server on a socket, with its garbage collectors, until interrupted.
 //!
 //! ```text
-//! cargo run -p jobcheck-apiserver --example serve -- 127.0.0.1:8001
+//! cargo run -p jobcheck-apiserver --example serve -- 127.0.0.1:8001 [AUDIT-LOG]
 //! kubectl --server http://127.0.0.1:8001 get pods
 //! ```
 
+use std::io::Write;
 use std::time::Duration;
 
+use jobcheck_apiserver::audit::AuditSink;
 use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
 use jobcheck_apiserver::{Config, Server};
 use tokio::net::TcpListener;
@@ -22,6 +24,15 @@ async fn main() -> std::io::Result<()> {
     let now = jiff::Timestamp::now();
     let seed = u64::from(now.subsec_nanosecond().unsigned_abs());
     let shared = SharedServer::new(Server::new(Config { seed, ..Config::default() }, now), SystemClock);
+    if let Some(path) = std::env::args().nth(2) {
+        let mut log = std::fs::File::create(path)?;
+        let sink = AuditSink::new(false, move |event| {
+            if let Err(error) = writeln!(log, "{event}") {
+                eprintln!("audit log: {error}");
+            }
+        });
+        shared.with(|server, _| server.set_audit(Some(sink)));
+    }
     let collected = shared.clone();
     let collecting = tokio::spawn(async move {
         for round in 1_u64.. {

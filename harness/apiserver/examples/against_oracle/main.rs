@@ -65,7 +65,7 @@ fn run(oracle: &str, count: u64, seed: u64) -> io::Result<bool> {
         let _ = child.kill();
         child.wait()?;
         let tally = outcome?;
-        println!("{tally}");
+        writeln!(io::stdout(), "{tally}")?;
         agreed &= tally.agrees();
     }
     Ok(agreed)

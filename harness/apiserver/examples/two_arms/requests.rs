@@ -49,6 +49,7 @@ pub fn steps() -> Vec<Step> {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}});
     script.post("namespace", "/api/v1/namespaces", &namespace);
     creations(&mut script);
+    job_creations(&mut script);
     updates(&mut script);
     patches(&mut script);
     strategic(&mut script);
@@ -122,6 +123,9 @@ fn creations(script: &mut Script) {
     let full = with(full, "/spec/containers/0/env", env);
     let full = with(full, "/spec/containers/0/readinessProbe", json!({"httpGet": {"port": 80}}));
     script.post("pod with defaults", PODS, &full);
+}
+
+fn job_creations(script: &mut Script) {
     script.post("job", JOBS, &job("j"));
     script.post(
         "job indexed",

@@ -48,7 +48,7 @@ pub fn shape(body: &Value) -> Value {
             let generated = members.contains_key("generateName");
             let kept = members.iter().filter(|(key, value)| {
                 let empty = value.is_null() || **value == Value::String(String::new());
-                !VARYING.contains(&key.as_str()) && !(generated && *key == "name") && !empty
+                !(empty || VARYING.contains(&key.as_str()) || generated && *key == "name")
             });
             Value::Object(kept.map(|(key, value)| (key.clone(), shape(value))).collect::<Map<_, _>>())
         }

@@ -56,6 +56,12 @@ fn value(object: &Value, path: &str) -> Value {
     at(object, &path).cloned().unwrap_or(Value::Null)
 }
 
+/// Whether a rule asks for the value at a path.
+fn expects(broken: &Broken, object: &Value, path: &str) -> bool {
+    let (asked, found) = (broken.expected.to_string(), value(object, path).to_string());
+    asked == found
+}
+
 fn field_error(broken: &Broken, object: &Value) -> FieldError {
     let what = broken.what;
     let invalid = |detail: &str| FieldError::invalid(what, value(object, what), detail);
@@ -99,7 +105,7 @@ fn field_error(broken: &Broken, object: &Value) -> FieldError {
         },
         Req::MB01 => invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"),
         Req::PC15 if what == "spec.selector" => invalid("`selector` not auto-generated"),
-        Req::PC22 if broken.expected.to_string() == value(object, "spec.parallelism").to_string() => {
+        Req::PC22 if expects(broken, object, "spec.parallelism") => {
             invalid("can only be modified in tandem with spec.parallelism")
         }
         Req::PC22 => invalid(IMMUTABLE),
@@ -180,9 +186,7 @@ fn modes(broken: &Broken, object: &Value) -> FieldError {
         "spec.maxFailedIndexes" if missing => {
             FieldError::required(what, "must be specified when completions is above 100000")
         }
-        "spec.maxFailedIndexes"
-            if broken.expected.to_string() == value(object, "spec.completions").to_string() =>
-        {
+        "spec.maxFailedIndexes" if expects(broken, object, "spec.completions") => {
             invalid("must be less than or equal to completions")
         }
         _ if broken.expected.to_string() == "10000" => invalid(
