@@ -160,7 +160,9 @@ pub(super) fn validate_create(
     let mut findings = Findings::new();
     apiserver::validate_create(&context.rules, &job, &mut findings);
     // What the server itself brings about refuses nothing.
-    let own = [Req::SP01, Req::BO14, Req::UG04, Req::UG08, Req::UG13, Req::SP11, Req::SS32, Req::SP16];
+    // Of the name, the rules of metadata and labels speak.
+    let own =
+        [Req::SP01, Req::SP05, Req::BO14, Req::UG04, Req::UG08, Req::UG13, Req::SP11, Req::SS32, Req::SP16];
     findings.broken.retain(|broken| !own.contains(&broken.req));
     if apiserver::would_refuse_create(&job).is_some() {
         errors.extend(field_errors(&findings.broken, object, &[]));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::error::{ApiError, FieldError};
 use crate::names::dns_label_problem;
-use crate::object::{child, metadata, put};
+use crate::object::{child, members, metadata, put};
 use crate::request::Subresource;
 use crate::resource::Resource;
 
@@ -56,11 +56,12 @@ pub(crate) fn default_new(
             labels["kubernetes.io/metadata.name"] = name;
             Ok(())
         }
-        Resource::Events
-        | Resource::NewEvents
-        | Resource::Leases
-        | Resource::Nodes
-        | Resource::ServiceAccounts => Ok(()),
+        Resource::Events | Resource::NewEvents => {
+            // Go writes this part even if it is empty.
+            members(object).entry("source").or_insert_with(|| json!({}));
+            Ok(())
+        }
+        Resource::Leases | Resource::Nodes | Resource::ServiceAccounts => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod cluster;
 mod collector;
 mod deletes;
+mod determinism;
 mod jobs;
 mod lists;
 mod socket;
