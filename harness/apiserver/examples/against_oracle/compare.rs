@@ -184,6 +184,40 @@ fn general(field: &str) -> String {
     plain
 }
 
+impl Ours {
+    /// What came of the request: `refused`, or a digest of what is stored.
+    pub fn verdict(&self) -> String {
+        verdict(self.object.as_ref())
+    }
+}
+
+/// The same of Kubernetes' answer.
+pub fn their_verdict(theirs: &Value) -> String {
+    verdict(Some(&theirs["object"]).filter(|_| theirs["accepted"] == true))
+}
+
+fn verdict(object: Option<&Value>) -> String {
+    let Some(object) = object else { return "refused".to_owned() };
+    // FNV-1a: it need only be the same on every machine.
+    let digest = canonical(&compared(object)).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{digest:016x}")
+}
+
+/// A value as text, whatever the order of its members.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let sorted: BTreeMap<&String, String> =
+                members.iter().map(|(key, value)| (key, canonical(value))).collect();
+            format!("{sorted:?}")
+        }
+        Value::Array(items) => format!("{:?}", items.iter().map(canonical).collect::<Vec<_>>()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
 /// What is compared of a stored object: all but what only a server gives it.
 fn compared(object: &Value) -> Value {
     let mut kept = Map::new();
