@@ -27,6 +27,7 @@ use super::table;
 use crate::error::ApiError;
 use crate::request::{Reply, Request, Response};
 use crate::resource::Resource;
+use crate::server::Server;
 use crate::watch::{WatchEvent, WatchId};
 
 /// Bytes that a body may have, as upstream's.
@@ -127,7 +128,10 @@ impl ApiService {
         let mut asked = request(target, &parts.method, &query, content_type, body)?;
         asked.user = user;
         asked.user_agent = header(&parts.headers, &USER_AGENT).to_owned();
-        let (response, now) = self.server.with(|server, now| (server.handle(now, &asked), now));
+        let handle = |server: &mut Server, now| (server.handle(now, &asked), now);
+        // What changes nothing wakes nobody.
+        let (response, now) =
+            if asked.verb.writes() { self.server.with(handle) } else { self.server.peek(handle) };
         let show =
             Show { form, include_object: query.get("includeObject").to_owned(), resource: asked.resource };
         Ok(self.written(now, response, &asked, show))
