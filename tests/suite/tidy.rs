@@ -91,7 +91,10 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 }
 
 fn all_sources() -> Vec<PathBuf> {
-    ["model", "traces", "controller", "harness", "cli", "tests"].iter().flat_map(|folder| sources(folder)).collect()
+    ["model", "traces", "controller", "harness", "cli", "tests"]
+        .iter()
+        .flat_map(|folder| sources(folder))
+        .collect()
 }
 
 /// The text of a file before its test module.
