@@ -23,6 +23,7 @@ mod recreation;
 mod rendered;
 mod scenarios;
 mod scripts;
+mod sim;
 mod tidy;
 mod ttl;
 mod twin;

@@ -1,0 +1,333 @@
+//! What users, kubelets and others do to the cluster, as scenarios name it.
+
+use jobcheck_apiserver::kubelet::End;
+use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Response, Subresource, Verb};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_harness::scenario::{
+    Edit, JobEntry, PodBefore, PodTarget, Propagation, Report, SpecExcerpt, Step,
+};
+use serde_json::{Map, Value, json};
+
+use crate::cluster::{Cluster, NAMESPACE};
+use crate::rng::Rng;
+
+const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
+const POD_GC: (&str, &str) =
+    ("system:serviceaccount:kube-system:pod-garbage-collector", "kube-controller-manager");
+const MIRROR: (&str, &str) = ("system:serviceaccount:acme:mirror", "acme-mirror");
+
+/// Does what a step says to a Job, if it is possible now; `None` if the step is of another kind.
+pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Option<Rng>) -> Option<bool> {
+    let name = entry.name.as_str();
+    let target = |pod: &Option<PodTarget>| pod.map(|it| (it.pod, it.index));
+    let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut Cluster, &str) -> bool| {
+        pick(cluster, name, target, fits, rng).is_some_and(|pod| act(cluster, &pod))
+    };
+    let done = if let Some(it) = target(&step.run) {
+        on_pod(it, &is_pending, &|cluster, pod| {
+            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_ok()
+        })
+    } else if let Some(it) = target(&step.ready) {
+        on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| {
+            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, true)).is_ok()
+        })
+    } else if let Some(it) = target(&step.restart) {
+        on_pod(it, &is_running, &restart)
+    } else if let Some(it) = target(&step.succeed) {
+        on_pod(it, &has_not_ended, &|cluster, pod| end(cluster, pod, End::Succeeded))
+    } else if let Some(it) = &step.fail {
+        let code = it.exit_code.map_or(1, i32::from);
+        on_pod((it.pod, it.index), &has_not_ended, &|cluster, pod| end(cluster, pod, End::Failed(code)))
+    } else if let Some(it) = target(&step.flip) {
+        on_pod(it, &|pod| phase(pod) == "Succeeded", &|cluster, pod| end(cluster, pod, End::Failed(1)))
+    } else if let Some(it) = target(&step.evict) {
+        on_pod(it, &has_not_ended, &evict)
+    } else if let Some(it) = target(&step.lose_node) {
+        on_pod(it, &has_not_ended, &|cluster, pod| give_up(cluster, pod, true))
+    } else if let Some(it) = target(&step.pod_gc) {
+        let forced = |pod: &Value| is_deleting(pod) && has_not_ended(pod);
+        on_pod(it, &forced, &|cluster, pod| give_up(cluster, pod, false))
+    } else if let Some(it) = &step.delete_pod {
+        let grace = it.force.unwrap_or_default().then_some(0);
+        let open = |pod: &Value| !is_deleting(pod) || grace.is_some();
+        on_pod((it.pod, it.index), &open, &|cluster, pod| delete_pod(cluster, pod, grace))
+    } else if let Some(it) = target(&step.disown) {
+        on_pod(it, &|pod| owner(pod).is_some(), &disown)
+    } else if let Some(it) = target(&step.relabel) {
+        on_pod(it, &|_| true, &relabel)
+    } else {
+        return of_job(cluster, entry, step);
+    };
+    Some(done)
+}
+
+fn of_job(cluster: &mut Cluster, entry: &JobEntry, step: &Step) -> Option<bool> {
+    let name = entry.name.as_str();
+    let exists = cluster.job(name).is_some();
+    let deleting = cluster.job(name).is_some_and(|job| is_deleting(job));
+    let done = if let Some(edit) = &step.edit {
+        exists && is_accepted(&patch_job(cluster, name, edited(edit)))
+    } else if let Some(deletion) = &step.delete_job {
+        exists && !deleting && delete_job(cluster, name, deletion.propagation)
+    } else if step.recreate.is_some() {
+        !exists && create_job(cluster, entry).is_ok()
+    } else if let Some(denial) = &step.deny {
+        let kind = format!("{:?}", denial.condition);
+        let body = json!({"status": {"conditions": [{"type": kind, "status": "False"}]}});
+        exists && is_accepted(&patch_status(cluster, name, body, None))
+    } else if let Some(mirror) = &step.mirror {
+        exists && is_accepted(&report(cluster, name, mirror.reports))
+    } else {
+        return None;
+    };
+    Some(done)
+}
+
+/// The user creates a Job.
+///
+/// # Errors
+///
+/// What the API server says against it.
+pub fn create_job(cluster: &mut Cluster, entry: &JobEntry) -> Result<(), String> {
+    let body = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": entry.name},
+        "spec": spec(&entry.spec.value),
+    });
+    let request = Request::new(Resource::Jobs, Some(NAMESPACE), None, Verb::Create(body));
+    cluster.ask(&request).object().map(drop).map_err(|error| error.message)
+}
+
+fn spec(excerpt: &SpecExcerpt) -> Value {
+    let mut spec = serde_json::to_value(excerpt).unwrap_or_default();
+    if !spec["template"]["spec"].is_object() {
+        spec["template"] = json!({"spec": {}});
+    }
+    let pod = &mut spec["template"]["spec"];
+    if pod["restartPolicy"].is_null() {
+        pod["restartPolicy"] = json!("Never");
+    }
+    pod["containers"] = json!([{"name": "main", "image": "main"}]);
+    spec
+}
+
+/// A pod that is there before the Job has had a sync.
+///
+/// # Errors
+///
+/// What the API server says against it.
+pub fn create_pod(
+    cluster: &mut Cluster,
+    entry: &JobEntry,
+    number: usize,
+    pod: &PodBefore,
+) -> Result<(), String> {
+    let Some(job) = cluster.job(&entry.name).cloned() else { return Err("there is no Job".to_owned()) };
+    let name = format!("{}-before-{number}", entry.name);
+    let template = &job["spec"]["template"];
+    let mut metadata = json!({"name": name, "labels": template["metadata"]["labels"]});
+    if pod.controlled {
+        metadata["ownerReferences"] = json!([{
+            "apiVersion": "batch/v1", "kind": "Job", "name": entry.name, "uid": job["metadata"]["uid"],
+            "controller": true, "blockOwnerDeletion": true,
+        }]);
+    }
+    let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]});
+    let request = Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(body));
+    cluster.ask(&request).object().map_err(|error| error.message)?;
+    let phase = format!("{:?}", pod.phase);
+    let done = match phase.as_str() {
+        "Running" => cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, &name, false)).is_ok(),
+        "Succeeded" => end(cluster, &name, End::Succeeded),
+        "Failed" => end(cluster, &name, End::Failed(1)),
+        _ => true,
+    };
+    if done { Ok(()) } else { Err(format!("pod {name} cannot be made {phase}")) }
+}
+
+/// A pod of the Job that is meant and that fits, by name.
+fn pick(
+    cluster: &Cluster,
+    job: &str,
+    (number, index): (Option<u8>, Option<u32>),
+    fits: &dyn Fn(&Value) -> bool,
+    rng: &mut Option<Rng>,
+) -> Option<String> {
+    let meant = |place: usize, pod: &Value| match (number, index) {
+        (Some(number), _) => place + 1 == usize::from(number),
+        (None, Some(index)) => completion_index(pod) == Some(index),
+        (None, None) => true,
+    };
+    let created = cluster.created(job).iter().enumerate();
+    let fitting: Vec<&String> = created
+        .filter_map(|(place, it)| Some((place, it, cluster.pod(&it.name)?)))
+        .filter(|(place, it, pod)| pod["metadata"]["uid"] == *it.uid && meant(*place, pod) && fits(pod))
+        .map(|(_, it, _)| &it.name)
+        .collect();
+    let chosen = rng.as_mut().map_or(0, |rng| rng.below(fitting.len()));
+    fitting.get(chosen).map(|name| (*name).clone())
+}
+
+/// The completion index of a pod, or of one that is to be created.
+pub fn completion_index(pod: &Value) -> Option<u32> {
+    pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str()?.parse().ok()
+}
+
+fn phase(pod: &Value) -> &str {
+    pod["status"]["phase"].as_str().unwrap_or("Pending")
+}
+
+fn is_pending(pod: &Value) -> bool {
+    phase(pod) == "Pending"
+}
+
+fn is_running(pod: &Value) -> bool {
+    phase(pod) == "Running"
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+}
+
+fn has_not_ended(pod: &Value) -> bool {
+    !matches!(phase(pod), "Succeeded" | "Failed")
+}
+
+fn is_deleting(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn owner(pod: &Value) -> Option<&Value> {
+    let owners = pod["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == true)
+}
+
+fn is_accepted(response: &Response) -> bool {
+    response.outcome.is_ok()
+}
+
+fn end(cluster: &mut Cluster, pod: &str, end: End) -> bool {
+    cluster.kubelet(|it, server, now| it.end(server, now, NAMESPACE, pod, end)).is_ok()
+}
+
+fn restart(cluster: &mut Cluster, pod: &str) -> bool {
+    let count = |pod: &mut Value| {
+        let restarts = &mut pod["status"]["containerStatuses"][0]["restartCount"];
+        *restarts = json!(restarts.as_i64().unwrap_or(0) + 1);
+    };
+    cluster.kubelet(|it, server, now| it.report(server, now, NAMESPACE, pod, count)).is_ok()
+}
+
+fn patch_pod(cluster: &mut Cluster, pod: &str, body: Value, status: bool, who: Option<(&str, &str)>) -> bool {
+    let verb = Verb::Patch { kind: PatchKind::Strategic, body };
+    let request = Request::new(Resource::Pods, Some(NAMESPACE), Some(pod), verb);
+    let request = if status { request.on(Subresource::Status) } else { request };
+    is_accepted(&cluster.ask(&signed(request, who)))
+}
+
+fn signed(request: Request, who: Option<(&str, &str)>) -> Request {
+    match who {
+        Some((user, agent)) => request.of(user, agent),
+        None => request.of("admin", "kubectl/v1.36.3"),
+    }
+}
+
+fn delete_as(cluster: &mut Cluster, pod: &str, grace: Option<i64>, who: Option<(&str, &str)>) -> bool {
+    let options = DeleteOptions { grace_period_seconds: grace, ..DeleteOptions::default() };
+    let request = Request::new(Resource::Pods, Some(NAMESPACE), Some(pod), Verb::Delete(options));
+    is_accepted(&cluster.ask(&signed(request, who)))
+}
+
+fn delete_pod(cluster: &mut Cluster, pod: &str, grace: Option<i64>) -> bool {
+    delete_as(cluster, pod, grace, None)
+}
+
+/// DisruptionTarget, and a DELETE.
+fn evict(cluster: &mut Cluster, pod: &str) -> bool {
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
+        "message": "preempted", "lastTransitionTime": seconds(cluster),
+    });
+    let body = json!({"status": {"conditions": [condition]}});
+    patch_pod(cluster, pod, body, true, Some(SCHEDULER)) && delete_as(cluster, pod, None, Some(SCHEDULER))
+}
+
+/// Pod GC: phase Failed, with DisruptionTarget and a DELETE where the node is lost.
+fn give_up(cluster: &mut Cluster, pod: &str, lost: bool) -> bool {
+    let mut status = json!({"phase": "Failed"});
+    if lost {
+        status["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
+            "message": "PodGC: node no longer exists", "lastTransitionTime": seconds(cluster),
+        }]);
+    }
+    let marked = patch_pod(cluster, pod, json!({"status": status}), true, Some(POD_GC));
+    marked && (!lost || delete_as(cluster, pod, Some(0), Some(POD_GC)))
+}
+
+fn seconds(cluster: &Cluster) -> String {
+    cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn disown(cluster: &mut Cluster, pod: &str) -> bool {
+    let Some(uid) = cluster.pod(pod).and_then(|pod| owner(pod)).map(|owner| owner["uid"].clone()) else {
+        return false;
+    };
+    let body = json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": uid}]}});
+    patch_pod(cluster, pod, body, false, None)
+}
+
+fn relabel(cluster: &mut Cluster, pod: &str) -> bool {
+    let labels = json!({"batch.kubernetes.io/controller-uid": "elsewhere", "controller-uid": "elsewhere"});
+    patch_pod(cluster, pod, json!({"metadata": {"labels": labels}}), false, None)
+}
+
+fn edited(edit: &Edit) -> Value {
+    let mut spec = Map::new();
+    if let Value::Object(fields) = serde_json::to_value(edit).unwrap_or_default() {
+        spec.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    json!({ "spec": spec })
+}
+
+fn patch_job(cluster: &mut Cluster, job: &str, body: Value) -> Response {
+    let verb = Verb::Patch { kind: PatchKind::Merge, body };
+    cluster.ask(&signed(Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), verb), None))
+}
+
+fn patch_status(cluster: &mut Cluster, job: &str, body: Value, who: Option<(&str, &str)>) -> Response {
+    let verb = Verb::Patch { kind: PatchKind::Strategic, body };
+    let request = Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), verb).on(Subresource::Status);
+    cluster.ask(&signed(request, who))
+}
+
+fn delete_job(cluster: &mut Cluster, job: &str, propagation: Propagation) -> bool {
+    let propagation_policy = Some(format!("{propagation:?}"));
+    let options = DeleteOptions { propagation_policy, ..DeleteOptions::default() };
+    let request = Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), Verb::Delete(options));
+    is_accepted(&cluster.ask(&signed(request, None)))
+}
+
+/// The manager that `managedBy` names reports what became of its copy of the Job, which fails by its deadline.
+fn report(cluster: &mut Cluster, job: &str, report: Report) -> Response {
+    let now = seconds(cluster);
+    let started = cluster.job(job).is_some_and(|job| !job["status"]["startTime"].is_null());
+    let condition = |kind: &str| {
+        json!([{
+            "type": kind, "status": "True", "reason": "DeadlineExceeded",
+            "message": "Job was active longer than specified deadline", "lastTransitionTime": now,
+        }])
+    };
+    let mut status = json!({"active": 0, "ready": 0, "terminating": 0});
+    match report {
+        Report::Running => {
+            status["active"] = json!(1);
+            if !started {
+                status["startTime"] = json!(now);
+            }
+        }
+        Report::FailureTarget => status["conditions"] = condition("FailureTarget"),
+        Report::Failed => status["conditions"] = condition("Failed"),
+    }
+    patch_status(cluster, job, json!({ "status": status }), Some(MIRROR))
+}

@@ -1,0 +1,202 @@
+//! The cluster of a run: the API server, its clock, and everybody who is no controller of Jobs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_apiserver::error::ApiError;
+use jobcheck_apiserver::faults::{Fault, Faults};
+use jobcheck_apiserver::kubelet::Kubelet;
+use jobcheck_apiserver::request::{Reply, Request, Response};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_apiserver::{Config, Server};
+use jobcheck_model::apiserver::RuleSet;
+use serde_json::{Value, json};
+
+use crate::recorder::Recorder;
+
+/// The namespace of all Jobs of a run.
+pub const NAMESPACE: &str = "default";
+/// The node that runs all pods.
+const NODE: &str = "node-1";
+/// 2026-01-01T00:00:00Z.
+const EPOCH: i64 = 1_767_225_600;
+/// How long a request takes.
+const TAKES: SignedDuration = SignedDuration::from_millis(1);
+
+/// A pod that was created for a Job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+}
+
+/// An API server with a clock, a kubelet, and a garbage collector.
+pub struct Cluster {
+    /// The API server.
+    pub server: Server,
+    /// What happened.
+    pub recorder: Recorder,
+    now: Timestamp,
+    kubelet: Kubelet,
+    /// Whether the next request fails.
+    fails: Arc<Mutex<bool>>,
+    /// The pods that each Job got, by its name, in their order.
+    created: BTreeMap<String, Vec<Created>>,
+    /// The revision up to which the garbage collector has looked.
+    collected: u64,
+}
+
+/// Lets single requests fail before anything is done.
+struct Failing(Arc<Mutex<bool>>);
+
+impl Faults for Failing {
+    fn before(&mut self, _now: Timestamp, _request: &Request) -> Option<Fault> {
+        let fails = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        fails.then(|| Fault::Answer(ApiError::internal("injected: nothing was done")))
+    }
+}
+
+impl Cluster {
+    /// A new cluster.
+    ///
+    /// # Errors
+    ///
+    /// The API server refuses the node: a bug.
+    pub fn new(seed: u64, rules: RuleSet, header: Value) -> Result<Cluster, ApiError> {
+        let now = Timestamp::from_second(EPOCH).unwrap_or_default();
+        let mut server = Server::new(Config { seed, rules, ..Config::default() }, now);
+        let kubelet = Kubelet::of(&mut server, now, NODE)?;
+        let recorder = Recorder::new(header);
+        let fails = Arc::default();
+        server.set_audit(Some(recorder.sink()));
+        server.set_faults(Some(Box::new(Failing(Arc::clone(&fails)))));
+        let (created, collected) = (BTreeMap::new(), 0);
+        let mut cluster = Cluster { server, recorder, now, kubelet, fails, created, collected };
+        cluster.mark(json!({ "kind": "start" }));
+        Ok(cluster)
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The clock, as traces write it.
+    #[must_use]
+    pub fn time(&self) -> String {
+        self.now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    }
+
+    /// Time passes.
+    pub fn advance(&mut self, span: SignedDuration) {
+        self.now = self.now.saturating_add(span).unwrap_or(self.now);
+    }
+
+    /// Notes a mark in the trace.
+    pub fn mark(&mut self, mut mark: Value) {
+        mark["at"] = json!(self.time());
+        self.recorder.note("mark", mark);
+    }
+
+    /// Notes a fault in the trace.
+    pub fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
+        let line = json!({ "at": self.time(), "kind": kind, "actor": actor, "detail": detail });
+        self.recorder.note("fault", line);
+    }
+
+    /// Sends a request.
+    pub fn ask(&mut self, request: &Request) -> Response {
+        self.advance(TAKES);
+        let response = self.server.handle(self.now, request);
+        self.recorder.gather();
+        if let Ok(Reply::Object { code: 201, object }) = &response.outcome {
+            self.note_pod(request, object);
+        }
+        response
+    }
+
+    /// Sends a request that fails before anything is done.
+    pub fn refuse(&mut self, request: &Request, actor: &str) -> Response {
+        self.fault("rejected", actor, "nothing was done");
+        *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.ask(request)
+    }
+
+    /// A pod was created: it counts as one of its Job, and is bound to the node at once.
+    fn note_pod(&mut self, request: &Request, pod: &Value) {
+        if request.resource != Resource::Pods || request.subresource.is_some() {
+            return;
+        }
+        let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default().to_owned();
+        let job = pod["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
+        let created = Created { name: text("name"), uid: text("uid") };
+        self.advance(TAKES);
+        // A pod that cannot be bound is refused by nobody: it is new.
+        let _ = self.kubelet.bind(&mut self.server, self.now, NAMESPACE, &created.name);
+        self.recorder.gather();
+        self.created.entry(job.to_owned()).or_default().push(created);
+    }
+
+    /// The pods that a Job got, in their order.
+    #[must_use]
+    pub fn created(&self, job: &str) -> &[Created] {
+        self.created.get(job).map_or(&[], Vec::as_slice)
+    }
+
+    /// The Job of this name.
+    #[must_use]
+    pub fn job(&self, name: &str) -> Option<&Arc<Value>> {
+        self.server.store().get(Resource::Jobs, &format!("{NAMESPACE}/{name}"))
+    }
+
+    /// The pod of this name.
+    #[must_use]
+    pub fn pod(&self, name: &str) -> Option<&Arc<Value>> {
+        self.server.store().get(Resource::Pods, &format!("{NAMESPACE}/{name}"))
+    }
+
+    /// What the kubelet does.
+    ///
+    /// # Errors
+    ///
+    /// The API server refuses it.
+    pub fn kubelet<R>(
+        &mut self,
+        act: impl FnOnce(&Kubelet, &mut Server, Timestamp) -> Result<R, ApiError>,
+    ) -> Result<R, ApiError> {
+        self.advance(TAKES);
+        let kubelet = self.kubelet.clone();
+        let result = act(&kubelet, &mut self.server, self.now);
+        self.recorder.gather();
+        result
+    }
+
+    /// Does one thing that only follows up what was done: a kubelet removes a pod that is being deleted and has ended,
+    /// and the garbage collector does its work. Whether there was anything.
+    pub fn follow_up(&mut self) -> bool {
+        let ended = self.server.store().scan(Resource::Pods, "").find(|(_, pod)| is_to_be_removed(pod));
+        if let Some(name) = ended.and_then(|(_, pod)| pod["metadata"]["name"].as_str()).map(str::to_owned) {
+            return self.kubelet(|it, server, now| it.finish(server, now, NAMESPACE, &name)).is_ok();
+        }
+        if self.collected == self.server.revision() {
+            return false;
+        }
+        self.advance(TAKES);
+        let writes = self.server.collect_garbage(self.now);
+        self.recorder.gather();
+        self.collected = if writes == 0 { self.server.revision() } else { 0 };
+        writes > 0
+    }
+}
+
+/// A pod that has ended in its grace period.
+fn is_to_be_removed(pod: &Value) -> bool {
+    let metadata = &pod["metadata"];
+    let ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    let graceful = metadata["deletionGracePeriodSeconds"].as_i64().is_some_and(|grace| grace > 0);
+    ended && graceful && !metadata["deletionTimestamp"].is_null()
+}

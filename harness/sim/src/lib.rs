@@ -1,0 +1,87 @@
+//! Target `sim`: scenarios with the decisions of the shipped controllers on the embedded API server, under virtual time.
+//!
+//! A run is decided by its seed: seed 0 shows every event at once, and lets a step happen once everybody is at rest;
+//! with another seed chance decides whose turn it is, which of several keys, calls and pods comes first, and how late
+//! events are. What happened is a native trace, which is judged by the code that judges every trace.
+//!
+//! # Caveats
+//!
+//! The runtime of the controllers (work queue, rate limits, watches of `kube`) is not here: it is tested on the
+//! embedded API server over HTTP and on a real control plane.
+
+mod acts;
+mod calls;
+mod claims;
+mod cluster;
+mod process;
+mod recorder;
+mod rng;
+mod run;
+mod store;
+mod ttl;
+
+use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_harness::scenario::Scenario;
+use jobcheck_model::Req;
+use jobcheck_traces::Input;
+
+use self::run::Play;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The seed that decided it.
+    pub seed: u64,
+    /// What did not happen as the scenario says.
+    pub unmet: Option<String>,
+    /// What the trace is judged to be.
+    pub report: ReplayReport,
+    /// The trace, in the native format.
+    pub trace: Vec<u8>,
+    /// Requests in it.
+    pub requests: usize,
+}
+
+impl Outcome {
+    /// The exit code of the run (judging.md 5).
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match (self.report.exit_code, &self.unmet) {
+            (Exit::Conforms | Exit::Inconclusive, Some(_)) => Exit::Violates,
+            (exit, _) => exit,
+        }
+    }
+
+    /// What is wrong first: the requirement that is broken, if one is, and why.
+    #[must_use]
+    pub fn told(&self) -> (Option<Req>, String) {
+        let first = self.report.jobs.iter().flat_map(|job| &job.violations).next();
+        if let Some(it) = first {
+            let place = it.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+            let why = format!(
+                "seed {}{place}: {}: {}: expected {}, found {}",
+                self.seed, it.write, it.what, it.expected, it.found
+            );
+            return (it.requirement.map(|id| id.0), why);
+        }
+        let doubt = self.report.jobs.iter().flat_map(|job| &job.doubts).next();
+        let error = self.report.errors.first().map(|error| error.message.clone());
+        let why = self.unmet.clone().or_else(|| doubt.map(ToString::to_string)).or(error);
+        (None, format!("seed {}: {}", self.seed, why.unwrap_or_default()))
+    }
+}
+
+/// Runs a scenario with a seed.
+///
+/// # Errors
+///
+/// What the API server says against a Job of the scenario.
+pub fn run(scenario: &Scenario, seed: u64) -> Result<Outcome, String> {
+    let mut play = Play::new(scenario, seed)?;
+    let unmet = play.run();
+    play.cluster.mark(serde_json::json!({ "kind": "end" }));
+    let trace = play.cluster.recorder.bytes();
+    let inputs = vec![Input::Bytes(scenario.name.clone(), trace.clone())];
+    let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
+    Ok(Outcome { seed, unmet, report, requests: play.cluster.recorder.requests(), trace })
+}

@@ -1,0 +1,319 @@
+//! A process of the shipped Job controller: caches, queue, memory, and the sync under way.
+//!
+//! The decisions are those that are shipped (`jobcheck_controller::job`); around them is as little as possible, one
+//! request at a time, so that everything may happen between two of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_apiserver::Server;
+use jobcheck_apiserver::request::{Request, Response};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_controller::job::observe::{self, PodSelector};
+use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
+use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
+use jobcheck_controller::job::plan::plan;
+use jobcheck_controller::job::requests::{PodTemplate, orphan_release_patch};
+use jobcheck_controller::values::{Time, Uid};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::serde::Deserialize;
+use serde_json::Value;
+
+use crate::calls::{Call, Enactment, pod_deletion, pod_patch, stored_version};
+use crate::rng::Rng;
+use crate::store::Store;
+
+/// How marks, faults and observations call the Job controller.
+pub const ACTOR: &str = "job-controller";
+const USER: &str = "system:serviceaccount:jobcheck:job-controller";
+const AGENT: &str = "jobcheck/0.1.0 job-controller";
+
+/// Which of the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Of Jobs.
+    Jobs,
+    /// Of pods.
+    Pods,
+}
+
+/// What a sync had read when it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Began {
+    /// Name of the Job.
+    pub job: String,
+    /// How far the cache of Jobs had come.
+    pub jobs: u64,
+    /// How far the cache of pods had come.
+    pub pods: u64,
+}
+
+/// A process of the Job controller.
+#[derive(Debug)]
+pub struct Process {
+    settings: Settings,
+    jobs: Store,
+    pods: Store,
+    queue: BTreeSet<String>,
+    orphans: BTreeSet<String>,
+    wakes: BTreeMap<String, Timestamp>,
+    memories: BTreeMap<String, Memory>,
+    /// The newest versions of the Job and of its pods that an answer to a write named, by the Job's UID (SY-03).
+    written: BTreeMap<Uid, (u64, u64)>,
+    sync: Option<Enactment>,
+    /// The request whose answer is awaited.
+    asked: Option<Asked>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Call(Call),
+    Orphan { pod: String, request: Request },
+}
+
+impl Asked {
+    fn request(&self) -> &Request {
+        match self {
+            Asked::Call(call) => &call.request,
+            Asked::Orphan { request, .. } => request,
+        }
+    }
+}
+
+impl Process {
+    /// A process that was just started, and has listed everything.
+    pub fn started(server: &mut Server, now: Timestamp, settings: Settings) -> Process {
+        let jobs = Store::listed(server, now, Resource::Jobs);
+        let pods = Store::listed(server, now, Resource::Pods);
+        Process {
+            queue: jobs.all().map(|(name, _)| name.clone()).collect(),
+            orphans: pods.all().map(|(name, _)| name.clone()).collect(),
+            settings,
+            jobs,
+            pods,
+            wakes: BTreeMap::new(),
+            memories: BTreeMap::new(),
+            written: BTreeMap::new(),
+            sync: None,
+            asked: None,
+        }
+    }
+
+    /// What it was started with.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Its watches end.
+    pub fn stop(&self, server: &mut Server) {
+        self.jobs.close(server);
+        self.pods.close(server);
+    }
+
+    /// How many events a cache is behind.
+    pub fn lag(&mut self, server: &mut Server, now: Timestamp, cache: Cache) -> usize {
+        match cache {
+            Cache::Jobs => self.jobs.lag(server, now),
+            Cache::Pods => self.pods.lag(server, now),
+        }
+    }
+
+    /// A cache shows the next event, and what it concerns is queued.
+    pub fn show(&mut self, cache: Cache) {
+        match cache {
+            Cache::Jobs => {
+                let Some(change) = self.jobs.show() else { return };
+                self.queue.extend(change.names());
+                self.orphans.extend(self.pods.all().map(|(name, _)| name.clone()));
+            }
+            Cache::Pods => {
+                let Some(change) = self.pods.show() else { return };
+                self.queue.extend(self.jobs.all().map(|(name, _)| name.clone()));
+                self.orphans.extend(change.names());
+            }
+        }
+    }
+
+    /// The next moment at which it wakes by itself.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        self.wakes.values().min().copied()
+    }
+
+    /// The request that it makes next; syncs that need none are done on the way. What each had read is noted.
+    pub fn next_request(
+        &mut self,
+        now: Timestamp,
+        rng: &mut Option<Rng>,
+        began: &mut Vec<Began>,
+    ) -> Option<Request> {
+        let due = self.wakes.iter().filter(|(_, wake)| **wake <= now).map(|(job, _)| job.clone());
+        for job in due.collect::<Vec<_>>() {
+            self.wakes.remove(&job);
+            self.queue.insert(job);
+        }
+        loop {
+            if let Some(asked) = &self.asked {
+                return Some(asked.request().clone());
+            }
+            if let Some(sync) = &mut self.sync {
+                let open = sync.open().len();
+                let number = rng.as_mut().map_or(0, |rng| rng.below(open));
+                match sync.take(number) {
+                    Some(call) => self.ask(Asked::Call(call)),
+                    None => self.end_sync(),
+                }
+            } else if let Some(job) = choose(&self.queue, rng) {
+                self.queue.remove(&job);
+                self.start_sync(&job, now, began);
+            } else if let Some(pod) = choose(&self.orphans, rng) {
+                self.orphans.remove(&pod);
+                if let Some(request) = self.orphan(&pod) {
+                    self.ask(Asked::Orphan { pod, request });
+                }
+            } else {
+                return None;
+            }
+        }
+    }
+
+    fn ask(&mut self, mut asked: Asked) {
+        let request = match &mut asked {
+            Asked::Call(call) => &mut call.request,
+            Asked::Orphan { request, .. } => request,
+        };
+        (request.user, request.user_agent) = (USER.to_owned(), AGENT.to_owned());
+        self.asked = Some(asked);
+    }
+
+    /// Its request was answered, or never will be.
+    pub fn answered(&mut self, response: Option<&Response>) {
+        match self.asked.take() {
+            Some(Asked::Call(call)) => {
+                let Some(sync) = &mut self.sync else { return };
+                let memory = self.memories.entry(sync.job.name.to_string()).or_default();
+                sync.answered(&call, response, memory);
+                let uid = sync.job.uid.clone();
+                if let Some(response) = response.filter(|response| response.outcome.is_ok()) {
+                    self.note_version(uid, &call.request, response);
+                }
+            }
+            Some(Asked::Orphan { pod, .. }) => {
+                let done = response.is_some_and(|it| it.outcome.is_ok() || it.code() == 404);
+                if !done {
+                    self.orphans.insert(pod);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// SY-03: what this process knows to have been written.
+    fn note_version(&mut self, uid: Uid, request: &Request, response: &Response) {
+        let writes = request.verb.writes();
+        let Some(version) = stored_version(response).filter(|_| writes) else { return };
+        let (job, pods) = self.written.entry(uid).or_default();
+        match request.resource {
+            Resource::Jobs => *job = version.max(*job),
+            _ => *pods = version.max(*pods),
+        }
+    }
+
+    fn start_sync(&mut self, name: &str, now: Timestamp, began: &mut Vec<Began>) {
+        let Some((job, facts)) = self.jobs.get(name).and_then(observed_job) else {
+            self.memories.remove(name);
+            return;
+        };
+        let written = self.written.get(&facts.uid).copied().unwrap_or_default();
+        let shows = self.jobs.seen() >= written.0 && self.pods.seen() >= written.1;
+        let pods = self.pods_of(&job, &facts);
+        let memory = self.memories.remove(name).unwrap_or_default();
+        began.push(Began { job: name.to_owned(), jobs: self.jobs.seen(), pods: self.pods.seen() });
+        let plan = plan(&Observed {
+            job: &facts,
+            pods: &pods,
+            memory: &memory,
+            caches_show_own_writes: shows,
+            now: time(now),
+            settings: &self.settings,
+        });
+        self.memories.insert(name.to_owned(), plan.memory.clone());
+        if let Some(wait) = plan.wake_after {
+            let wake = now.saturating_add(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX));
+            self.wakes.insert(name.to_owned(), wake.unwrap_or(Timestamp::MAX));
+        }
+        if !plan.is_empty() {
+            let indexed = job["spec"]["completionMode"] == "Indexed";
+            let template = PodTemplate::new(&facts, &job["spec"]["template"], indexed);
+            self.sync = Some(Enactment::new(facts, template, &plan));
+        }
+    }
+
+    /// The pods that a sync reads: those of the Job, those that it may adopt, and those that its status lists.
+    fn pods_of(&self, job: &Value, facts: &JobFacts) -> Vec<PodFacts> {
+        let Ok(selector) =
+            Job::deserialize(job).map_err(drop).and_then(|it| PodSelector::of(&it).map_err(drop))
+        else {
+            return Vec::new();
+        };
+        let pods = self.pods.all().filter_map(|(_, pod)| Pod::deserialize(&**pod).ok());
+        let listed = facts.status.uncounted.clone().unwrap_or_default();
+        let matters = |pod: &PodFacts| match pod.controller {
+            Controller::ThisJob => true,
+            Controller::Nobody if pod.selected => true,
+            Controller::Nobody | Controller::Another => {
+                listed.succeeded.contains(&pod.uid) || listed.failed.contains(&pod.uid)
+            }
+        };
+        pods.filter_map(|pod| observe::pod(&pod, &facts.uid, &selector).ok()).filter(matters).collect()
+    }
+
+    fn end_sync(&mut self) {
+        if let Some(sync) = self.sync.take().filter(Enactment::has_failed) {
+            self.queue.insert(sync.job.name.to_string());
+        }
+    }
+
+    /// The request that a pod without a sync needs, if any.
+    fn orphan(&self, name: &str) -> Option<Request> {
+        let pod = self.pods.get(name)?;
+        let owner = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let owner = owner.into_iter().find(|it| it["controller"] == true);
+        let job = owner.and_then(|it| self.jobs.get(it["name"].as_str()?)).and_then(observed_job);
+        let uid = owner.and_then(|it| it["uid"].as_str()).map_or_else(|| Uid::new(""), Uid::new);
+        let owner = match (owner, &job) {
+            (None, _) => Owner::Nobody,
+            (Some(owner), _) if owner["kind"] != "Job" || owner["apiVersion"] != "batch/v1" => {
+                Owner::AnotherKind
+            }
+            (Some(_), Some((_, job))) if job.uid == uid => Owner::Job(job),
+            (Some(_), _) => Owner::Missing,
+        };
+        let nothing = PodSelector::of(&Job::default()).ok()?;
+        let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &nothing).ok()?;
+        match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings }) {
+            OrphanPlan::Leave => None,
+            OrphanPlan::Delete(pod) => Some(pod_deletion(&pod)),
+            OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
+        }
+    }
+}
+
+fn observed_job(value: &Arc<Value>) -> Option<(Arc<Value>, JobFacts)> {
+    let facts = observe::job(&Job::deserialize(&**value).ok()?).ok()?;
+    Some((Arc::clone(value), facts))
+}
+
+/// One of them: the first, or by chance.
+fn choose(keys: &BTreeSet<String>, rng: &mut Option<Rng>) -> Option<String> {
+    let number = rng.as_mut().map_or(0, |rng| rng.below(keys.len()));
+    keys.iter().nth(number).cloned()
+}
+
+/// The controllers' clock.
+pub fn time(now: Timestamp) -> Time {
+    Time::from_millis(now.as_millisecond())
+}

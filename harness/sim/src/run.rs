@@ -1,0 +1,542 @@
+//! A run of a scenario: whose turn it is, what becomes of requests, and what came of it all.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb as SentVerb};
+use jobcheck_apiserver::resource::Resource as SentResource;
+use jobcheck_controller::job::observed::{Gates, Settings};
+use jobcheck_harness::scenario::{
+    ControllerName, Crash, Gate, JobEntry, Leader, Outcome as Met, Request, Resource, Rollout, Scenario,
+    Step, Verb, Watched,
+};
+use jobcheck_model::apiserver::RuleSet;
+use serde_json::{Map, Value, json};
+
+use crate::acts::{act, completion_index, create_job, create_pod};
+use crate::claims::objection;
+use crate::cluster::{Cluster, NAMESPACE};
+use crate::process::{self, Began, Cache, Process};
+use crate::rng::Rng;
+use crate::ttl::{self, TtlProcess};
+
+/// Turns after which a run that has not come to rest is given up.
+const MOST_TURNS: usize = 20_000;
+/// Delays of controllers that nobody needs to name: a run waits for them by itself.
+const SHORT: SignedDuration = SignedDuration::from_secs(1);
+
+/// A run under way.
+pub struct Play<'a> {
+    scenario: &'a Scenario,
+    pub(crate) cluster: Cluster,
+    processes: Vec<Process>,
+    ttl: Option<TtlProcess>,
+    /// The step that comes next.
+    position: usize,
+    /// Requests of the kind that the step waits for, so far.
+    met: u8,
+    holds_pods: bool,
+    holds_jobs: bool,
+    paused: bool,
+    /// A request of a controller that is dead, and when it was sent.
+    late: Option<(Sent, String)>,
+    rng: Option<Rng>,
+}
+
+/// What becomes of a request.
+enum Fate {
+    Handled,
+    Fails,
+    Lost,
+    Dies,
+}
+
+impl<'a> Play<'a> {
+    /// A run that has not begun. Seed 0 shows everything at once and goes step by step; others leave order to chance.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says against a Job or a pod.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Play<'a>, String> {
+        let settings = settings(scenario);
+        let rules = rules(scenario);
+        let header = header(scenario, &settings, seed);
+        let mut cluster = Cluster::new(seed, rules, header).map_err(|error| error.message)?;
+        for entry in &scenario.jobs {
+            create_job(&mut cluster, entry)?;
+        }
+        for (number, pod) in scenario.pods_before.iter().enumerate() {
+            create_pod(&mut cluster, &scenario.jobs[0], number, pod)?;
+        }
+        let now = cluster.now();
+        let processes = vec![Process::started(&mut cluster.server, now, settings)];
+        let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
+        let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
+        Ok(Play {
+            scenario,
+            cluster,
+            processes,
+            ttl: Some(ttl),
+            position: 0,
+            met: 0,
+            holds_pods: false,
+            holds_jobs: false,
+            paused: false,
+            late: None,
+            rng: (seed != 0).then(|| Rng::seeded(seed)),
+        })
+    }
+
+    /// Runs to the end; what is wrong with it.
+    pub fn run(&mut self) -> Option<String> {
+        for _ in 0..MOST_TURNS {
+            if self.turn() {
+                continue;
+            }
+            if self.step(true) || self.wait() {
+                continue;
+            }
+            return self.left_over();
+        }
+        Some(format!("the controllers do not come to rest: {MOST_TURNS} turns were taken"))
+    }
+
+    /// Nothing happens any more.
+    fn left_over(&self) -> Option<String> {
+        if let Some(step) = self.scenario.steps.get(self.position) {
+            let line = step.referenced.line();
+            let why = self.why_not(&step.value);
+            let number = self.position + 1;
+            return Some(format!("step {number} (line {line}) is never possible: {why}"));
+        }
+        let expectations = self.scenario.expect.iter().map(|claims| &claims.value);
+        expectations.into_iter().find_map(|claims| {
+            let job = self.entry(claims.job.as_deref());
+            let why = objection(&self.cluster, &job.name, claims)?;
+            Some(format!("an expectation is not met at the end: {why}"))
+        })
+    }
+
+    fn why_not(&self, step: &Step) -> String {
+        let job = &self.entry(step.job.as_deref()).name;
+        let claims = [&step.when, &step.r#await, &step.settle];
+        let claims = claims.into_iter().flatten().find_map(|claims| objection(&self.cluster, job, claims));
+        claims.unwrap_or_else(|| "everybody is at rest".to_owned())
+    }
+
+    /// Somebody does something, if anybody can.
+    fn turn(&mut self) -> bool {
+        let mut turns: Vec<Turn> = Vec::new();
+        for number in 0..self.processes.len() {
+            turns.extend([Turn::Show(number, Cache::Jobs), Turn::Show(number, Cache::Pods)]);
+            turns.push(Turn::Work(number));
+        }
+        turns.extend([Turn::TtlShow, Turn::TtlWork, Turn::FollowUp]);
+        // What waits for a passing moment is tried at each.
+        let current = self.scenario.steps.get(self.position);
+        let passing = current.is_some_and(|it| it.value.when.is_some() || it.value.r#await.is_some());
+        match &mut self.rng {
+            None if passing => turns.insert(0, Turn::Step),
+            None => {}
+            Some(rng) => {
+                turns.push(Turn::Step);
+                for place in (1..turns.len()).rev() {
+                    turns.swap(place, rng.below(place + 1));
+                }
+            }
+        }
+        turns.into_iter().any(|turn| self.take(turn))
+    }
+
+    fn take(&mut self, turn: Turn) -> bool {
+        match turn {
+            Turn::Show(number, cache) => self.show(number, cache),
+            Turn::Work(number) => !self.paused && self.work(number),
+            Turn::TtlShow => self.show_ttl(),
+            Turn::TtlWork => !self.paused && self.work_ttl(),
+            Turn::FollowUp => self.cluster.follow_up(),
+            Turn::Step => self.step(false),
+        }
+    }
+
+    fn show(&mut self, number: usize, cache: Cache) -> bool {
+        let held = if cache == Cache::Pods { self.holds_pods } else { self.holds_jobs };
+        let now = self.cluster.now();
+        let Some(process) = self.processes.get_mut(number) else { return false };
+        let behind = process.lag(&mut self.cluster.server, now, cache);
+        if held || behind == 0 {
+            return false;
+        }
+        process.show(cache);
+        true
+    }
+
+    fn show_ttl(&mut self) -> bool {
+        let now = self.cluster.now();
+        let Some(ttl) = self.ttl.as_mut().filter(|_| !self.holds_jobs) else { return false };
+        let behind = ttl.lag(&mut self.cluster.server, now);
+        if behind > 0 {
+            ttl.show();
+        }
+        behind > 0
+    }
+
+    fn work(&mut self, number: usize) -> bool {
+        let Some(process) = self.processes.get_mut(number) else { return false };
+        let mut began = Vec::new();
+        let request = process.next_request(self.cluster.now(), &mut self.rng, &mut began);
+        began.iter().for_each(|began| self.observed(began));
+        let Some(request) = request else { return !began.is_empty() };
+        match self.fate(&request, ControllerName::Job) {
+            Fate::Dies => {
+                self.late = Some((request, self.cluster.time()));
+                self.restart(number, None);
+            }
+            fate => {
+                let response = self.send(&request, &fate, process::ACTOR);
+                self.processes[number].answered(response.as_ref());
+            }
+        }
+        true
+    }
+
+    fn work_ttl(&mut self) -> bool {
+        let now = self.cluster.now();
+        let Some(request) = self.ttl.as_mut().and_then(|ttl| ttl.next_request(now)) else { return false };
+        match self.fate(&request, ControllerName::Ttl) {
+            Fate::Dies => {
+                self.late = Some((request, self.cluster.time()));
+                self.restart_ttl();
+            }
+            fate => {
+                let response = self.send(&request, &fate, ttl::ACTOR);
+                let now = self.cluster.now();
+                self.ttl.as_mut().into_iter().for_each(|ttl| ttl.answered(response.as_ref(), now));
+            }
+        }
+        true
+    }
+
+    fn send(&mut self, request: &Sent, fate: &Fate, actor: &str) -> Option<Response> {
+        match fate {
+            Fate::Fails => Some(self.cluster.refuse(request, actor)),
+            Fate::Lost => {
+                self.cluster.fault("lostResponse", actor, "the answer does not arrive");
+                self.cluster.ask(request);
+                None
+            }
+            Fate::Handled | Fate::Dies => Some(self.cluster.ask(request)),
+        }
+    }
+
+    fn observed(&mut self, began: &Began) {
+        let at = self.cluster.time();
+        for (resource, version) in [("jobs", began.jobs), ("pods", began.pods)] {
+            let line = json!({
+                "at": at, "actor": process::ACTOR, "job": format!("{NAMESPACE}/{}", began.job),
+                "resource": resource, "resourceVersion": version.to_string(),
+            });
+            self.cluster.recorder.note("observed", line);
+        }
+    }
+
+    fn entry(&self, name: Option<&str>) -> &'a JobEntry {
+        let scenario = self.scenario;
+        let named = scenario.jobs.iter().find(|job| name.is_none_or(|name| job.name == name));
+        named.unwrap_or(&scenario.jobs[0])
+    }
+
+    fn next(&mut self) {
+        self.position += 1;
+        self.met = 0;
+    }
+
+    /// What becomes of a request: the step may wait for it.
+    fn fate(&mut self, sent: &Sent, of: ControllerName) -> Fate {
+        let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
+            return Fate::Handled;
+        };
+        let job = self.entry(step.job.as_deref());
+        let due =
+            step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &job.name, claims).is_none());
+        let (awaited, fate) = match (&step.request, &step.crash) {
+            (Some(request), _) => (request, fate_of(request.outcome)),
+            (None, Some(Crash { during: Some(request), controller }))
+                if controller.is_none_or(|it| it == of) =>
+            {
+                (request, Fate::Dies)
+            }
+            _ => return Fate::Handled,
+        };
+        if !due || !self.fits(awaited, sent, &job.name) {
+            return Fate::Handled;
+        }
+        self.met += 1;
+        if self.met < awaited.nth.unwrap_or(1) {
+            return Fate::Handled;
+        }
+        self.next();
+        fate
+    }
+
+    /// Whether a request is the one that is awaited. A status is written by PUT or by PATCH: that is the controller's
+    /// own business.
+    fn fits(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
+        let verb = match &sent.verb {
+            SentVerb::Create(_) => Verb::Create,
+            SentVerb::Get { .. } => Verb::Get,
+            SentVerb::Patch { .. } if sent.resource == SentResource::Jobs => Verb::Update,
+            SentVerb::Update(_) => Verb::Update,
+            SentVerb::Patch { .. } => Verb::Patch,
+            SentVerb::Delete(_) => Verb::Delete,
+            SentVerb::List(_) | SentVerb::Watch(_) | SentVerb::DeleteCollection(..) => return false,
+        };
+        let resource = match (sent.resource, sent.subresource) {
+            (SentResource::Jobs, Some(Subresource::Status)) => Resource::JobStatus,
+            (SentResource::Jobs, _) => Resource::Jobs,
+            (_, _) => Resource::Pods,
+        };
+        verb == awaited.verb && resource == awaited.resource && self.is_about(awaited, sent, job)
+    }
+
+    fn is_about(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
+        if sent.resource == SentResource::Jobs {
+            return sent.name() == job;
+        }
+        let created = self.cluster.created(job);
+        let (own, index) = match &sent.verb {
+            SentVerb::Create(body) => (body["metadata"]["labels"]["job-name"] == job, completion_index(body)),
+            _ => {
+                let own = created.iter().any(|it| it.name == sent.name());
+                (own, self.cluster.pod(sent.name()).and_then(|pod| completion_index(pod)))
+            }
+        };
+        let numbered = awaited.pod.is_none_or(|number| {
+            usize::from(number)
+                .checked_sub(1)
+                .and_then(|it| created.get(it))
+                .is_some_and(|it| it.name == sent.name())
+        });
+        own && numbered && awaited.index.is_none_or(|wanted| index == Some(wanted))
+    }
+
+    /// The step happens, if it is possible; whether anything came of it.
+    fn step(&mut self, at_rest: bool) -> bool {
+        let scenario = self.scenario;
+        let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else { return false };
+        let entry = self.entry(step.job.as_deref());
+        let due =
+            step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &entry.name, claims).is_none());
+        let done = due && self.happens(step, entry, at_rest);
+        let left_out = at_rest && !done && step.optional.unwrap_or_default();
+        if done || left_out {
+            self.next();
+        }
+        done || left_out
+    }
+
+    fn happens(&mut self, step: &Step, entry: &JobEntry, at_rest: bool) -> bool {
+        if let Some(done) = act(&mut self.cluster, entry, step, &mut self.rng) {
+            return done;
+        }
+        if let Some(claims) = &step.r#await {
+            return objection(&self.cluster, &entry.name, claims).is_none();
+        }
+        if let Some(claims) = &step.settle {
+            return at_rest && objection(&self.cluster, &entry.name, claims).is_none();
+        }
+        if let Some(span) = step.advance {
+            self.cluster.advance(SignedDuration::from_millis(span.0));
+            return true;
+        }
+        self.befalls(step)
+    }
+
+    /// What happens to controllers and their watches.
+    fn befalls(&mut self, step: &Step) -> bool {
+        let watch = |held: &Option<jobcheck_harness::scenario::Watch>| held.map(|it| it.watch);
+        if let Some(crash) = step.crash.filter(|it| it.during.is_none()) {
+            match crash.controller.unwrap_or(ControllerName::Job) {
+                ControllerName::Job => self.restart(0, None),
+                ControllerName::Ttl => self.restart_ttl(),
+            }
+        } else if step.late_request.is_some() {
+            return self.land();
+        } else if step.second_leader.is_some() {
+            let settings = self.processes[0].settings().clone();
+            let now = self.cluster.now();
+            self.processes.push(Process::started(&mut self.cluster.server, now, settings));
+        } else if let Some(resignation) = step.resign {
+            let number = usize::from(resignation.leader == Leader::Second);
+            if self.processes.len() < 2 {
+                return false;
+            }
+            self.processes.remove(number).stop(&mut self.cluster.server);
+        } else if let Some(rollout) = &step.rollout {
+            self.restart(0, Some(rollout));
+        } else if let Some(watched) = watch(&step.hold) {
+            self.hold(watched, true);
+        } else if let Some(watched) = watch(&step.release) {
+            self.hold(watched, false);
+        } else if step.catch_up.is_some() {
+            (self.holds_pods, self.holds_jobs) = (false, false);
+            return !self.is_behind();
+        } else if step.pause.is_some() || step.unpause.is_some() {
+            self.paused = step.pause.is_some();
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn hold(&mut self, watched: Watched, held: bool) {
+        match watched {
+            Watched::Pods => self.holds_pods = held,
+            Watched::Jobs => self.holds_jobs = held,
+        }
+    }
+
+    fn is_behind(&mut self) -> bool {
+        let now = self.cluster.now();
+        let server = &mut self.cluster.server;
+        let mut lag = |it: &mut Process| it.lag(server, now, Cache::Jobs) + it.lag(server, now, Cache::Pods);
+        self.processes.iter_mut().any(|process| lag(process) > 0)
+    }
+
+    /// A process is replaced, perhaps by one with other feature gates.
+    fn restart(&mut self, number: usize, rollout: Option<&Rollout>) {
+        let before = &self.processes[number];
+        let mut settings = before.settings().clone();
+        before.stop(&mut self.cluster.server);
+        let mut mark = json!({ "kind": "restart", "actor": process::ACTOR });
+        match rollout {
+            None => self.cluster.fault("crash", process::ACTOR, "the process dies and is started again"),
+            Some(rollout) => {
+                settings.gates = gates(&rollout.feature_gates);
+                let assume: Map<String, Value> = Gate::ALL
+                    .iter()
+                    .map(|gate| {
+                        (format!("{gate:?}"), json!(is_on(&rollout.feature_gates, *gate).to_string()))
+                    })
+                    .collect();
+                mark["assume"] = assume.into();
+            }
+        }
+        self.cluster.advance(SignedDuration::from_millis(1));
+        self.cluster.mark(mark);
+        let now = self.cluster.now();
+        self.processes[number] = Process::started(&mut self.cluster.server, now, settings);
+    }
+
+    fn restart_ttl(&mut self) {
+        let Some(before) = self.ttl.take() else { return };
+        before.stop(&mut self.cluster.server);
+        self.cluster.fault("crash", ttl::ACTOR, "the process dies and is started again");
+        self.cluster.mark(json!({ "kind": "restart", "actor": ttl::ACTOR }));
+        let now = self.cluster.now();
+        self.ttl = Some(TtlProcess::started(&mut self.cluster.server, now, before.ahead()));
+    }
+
+    /// The request of a controller that is dead arrives.
+    fn land(&mut self) -> bool {
+        let Some((request, sent)) = self.late.take() else { return false };
+        self.cluster.ask(&request);
+        self.cluster.recorder.was_received(&sent);
+        true
+    }
+
+    /// Everybody is at rest: a delay that nobody needs to name passes.
+    fn wait(&mut self) -> bool {
+        if self.paused {
+            return false;
+        }
+        let wakes = self.processes.iter().filter_map(Process::next_wake);
+        let next: Option<Timestamp> = wakes.chain(self.ttl.as_ref().and_then(TtlProcess::next_wake)).min();
+        let Some(wait) = next.map(|next| next.duration_since(self.cluster.now())) else { return false };
+        if wait > SHORT {
+            return false;
+        }
+        self.cluster.advance(wait.max(SignedDuration::from_millis(1)));
+        true
+    }
+}
+
+enum Turn {
+    Show(usize, Cache),
+    Work(usize),
+    TtlShow,
+    TtlWork,
+    FollowUp,
+    Step,
+}
+
+fn fate_of(outcome: Option<Met>) -> Fate {
+    match outcome {
+        Some(Met::Fails) => Fate::Fails,
+        Some(Met::AnswerLost) => Fate::Lost,
+        Some(Met::Handled) | None => Fate::Handled,
+    }
+}
+
+fn is_on(switched: &BTreeMap<Gate, bool>, gate: Gate) -> bool {
+    switched.get(&gate).copied().unwrap_or(true)
+}
+
+fn gates(switched: &BTreeMap<Gate, bool>) -> Gates {
+    Gates {
+        pod_replacement_policy: is_on(switched, Gate::JobPodReplacementPolicy),
+        backoff_limit_per_index: is_on(switched, Gate::JobBackoffLimitPerIndex),
+        success_policy: is_on(switched, Gate::JobSuccessPolicy),
+        managed_by: is_on(switched, Gate::JobManagedBy),
+    }
+}
+
+/// How the controller of a scenario is started.
+fn settings(scenario: &Scenario) -> Settings {
+    let default = Settings::default();
+    let Some(it) = &scenario.controller else { return default };
+    let span = |milliseconds: i64| std::time::Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0));
+    Settings {
+        pod_failure_backoff: it.pod_failure_backoff.map_or(default.pod_failure_backoff, |it| span(it.0)),
+        pod_failure_backoff_max: it
+            .pod_failure_backoff_max
+            .map_or(default.pod_failure_backoff_max, |it| span(it.0)),
+        max_uncounted_pods: it.max_uncounted_pods.unwrap_or(default.max_uncounted_pods),
+        gates: gates(&it.feature_gates),
+        ..default
+    }
+}
+
+fn rules(scenario: &Scenario) -> RuleSet {
+    let none = BTreeMap::new();
+    let switched = scenario.api_server.as_ref().map_or(&none, |it| &it.feature_gates);
+    RuleSet {
+        job_managed_by: is_on(switched, Gate::JobManagedBy),
+        pod_replacement_policy: is_on(switched, Gate::JobPodReplacementPolicy),
+        backoff_limit_per_index: is_on(switched, Gate::JobBackoffLimitPerIndex),
+        success_policy: is_on(switched, Gate::JobSuccessPolicy),
+        ..RuleSet::V1_36
+    }
+}
+
+fn header(scenario: &Scenario, settings: &Settings, seed: u64) -> Value {
+    let mut assume = Map::new();
+    let milliseconds = |span: std::time::Duration| json!(format!("{}ms", span.as_millis()));
+    assume.insert("pod-failure-backoff".to_owned(), milliseconds(settings.pod_failure_backoff));
+    assume.insert("pod-failure-backoff-max".to_owned(), milliseconds(settings.pod_failure_backoff_max));
+    assume.insert("max-uncounted-pods".to_owned(), json!(settings.max_uncounted_pods.to_string()));
+    let none = BTreeMap::new();
+    let own = scenario.controller.as_ref().map_or(&none, |it| &it.feature_gates);
+    let server = scenario.api_server.as_ref().map_or(&none, |it| &it.feature_gates);
+    for gate in Gate::ALL {
+        for (prefix, switched) in [("", own), ("apiserver/", server)] {
+            if !is_on(switched, gate) {
+                assume.insert(format!("{prefix}{gate:?}"), json!("false"));
+            }
+        }
+    }
+    json!({
+        "format": "jobcheck.dev/trace", "version": "1.1", "kubernetes": "1.36", "assume": assume,
+        "producer": format!("jobcheck {}, scenario {}, seed {seed}", env!("CARGO_PKG_VERSION"), scenario.name),
+    })
+}

@@ -1,0 +1,114 @@
+//! The cache of a controller: what a watch has shown it so far.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jobcheck_apiserver::Server;
+use jobcheck_apiserver::request::{Reply, Request, Verb, WatchOptions};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_apiserver::watch::{WatchEvent, WatchId};
+use serde_json::Value;
+
+use crate::cluster::NAMESPACE;
+
+/// An object before and after a change.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// What the cache showed; `None` where it showed nothing.
+    pub before: Option<Arc<Value>>,
+    /// What it shows now.
+    pub after: Option<Arc<Value>>,
+}
+
+impl Change {
+    /// The names of what it is about.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        [&self.before, &self.after].into_iter().flatten().map(|object| name(object).to_owned())
+    }
+}
+
+/// A cache of one resource.
+#[derive(Debug)]
+pub struct Store {
+    watch: Option<WatchId>,
+    /// Events that the watch has sent and the cache does not show.
+    pending: VecDeque<WatchEvent>,
+    objects: BTreeMap<String, Arc<Value>>,
+    seen: u64,
+}
+
+impl Store {
+    /// A cache that was just filled by a list, and follows a watch from there.
+    pub fn listed(server: &mut Server, now: Timestamp, resource: Resource) -> Store {
+        let mut store = Store {
+            watch: None,
+            pending: VecDeque::new(),
+            objects: BTreeMap::new(),
+            seen: server.revision(),
+        };
+        let prefix = format!("{NAMESPACE}/");
+        let objects = server.store().scan(resource, &prefix);
+        store.objects = objects.map(|(_, object)| (name(object).to_owned(), Arc::clone(object))).collect();
+        let options = WatchOptions { resource_version: Some(store.seen), ..WatchOptions::default() };
+        let request = Request::new(resource, Some(NAMESPACE), None, Verb::Watch(options));
+        if let Ok(Reply::Watch(id)) = server.handle(now, &request).outcome {
+            store.watch = Some(id);
+        }
+        store
+    }
+
+    /// Takes in what the watch has sent; how many events the cache is behind.
+    pub fn lag(&mut self, server: &mut Server, now: Timestamp) -> usize {
+        if let Some(watch) = self.watch {
+            self.pending.extend(server.take_events(now, watch, usize::MAX).events);
+        }
+        self.pending.len()
+    }
+
+    /// Shows the next event, if there is one.
+    pub fn show(&mut self) -> Option<Change> {
+        let event = self.pending.pop_front()?;
+        let version = event.object["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
+        self.seen = self.seen.max(version.unwrap_or(0));
+        let key = name(&event.object).to_owned();
+        match event.kind {
+            "ADDED" | "MODIFIED" => {
+                let before = self.objects.insert(key, Arc::clone(&event.object));
+                Some(Change { before, after: Some(event.object) })
+            }
+            "DELETED" => {
+                Some(Change { before: self.objects.remove(&key).or(Some(event.object)), after: None })
+            }
+            _ => Some(Change::default()),
+        }
+    }
+
+    /// The last version that it has seen.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The object of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<Value>> {
+        self.objects.get(name)
+    }
+
+    /// All objects, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
+        self.objects.iter()
+    }
+
+    /// Ends the watch.
+    pub fn close(&self, server: &mut Server) {
+        if let Some(watch) = self.watch {
+            server.watches().close(watch);
+        }
+    }
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
