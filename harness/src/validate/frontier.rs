@@ -30,6 +30,8 @@ pub struct Frontier {
     versions: VecDeque<(Arc<Job>, Option<u64>)>,
     /// Number of the last version that the process wrote itself.
     own: Option<u64>,
+    /// The same when the sync began that is under way, where the trace tells what that sync has read.
+    own_before: Option<u64>,
     /// Number of the first version that is kept.
     start: u64,
     /// Minimal pairs: version number, position.
@@ -92,20 +94,37 @@ impl Frontier {
         self.start += self.versions.len() as u64;
         self.versions.clear();
         self.versions.push_back((job, version));
-        self.own = None;
+        (self.own, self.own_before) = (None, None);
         self.minimal = vec![(self.start, position)];
     }
 
-    /// The Job has a new version. Where the process wrote it itself, every view from now on shows it.
-    pub fn push(&mut self, job: Arc<Job>, version: Option<u64>, own: bool) {
+    /// The Job has a new version. Where the process wrote it itself, every view from now on shows it; but if the trace
+    /// tells what its sync has read, that remains what the rest of the sync may be decided from.
+    pub fn push(&mut self, job: Arc<Job>, version: Option<u64>, own: bool, is_read: bool) {
         self.versions.push_back((job, version));
         if own {
-            let last = self.last();
-            self.own = Some(last);
-            let earliest = self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0);
-            self.minimal = vec![(last, earliest)];
+            self.own = Some(self.last());
+            if !is_read {
+                self.show_own();
+            }
         }
         self.forget();
+    }
+
+    /// A sync begins: it knows what its process wrote before.
+    pub fn sync_begins(&mut self) {
+        self.own_before = self.own;
+        self.show_own();
+        self.forget();
+    }
+
+    /// Views show what the process wrote itself.
+    fn show_own(&mut self) {
+        let Some(own) = self.own else { return };
+        if self.minimal.iter().any(|(version, _)| *version < own) {
+            let earliest = self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0);
+            self.minimal = vec![(own, earliest)];
+        }
     }
 
     /// The earliest position that a view may have.
@@ -128,10 +147,11 @@ impl Frontier {
             return last..=last;
         }
         let Some(reach) = bounds.versions else { return self.start..=last };
-        // What it wrote itself it knows without its cache.
+        // What it wrote itself it knows without its cache; in the same sync it may still go by what it read.
         let own = self.own.unwrap_or(self.start);
+        let known = if reach.to.is_some() { self.own_before.unwrap_or(self.start) } else { own };
         let to = reach.to.unwrap_or(last).max(own).clamp(self.start, last);
-        reach.from.max(own).min(to)..=to
+        reach.from.max(known).clamp(self.start, to)..=to
     }
 
     /// The positions that a view of this version may have; none where an earlier write excludes the version.

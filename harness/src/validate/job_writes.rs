@@ -121,7 +121,8 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.occasions.late.clear();
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.written = event.when.map(|when| when.received);
-    track.frontier.push(after, event.version, own_status);
+    let is_read = track.bounds.is_read();
+    track.frontier.push(after, event.version, own_status, is_read);
     track.history.forget_before(track.frontier.earliest());
 }
 

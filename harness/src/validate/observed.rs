@@ -228,6 +228,7 @@ impl Track {
         }
         if sight.sync() > self.sight.sync() {
             self.sync_ends();
+            self.frontier.sync_begins();
             (self.excused_writes, self.refused) = (0, Refused::default());
         }
         self.sight = sight;

@@ -487,5 +487,5 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
         track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
-    track.frontier.push(Arc::new(job), metadata.resource_version, false);
+    track.frontier.push(Arc::new(job), metadata.resource_version, false, false);
 }
