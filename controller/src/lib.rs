@@ -1,1 +1,8 @@
 //! Job and TTL-after-finished controllers.
+//!
+//! `observe → plan → enact`: [`job::plan`](job::plan::plan) and [`ttl::plan`](ttl::plan::plan) are pure functions from
+//! facts to commands. They read no clock, make no call and know no Kubernetes type.
+
+pub mod job;
+pub mod ttl;
+pub mod values;

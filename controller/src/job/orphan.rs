@@ -1,0 +1,69 @@
+//! Pods that hold the tracking finalizer and have no Job that would take it from them (FT-20 to FT-23).
+
+use super::accounting::pod_ref;
+use super::command::PodRef;
+use super::conditions::finished;
+use super::observed::{JobFacts, PodFacts, Settings};
+use super::plan::is_ours;
+use super::view::{Life, life};
+
+/// One look at such a pod.
+#[derive(Clone, Copy, Debug)]
+pub struct OrphanObserved<'a> {
+    /// The pod as the cache shows it; [`PodFacts::controller`] and [`PodFacts::selected`] are not read.
+    pub pod: &'a PodFacts,
+    /// Who its controller reference names.
+    pub owner: Owner<'a>,
+    /// Limits and feature gates.
+    pub settings: &'a Settings,
+}
+
+/// Who the controller reference of a pod names.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner<'a> {
+    /// There is no controller reference.
+    Nobody,
+    /// A kind or apiVersion other than `batch/v1` Job.
+    AnotherKind,
+    /// A `batch/v1` Job that the cache does not hold under this name with this UID.
+    Missing,
+    /// This Job.
+    Job(&'a JobFacts),
+}
+
+/// What to do: at most one call. Its effect is an event of the pod, after which it is planned again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrphanPlan {
+    /// Nothing.
+    Leave,
+    /// Delete the pod, with its UID as precondition (S-08): it was created too late to be of use. It keeps the finalizer
+    /// until it is seen to be deleted, so that a crash in between is made good (FT-17).
+    Delete(PodRef),
+    /// Take the tracking finalizer from the pod, with UID and resourceVersion as preconditions (S-25). 404 is a success,
+    /// 409 a reason to look again.
+    Release(PodRef),
+}
+
+/// What to do about a pod that holds the tracking finalizer, or that a finished Job left behind.
+///
+/// The finalizer goes if the pod has no controller, its Job is gone, or its Job has finished (FT-21). It stays on a pod
+/// of another kind of controller, of an unfinished Job, and of a Job that somebody else manages (MB-04).
+#[must_use]
+pub fn plan(observed: &OrphanObserved) -> OrphanPlan {
+    let pod = observed.pod;
+    match observed.owner {
+        Owner::AnotherKind => OrphanPlan::Leave,
+        Owner::Nobody | Owner::Missing => release(pod),
+        Owner::Job(job) if !is_ours(job, observed.settings) => OrphanPlan::Leave,
+        Owner::Job(job) if !finished(&job.status.conditions) => OrphanPlan::Leave,
+        // The garbage collector deletes the pods of a Job that is being deleted.
+        Owner::Job(job) if job.deletion.is_none() && life(pod) == Life::Active => {
+            OrphanPlan::Delete(pod_ref(pod))
+        }
+        Owner::Job(_) => release(pod),
+    }
+}
+
+fn release(pod: &PodFacts) -> OrphanPlan {
+    if pod.tracking_finalizer { OrphanPlan::Release(pod_ref(pod)) } else { OrphanPlan::Leave }
+}

@@ -1,0 +1,171 @@
+//! The decision for one Job: from facts to commands.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::accounting::{Accounting, account, pod_ref, releases};
+use super::backoff;
+use super::command::{Command, Decision, Event, Plan, Step};
+use super::conditions::finished;
+use super::fate::{Fate, fate, tally, time_left};
+use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, Settings};
+use super::per_index::Indexes;
+use super::report::status_step;
+use super::scale::{Scaling, Work, scale};
+use super::status::{self, differ_in_pods_alone, holds_indexes};
+use super::view::View;
+use crate::values::Uid;
+
+/// The value of `spec.managedBy` that means the built-in controller (MB-01).
+pub const RESERVED_MANAGER: &str = "kubernetes.io/job-controller";
+
+/// What to do for a Job now.
+///
+/// Deterministic, and the same for every order of the pods. In the order of the KEPs: what has succeeded and failed;
+/// whether the Job is at its end; what is recorded, released and counted; what is created or deleted.
+#[must_use]
+pub fn plan(observed: &Observed) -> Plan {
+    if let Some(skipped) = skipped(observed) {
+        return skipped;
+    }
+    let memory = remembered(observed);
+    if !observed.caches_show_own_writes || !memory.deleted.is_empty() {
+        return wait_for_caches(memory, observed.settings);
+    }
+    let view = View::new(*observed, &memory);
+    let indexes = Indexes::of(&view);
+    let tally = tally(&view, &indexes);
+    let record = backoff::updated(&memory.backoff, &view);
+    let fate = fate(&view, &indexes, tally);
+    let accounting = account(&view, &indexes, fate.as_ref(), holds_indexes(&view, &indexes));
+    let work = Work { view: &view, indexes: &indexes, tally, record: &record };
+    let scaling = scale(work, fate.as_ref(), &accounting);
+    let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
+    assemble(&view, fate.as_ref(), writes, scaling, Memory { backoff: record, ..memory })
+}
+
+/// A Job that is not ours, that has ended, or that nobody understands.
+fn skipped(observed: &Observed) -> Option<Plan> {
+    let job = observed.job;
+    let nothing =
+        |requirement, why| Plan { decisions: vec![Decision { requirement, why }], ..Plan::default() };
+    if !is_ours(job, observed.settings) {
+        return Some(nothing("MB-03", "another controller manages the Job"));
+    }
+    if finished(&job.status.conditions) {
+        return Some(nothing("TC-11", "the Job has finished"));
+    }
+    match (job.spec.completion_mode, job.spec.completions) {
+        (CompletionMode::Unknown, _) => {
+            let event = Event::warning(
+                "UnknownCompletionMode",
+                "Skipped Job sync because completion mode is unknown",
+            );
+            Some(Plan { events: vec![event], ..nothing("PC-28", "the completion mode is unknown") })
+        }
+        (CompletionMode::Indexed, None) => Some(nothing("SP-03", "an Indexed Job has no completions")),
+        (CompletionMode::Indexed, Some(_)) | (CompletionMode::NonIndexed, _) => None,
+    }
+}
+
+/// Whether this process manages a Job (MB-02, UG-14).
+#[must_use]
+pub fn is_ours(job: &JobFacts, settings: &Settings) -> bool {
+    let named = job.spec.managed_by.as_deref().filter(|_| settings.gates.managed_by);
+    match settings.managed_by.as_deref() {
+        Some(ours) => named == Some(ours),
+        None => named.is_none_or(|named| named == RESERVED_MANAGER),
+    }
+}
+
+/// The memory of this very Job, less what the caches show by now.
+fn remembered(observed: &Observed) -> Memory {
+    let uid = Some(observed.job.uid.clone());
+    if observed.memory.uid != uid {
+        return Memory { uid, ..Memory::default() };
+    }
+    let memory = observed.memory;
+    let among = |uids: &BTreeSet<Uid>, of: &dyn Fn(&&PodFacts) -> bool| -> BTreeSet<Uid> {
+        if uids.is_empty() {
+            return BTreeSet::new();
+        }
+        let pods = observed.pods.iter().filter(of).map(|it| &it.uid);
+        pods.filter(|uid| uids.contains(*uid)).cloned().collect()
+    };
+    Memory {
+        uid,
+        backoff: memory.backoff.clone(),
+        released: among(&memory.released, &|_| true),
+        deleted: among(&memory.deleted, &|pod| pod.deletion.is_none()),
+    }
+}
+
+fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
+    let why = "the caches do not show yet what this process has done";
+    Plan {
+        memory,
+        wake_after: Some(settings.sync_batch_period),
+        decisions: vec![Decision { requirement: "SY-03", why }],
+        ..Plan::default()
+    }
+}
+
+/// Record, release, count: the three steps of KEP-2307 in their order.
+fn writes(
+    view: &View,
+    indexes: &Indexes,
+    fate: Option<&Fate>,
+    accounting: &Accounting,
+    scaling: &Scaling,
+) -> Vec<Step> {
+    let stored = &view.job().status;
+    let recorded = status::first(view, indexes, fate, accounting);
+    // While more pods are created or deleted at once than one plan may, their number is not news: it is written when
+    // the last of them is there. This keeps the status writes of a large Job few (SC-04).
+    let first = if scaling.capped && differ_in_pods_alone(stored, &recorded) { stored } else { &recorded };
+    let counted = status::second(view, fate, accounting, first);
+    let released = releases(view, &accounting.releases);
+    let release = (!released.is_empty()).then(|| Step::from(Command::ReleasePods(released)));
+    [status_step(view, stored, first), release, status_step(view, first, &counted)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn assemble(view: &View, fate: Option<&Fate>, writes: Vec<Step>, scaling: Scaling, memory: Memory) -> Plan {
+    let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
+    let adopted = view.adopted.iter().map(|it| pod_ref(it.facts)).collect();
+    let wake_after = wake_after(view, fate, &scaling);
+    let decisions = decisions(view, fate, &scaling);
+    let before = [batch(given_up, Command::GiveUpPods), writes, batch(adopted, Command::AdoptPods)];
+    let sequences = before.into_iter().chain(scaling.sequences).filter(|it| !it.is_empty());
+    Plan {
+        sequences: sequences.collect(),
+        memory,
+        wake_after,
+        decisions,
+        events: Vec::new(),
+        action: Some(scaling.action),
+    }
+}
+
+fn batch<T>(of: Vec<T>, command: impl FnOnce(Vec<T>) -> Command) -> Vec<Step> {
+    if of.is_empty() { Vec::new() } else { vec![Step::from(command(of))] }
+}
+
+/// The next instant at which time alone changes the decision (BO-02, SU-10).
+fn wake_after(view: &View, fate: Option<&Fate>, scaling: &Scaling) -> Option<Duration> {
+    let deadline = time_left(view).filter(|_| fate.is_none());
+    let more = scaling.capped.then_some(view.observed.settings.sync_batch_period);
+    [deadline, scaling.wait, more].into_iter().flatten().min()
+}
+
+fn decisions(view: &View, fate: Option<&Fate>, scaling: &Scaling) -> Vec<Decision> {
+    let end = fate.map(|fate| match fate.succeeds {
+        true => Decision { requirement: "TC-01", why: "the Job will be Complete" },
+        false => Decision { requirement: "TC-01", why: "the Job will be Failed" },
+    });
+    let deleting = view.job().deletion.is_some();
+    let deleting = deleting.then_some(Decision { requirement: "FT-19", why: "the Job is being deleted" });
+    [deleting, end, scaling.decision].into_iter().flatten().collect()
+}

@@ -1,0 +1,28 @@
+//! `spec.successPolicy`: when enough indexes have succeeded (family SX).
+
+use super::indexes::IndexSet;
+use super::observed::SuccessRule;
+
+/// The position of the first rule that is met; none while no index is completed (SX-01).
+#[must_use]
+pub fn met(rules: &[SuccessRule], completed: &IndexSet, completions: u32) -> Option<usize> {
+    if completed.is_empty() {
+        return None;
+    }
+    rules.iter().position(|rule| holds(rule, completed, completions))
+}
+
+/// SX-02.
+fn holds(rule: &SuccessRule, completed: &IndexSet, completions: u32) -> bool {
+    let count = rule.succeeded_count.map(|count| usize::try_from(count).unwrap_or(0));
+    match (&rule.succeeded_indexes, count) {
+        (Some(text), count) => {
+            let listed = IndexSet::parse(text, completions);
+            let done = listed.common(completed);
+            // A list of which nothing is left below `completions` is no rule.
+            !listed.is_empty() && (done == listed.len() || count.is_some_and(|count| done >= count))
+        }
+        (None, Some(count)) => completed.len() >= count,
+        (None, None) => false,
+    }
+}

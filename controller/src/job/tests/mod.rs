@@ -1,0 +1,14 @@
+//! Tests of the decision: one file for each family of requirements, [`world`] for whole lives of a Job.
+
+mod accounting;
+mod build;
+mod creation;
+mod deletion;
+mod fate;
+mod machinery;
+mod objects;
+mod per_index;
+mod properties;
+mod sets;
+mod status;
+mod world;

@@ -1,0 +1,499 @@
+//! A small cluster, to run whole lives of a Job: etcd, caches that lag behind it, a kubelet, and calls that fail.
+//!
+//! It checks each status write against what the API server and the requirements ask of every write, and each release
+//! against what was recorded before, from what really happened and not from what was planned.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::build::{Case, pod, said};
+use crate::job::command::{Command, Plan, StatusWrite, Step};
+use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true, finished};
+use crate::job::observed::{
+    ContainerKind, Controller, Deletion, JobFacts, Memory, Phase, PodFacts, Settings, StatusFacts, Terminated,
+};
+use crate::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
+use crate::job::plan::plan;
+use crate::job::view::{Life, life};
+use crate::values::{ResourceVersion, Text, Time, Uid};
+
+/// A cluster with one Job.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The Job in etcd.
+    pub job: JobFacts,
+    /// The pods in etcd.
+    pub pods: BTreeMap<Uid, PodFacts>,
+    /// What the controller's cache shows of the pods; that of Jobs shows etcd.
+    pub cached: BTreeMap<Uid, PodFacts>,
+    /// The pods as they were since the last call whose answer the process has: a cache may show any of these.
+    past: Vec<BTreeMap<Uid, PodFacts>>,
+    pub memory: Memory,
+    pub settings: Settings,
+    pub now: Time,
+    /// UIDs that were recorded in a list at some time, with the counter they are meant for.
+    recorded: BTreeMap<Uid, &'static str>,
+    created: u64,
+    pub writes: usize,
+}
+
+/// What becomes of the calls of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// All succeed.
+    None,
+    /// The process dies before this call.
+    CrashBefore(usize),
+    /// This call is refused, and has no effect.
+    Refuse(usize),
+    /// This call has its effect, and its answer is lost.
+    LoseAnswer(usize),
+}
+
+impl World {
+    pub fn new(job: JobFacts) -> Self {
+        World {
+            job,
+            pods: BTreeMap::new(),
+            cached: BTreeMap::new(),
+            past: Vec::new(),
+            memory: Memory::default(),
+            settings: Settings::default(),
+            now: super::build::NOW,
+            recorded: BTreeMap::new(),
+            created: 0,
+            writes: 0,
+        }
+    }
+
+    /// From a case whose pods are the truth.
+    pub fn of(case: &Case) -> Self {
+        let pods: BTreeMap<Uid, PodFacts> = case.pods.iter().map(|it| (it.uid.clone(), it.clone())).collect();
+        let mut world =
+            World { cached: pods.clone(), pods, memory: case.memory.clone(), ..World::new(case.job.clone()) };
+        world.settings = case.settings.clone();
+        world.note_lists(&case.job.status.clone());
+        world
+    }
+
+    pub fn plan(&self) -> Plan {
+        let pods: Vec<PodFacts> = self.cached.values().cloned().collect();
+        let mut case = Case::new(self.job.clone(), pods);
+        case.memory = self.memory.clone();
+        case.settings = self.settings.clone();
+        case.now = self.now;
+        plan(&case.observed())
+    }
+
+    /// The caches catch up.
+    pub fn deliver(&mut self) {
+        self.cached = self.pods.clone();
+        self.past.clear();
+    }
+
+    /// The cache of pods shows what was there some changes ago, but not less than what the process has done itself.
+    pub fn lag(&mut self, changes: usize) {
+        let at = self.past.len().saturating_sub(changes);
+        self.cached = self.past.get(at).unwrap_or(&self.pods).clone();
+        // A cache never goes back.
+        self.past.drain(..at);
+    }
+
+    /// One sync with a cache of pods that lags behind.
+    pub fn late_sync(&mut self, changes: usize, fault: Fault) {
+        self.lag(changes);
+        let plan = self.plan();
+        self.enact(plan, fault);
+    }
+
+    /// One sync with caches that are up to date. Says whether there was anything to do.
+    pub fn sync(&mut self, fault: Fault) -> bool {
+        self.deliver();
+        let orphans = self.sync_orphans();
+        let plan = self.plan();
+        let busy = orphans || !plan.is_empty();
+        self.enact(plan, fault);
+        busy
+    }
+
+    /// The orphan path, for pods without a controller that nobody will adopt.
+    fn sync_orphans(&mut self) -> bool {
+        let strays =
+            self.pods.values().filter(|it| it.controller == Controller::Nobody && life(it) != Life::Active);
+        let plans: Vec<OrphanPlan> = strays
+            .map(|pod| orphan::plan(&OrphanObserved { pod, owner: Owner::Nobody, settings: &self.settings }))
+            .collect();
+        let released: Vec<Uid> = plans
+            .into_iter()
+            .filter_map(|plan| match plan {
+                OrphanPlan::Release(pod) => Some(pod.uid),
+                OrphanPlan::Leave | OrphanPlan::Delete(_) => None,
+            })
+            .collect();
+        released.iter().for_each(|uid| assert!(self.call(Call::Release(uid.clone()))));
+        self.deliver();
+        !released.is_empty()
+    }
+
+    /// Syncs until there is nothing to do; the number of syncs that did something.
+    pub fn settle(&mut self) -> usize {
+        for syncs in 0..10_000 {
+            if !self.sync(Fault::None) {
+                return syncs;
+            }
+        }
+        panic!("the controller does not come to rest: {:?}", self.plan().decisions);
+    }
+
+    /// Performs a plan as [`Plan`] says.
+    pub fn enact(&mut self, plan: Plan, fault: Fault) {
+        self.memory = plan.memory;
+        let mut calls = 0;
+        for sequence in plan.sequences {
+            for step in sequence {
+                let writes = matches!(step.command, Command::WriteStatus(_));
+                match self.perform(step, fault, &mut calls) {
+                    Outcome::Done => {}
+                    Outcome::Failed if writes => return,
+                    Outcome::Failed => break,
+                    Outcome::Crashed => {
+                        // SY-10: the next process begins with a fresh list.
+                        self.memory = Memory::default();
+                        self.past.clear();
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, step: Step, fault: Fault, calls: &mut usize) -> Outcome {
+        let mut failed = false;
+        for call in single_calls(step.command) {
+            let number = *calls;
+            *calls += 1;
+            match fault {
+                Fault::CrashBefore(at) if at == number => return Outcome::Crashed,
+                Fault::Refuse(at) if at == number => failed = true,
+                Fault::LoseAnswer(at) if at == number => {
+                    self.call(call);
+                    failed = true;
+                }
+                _ => {
+                    let done = self.call(call.clone());
+                    self.remember(&call);
+                    // 404 names no version that the cache could be waited for (J-03).
+                    if done {
+                        self.past.clear();
+                    }
+                    failed |= !done;
+                }
+            }
+        }
+        if failed { Outcome::Failed } else { Outcome::Done }
+    }
+
+    fn remember(&mut self, call: &Call) {
+        match call {
+            Call::Release(uid) => self.memory.released.insert(uid.clone()),
+            Call::Delete(uid) => self.memory.deleted.insert(uid.clone()),
+            Call::Write(_) | Call::Create(_) | Call::Adopt(_) | Call::GiveUp(_) => false,
+        };
+    }
+
+    /// Says whether the answer was 2xx.
+    fn call(&mut self, call: Call) -> bool {
+        self.past.push(self.pods.clone());
+        match call {
+            Call::Write(write) => self.write(&write),
+            Call::Release(uid) => self.change(&uid, |it| it.tracking_finalizer = false, true),
+            Call::Delete(uid) => {
+                let at = Deletion { at: self.now, grace_seconds: 0 };
+                self.change(&uid, |it| it.deletion = it.deletion.or(Some(at)), false)
+            }
+            Call::Adopt(uid) => self.change(
+                &uid,
+                |it| {
+                    it.controller = Controller::ThisJob;
+                    it.tracking_finalizer = true;
+                },
+                false,
+            ),
+            Call::GiveUp(uid) => self.change(
+                &uid,
+                |it| {
+                    it.controller = Controller::Nobody;
+                    it.tracking_finalizer = false;
+                },
+                false,
+            ),
+            Call::Create(index) => {
+                self.create(index);
+                true
+            }
+        }
+    }
+
+    fn create(&mut self, new: crate::job::command::NewPod) {
+        self.created += 1;
+        let text = |count: i32| Text::from(count.to_string().as_str());
+        let uid = format!("new-{:04}", self.created);
+        let pod = PodFacts {
+            created: Some(self.now.truncated()),
+            phase: Phase::Pending,
+            completion_index: new.index.map(|it| Text::from(it.to_string().as_str())),
+            failure_count: new.failure_count.map(text),
+            ignored_failure_count: new.ignored_failure_count.map(text),
+            ..pod(&uid)
+        };
+        self.pods.insert(pod.uid.clone(), pod);
+    }
+
+    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), release: bool) -> bool {
+        let Some(pod) = self.pods.get_mut(uid) else { return false };
+        let held = pod.tracking_finalizer;
+        change(pod);
+        let pod = pod.clone();
+        if release && held {
+            self.check_release(&pod);
+        }
+        self.collect(&pod);
+        true
+    }
+
+    /// FT-02, FT-03: nothing is lost. A pod that has ended is recorded before it is released, unless it was ignored,
+    /// has no valid index, or its index speaks for it. What the cache did not show cannot be known (FT-16).
+    fn check_release(&self, pod: &PodFacts) {
+        let indexed = pod.completion_index.is_some();
+        let shown = self.cached.get(&pod.uid).is_some_and(|it| it.phase == Phase::Succeeded);
+        if shown && !indexed && pod.controller == Controller::ThisJob {
+            assert!(self.recorded.contains_key(&pod.uid), "{} is released uncounted", pod.uid);
+        }
+    }
+
+    /// The kubelet and the API server: a pod that is being deleted and has ended is gone without finalizers.
+    fn collect(&mut self, pod: &PodFacts) {
+        let ended = life(pod) == Life::Ended || pod.phase == Phase::Pending;
+        if pod.deletion.is_some() && ended && !pod.tracking_finalizer {
+            self.pods.remove(&pod.uid);
+        }
+    }
+
+    /// A pod ends, runs, or is deleted by somebody.
+    pub fn pod_becomes(&mut self, uid: &Uid, phase: Phase) {
+        let now = self.now.truncated();
+        self.past.push(self.pods.clone());
+        let Some(pod) = self.pods.get_mut(uid) else { return };
+        if life(pod) == Life::Ended {
+            return;
+        }
+        pod.phase = phase;
+        if life(pod) == Life::Ended {
+            let exit_code = i32::from(phase == Phase::Failed);
+            *pod = pod.clone().container(
+                "c",
+                ContainerKind::Regular,
+                0,
+                Some(Terminated { exit_code, finished_at: Some(now) }),
+            );
+        }
+        let pod = pod.clone();
+        self.collect(&pod);
+    }
+
+    pub fn delete_pod(&mut self, uid: &Uid) {
+        self.past.push(self.pods.clone());
+        let at = Deletion { at: self.now, grace_seconds: 0 };
+        self.change(uid, |it| it.deletion = it.deletion.or(Some(at)), false);
+    }
+
+    fn write(&mut self, write: &StatusWrite) -> bool {
+        if write.before != self.job.status {
+            return false;
+        }
+        self.writes += 1;
+        check_write(&self.job, &write.before, &write.after);
+        self.note_lists(&write.after);
+        self.job.status = write.after.clone();
+        let version: u64 = self.job.resource_version.as_str().parse().expect("a number");
+        self.job.resource_version = ResourceVersion::new(&(version + 1).to_string());
+        true
+    }
+
+    /// S-07: the first record of a UID stands, and none comes back once it has left.
+    fn note_lists(&mut self, status: &StatusFacts) {
+        let Some(uncounted) = status.uncounted.as_ref() else { return };
+        let before: BTreeSet<Uid> = self.recorded.keys().cloned().collect();
+        let stored = self.job.status.uncounted.clone().unwrap_or_default();
+        for (list, kind) in [(&uncounted.succeeded, "succeeded"), (&uncounted.failed, "failed")] {
+            for uid in list {
+                let known = stored.succeeded.contains(uid) || stored.failed.contains(uid);
+                assert!(known || !before.contains(uid), "{uid} is recorded a second time");
+                assert_eq!(*self.recorded.entry(uid.clone()).or_insert(kind), kind, "{uid} changes its list");
+            }
+        }
+    }
+}
+
+enum Outcome {
+    Done,
+    Failed,
+    Crashed,
+}
+
+#[derive(Clone, Debug)]
+enum Call {
+    Write(Box<StatusWrite>),
+    Release(Uid),
+    Create(crate::job::command::NewPod),
+    Delete(Uid),
+    Adopt(Uid),
+    GiveUp(Uid),
+}
+
+fn single_calls(command: Command) -> Vec<Call> {
+    let uids = |pods: Vec<crate::job::command::PodRef>, call: fn(Uid) -> Call| {
+        pods.into_iter().map(|it| call(it.uid)).collect()
+    };
+    match command {
+        Command::WriteStatus(write) => vec![Call::Write(write)],
+        Command::ReleasePods(pods) => pods.into_iter().map(|it| Call::Release(it.pod.uid)).collect(),
+        Command::CreatePods(creation) => creation.pods.into_iter().map(Call::Create).collect(),
+        Command::DeletePods(pods) => uids(pods, Call::Delete),
+        Command::AdoptPods(pods) => uids(pods, Call::Adopt),
+        Command::GiveUpPods(pods) => uids(pods, Call::GiveUp),
+    }
+}
+
+/// What the API server asks of each status write, and FT-02, TC-03, TC-05 (SS-01 to SS-28).
+fn check_write(job: &JobFacts, before: &StatusFacts, after: &StatusFacts) {
+    let lists = after.uncounted.clone().unwrap_or_default();
+    let all: Vec<&Uid> = lists.succeeded.iter().chain(&lists.failed).collect();
+    let distinct: BTreeSet<&&Uid> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len(), "SS-02");
+    let ready = after.ready.expect("ready is set");
+    assert!(after.active >= 0 && ready >= 0 && ready <= after.active, "SS-01, SS-19");
+    assert!(after.failed >= before.failed, "SS-27");
+    let elastic = job.spec.completions == Some(job.spec.parallelism);
+    assert!(after.succeeded >= before.succeeded || elastic, "SS-28");
+    let is = |status: &StatusFacts, kind| find_true(&status.conditions, kind).is_some();
+    for kind in [FAILURE_TARGET, SUCCESS_CRITERIA_MET, COMPLETE, FAILED] {
+        assert!(!is(before, kind) || is(after, kind), "SS-06, SS-08: {kind}");
+        let _ = said(after, kind);
+    }
+    assert!(!(is(after, FAILURE_TARGET) && is(after, SUCCESS_CRITERIA_MET)), "SS-04");
+    assert_eq!(after.completion_time.is_some(), is(after, COMPLETE), "SS-24, SS-25");
+    let start_moves = before.start_time.is_some() && before.start_time != after.start_time;
+    assert!(
+        !start_moves || job.spec.suspend || (is(before, "Suspended") && !is(after, "Suspended")),
+        "SS-09"
+    );
+    if finished(&after.conditions) {
+        assert!(!finished(&before.conditions), "TC-11");
+        assert!(is(before, FAILURE_TARGET) || is(before, SUCCESS_CRITERIA_MET), "TC-03, SS-34");
+        assert!(
+            after.active == 0 && after.terminating.unwrap_or(0) == 0 && all.is_empty(),
+            "SS-12, SS-13, SS-18"
+        );
+        assert!(
+            after.start_time.is_some() && after.completion_time.is_none_or(|it| Some(it) >= after.start_time)
+        );
+    }
+}
+
+/// KEP-2307, and the floor of design.md 9: two calls for each pod, and a few writes.
+#[test]
+fn a_job_of_many_pods_takes_two_calls_for_each_and_ten_writes() {
+    let mut large = super::build::indexed(2_000, 2_000);
+    large.status = StatusFacts::default();
+    let mut world = World::new(large);
+    world.settle();
+    assert_eq!(world.pods.len(), 2_000);
+    for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
+        world.pod_becomes(&uid, Phase::Succeeded);
+    }
+    world.settle();
+    assert_eq!(said(&world.job.status, COMPLETE), Some(("True", "CompletionsReached")));
+    assert_eq!(world.job.status.completed_indexes.as_deref(), Some("0-1999"));
+    assert!(world.writes <= 10, "{} writes", world.writes);
+}
+
+/// FT-10, FT-12, J-02: with a cap that is far too small.
+#[test]
+fn a_small_cap_only_takes_longer() {
+    for completion_mode in [super::build::wide(7, 7), super::build::indexed(7, 7)] {
+        let mut world = World::new(completion_mode);
+        world.settings.max_uncounted_pods = 1;
+        world.settings.max_pod_create_delete_per_sync = 2;
+        world.settle();
+        for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
+            world.pod_becomes(&uid, Phase::Succeeded);
+        }
+        world.settle();
+        assert_eq!(world.job.status.succeeded, 7);
+        assert!(finished(&world.job.status.conditions));
+        assert!(world.pods.values().all(|it| !it.tracking_finalizer));
+    }
+}
+
+/// FT-02: a crash, a refusal or a lost answer at each call of the life of a Job changes no count.
+#[test]
+fn a_fault_at_any_call_changes_no_count() {
+    for fault in [Fault::CrashBefore, Fault::Refuse, Fault::LoseAnswer] {
+        for sync in 0..6 {
+            for call in 0..6 {
+                let mut world = World::new(super::build::wide(2, 2));
+                world.job.spec.backoff_limit = 9;
+                for step in 0..6 {
+                    world.sync(if step == sync { fault(call) } else { Fault::None });
+                    world.now = world.now.plus(super::build::secs(1));
+                    let first = world.pods.keys().next().cloned();
+                    let phase = if step == 1 { Phase::Failed } else { Phase::Succeeded };
+                    first.into_iter().for_each(|uid| world.pod_becomes(&uid, phase));
+                }
+                end(&mut world);
+                assert!(finished(&world.job.status.conditions), "{:?} {sync} {call}", fault(call));
+                let ended = world.recorded.len();
+                let counted = world.job.status.succeeded + world.job.status.failed;
+                assert_eq!(usize::try_from(counted), Ok(ended));
+            }
+        }
+    }
+}
+
+/// Lets all pods end well, and time pass, until the Job has ended.
+pub fn end(world: &mut World) {
+    for _ in 0..200 {
+        world.settle();
+        if finished(&world.job.status.conditions) {
+            return;
+        }
+        world.now = world.now.plus(super::build::secs(700));
+        for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
+            world.pod_becomes(&uid, Phase::Succeeded);
+        }
+    }
+}
+
+/// PC-23, TC-07: a life with everything in it.
+#[test]
+fn a_failing_job_ends_with_its_pods() {
+    let mut strict = super::build::wide(3, 3);
+    strict.spec.backoff_limit = 0;
+    let mut world = World::new(strict);
+    world.settle();
+    let uids: Vec<Uid> = world.pods.keys().cloned().collect();
+    uids.iter().for_each(|uid| world.pod_becomes(uid, Phase::Running));
+    world.settle();
+    world.pod_becomes(&uids[0], Phase::Failed);
+    world.settle();
+    assert_eq!(world.job.status.failed, 3, "FT-15");
+    assert_eq!(world.job.status.terminating, Some(2));
+    assert!(!finished(&world.job.status.conditions));
+    world.pod_becomes(&uids[1], Phase::Succeeded);
+    world.settle();
+    assert!(!finished(&world.job.status.conditions));
+    world.pod_becomes(&uids[2], Phase::Failed);
+    world.settle();
+    assert_eq!(said(&world.job.status, FAILED), Some(("True", "BackoffLimitExceeded")));
+    assert_eq!((world.job.status.succeeded, world.job.status.failed), (0, 3));
+}

@@ -1,0 +1,4 @@
+//! The TTL-after-finished controller.
+
+pub mod observe;
+pub mod plan;
