@@ -17,6 +17,7 @@ pub mod io;
 pub(crate) mod lag;
 pub mod manage;
 pub mod namesakes;
+pub mod orphan;
 pub(crate) mod outlook;
 pub mod process;
 pub mod progress_scopes;

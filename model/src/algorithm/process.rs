@@ -14,10 +14,10 @@ use crate::world::{Manager, Own, Seen, Unseen, before};
 
 use super::informer::cleans_up;
 use super::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
-use super::read::{Failures, Read};
+use super::read::{Failures, Kept, Read};
 use super::steps::Delivery;
 use super::switches::{Switch, Switches};
-use super::sync::{Settings, sync};
+use super::sync::Settings;
 
 /// A process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,8 @@ pub struct Memory {
     pub(super) deleting: BTreeSet<Uid>,
     /// Pods whose release was not seen yet.
     pub(super) releasing: BTreeSet<Uid>,
+    /// What a subject keeps that looks for itself at what its caches show; the reference algorithm has none of it.
+    pub(super) kept: Kept,
     /// The record of failures.
     pub(super) failures: Failures,
     /// How often the key was queued again since a sync went well; kept for a departure alone.
@@ -163,6 +165,7 @@ impl Process {
             creations_seen: self.memory.creations_seen(settings.switches),
             finished_unseen: finished || self.memory.finished,
             releasing: self.memory.releasing.clone(),
+            kept: self.memory.kept.clone(),
             failures: self.memory.failures.clone(),
             requeues: self.memory.requeues,
             now,
@@ -216,7 +219,7 @@ impl Process {
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = sync(&under_way.read, settings, &mut io);
+        let result = (settings.subject.sync)(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         let current = self.remembers(under_way.read.job.as_deref(), settings.switches);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {
@@ -263,6 +266,13 @@ impl Process {
                 memory.releasing.remove(&uid);
             }
             Effect::Remember(failures) => memory.failures = failures,
+            Effect::Keep(failures, kept) => (memory.failures, memory.kept) = (failures, kept),
+            Effect::Released(uid) => {
+                memory.kept.released.insert(uid);
+            }
+            Effect::Deleted(uid) => {
+                memory.kept.deleted.insert(uid);
+            }
             Effect::Forget => memory.forget(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
         }
@@ -356,13 +366,14 @@ impl Memory {
     /// The same of pods with other names.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, failures, .. } = self;
+        let Memory { creations, deletions, deleting, releasing, kept, failures, .. } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
             deletions: *deletions,
             deleting: all(deleting),
             releasing: all(releasing),
+            kept: Kept { released: all(&kept.released), deleted: all(&kept.deleted) },
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
             incarnation: self.incarnation,
             requeues: self.requeues,
@@ -390,6 +401,8 @@ impl Memory {
         for (what, uids) in [
             ("deletions to be seen", &self.deleting),
             ("releases to be seen", &self.releasing),
+            ("deleted", &self.kept.deleted),
+            ("released", &self.kept.released),
             ("failures", &self.failures.pods),
         ] {
             if !uids.is_empty() {
