@@ -383,8 +383,8 @@ pub struct BackoffRecord {
 pub struct Settings {
     /// The value of `spec.managedBy` whose Jobs are ours; without one, Jobs that the built-in would manage (MB-02).
     pub managed_by: Option<Text>,
-    /// UIDs that `uncountedTerminatedPods` may list, and finalizers that one plan removes before its counters move
-    /// (FT-10).
+    /// UIDs that `uncountedTerminatedPods` may list. Pods of newly completed indexes take room of the same size in a
+    /// plan; pods that only lose the finalizer take none (FT-10, FT-11).
     pub max_uncounted_pods: usize,
     /// Pods that one plan creates, or deletes as surplus (PC-10).
     pub max_pod_create_delete_per_sync: usize,

@@ -211,6 +211,10 @@ fn failures_are_counted_from_the_latest_success_on() {
     assert_eq!(record(before, vec![done("a", 9), done("d", 7), failed("c", 8)]), (0, None));
     assert_eq!(record(before, vec![failed("old", 1)]), before);
     assert_eq!(record(before, vec![failed("a", 9).free()]), before);
+    let mut elsewhere = Case::new(indexed(0, 2), [failed("a", 9).index(2), done("b", 9).index(-1)]);
+    elsewhere.memory.backoff =
+        BackoffRecord { failures: 2, last_failure: before.1, ..BackoffRecord::default() };
+    assert_eq!(elsewhere.plan().memory.backoff, elsewhere.memory.backoff, "FT-06: no valid index");
     let ignored = failed("a", 9).condition("Evicted", "True", None);
     assert_eq!(record((0, None), vec![ignored]), (1, Some(ago(9))));
 }

@@ -94,6 +94,9 @@ fn lower_parallelism_or_completions_delete_pods_uncounted() {
     nearly.status.succeeded = 2;
     assert_eq!(Case::new(nearly, [pod("a"), pod("b")]).shape(), "write | release a, delete a");
     assert_eq!(Case::new(wide(0, 3), [pod("a")]).shape(), "write | release a, delete a");
+    let mut too_many = wide(3, 3);
+    too_many.status.succeeded = 5;
+    assert_eq!(Case::new(too_many, [pod("a")]).shape(), "write | release a, delete a");
 }
 
 /// SU-01, PC-10: suspension deletes all active pods, without a cap.

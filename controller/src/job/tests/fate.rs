@@ -92,6 +92,18 @@ fn failures_beyond_the_limit_fail_the_job() {
     assert_eq!(message(&case.first(), FAILURE_TARGET), "Job has reached the specified backoff limit");
 }
 
+/// FT-06, FT-09: a pod without a valid index counts nowhere, and neither does one without finalizer.
+#[test]
+fn pods_that_are_not_counted_fail_nothing() {
+    let mut strict = indexed(0, 2);
+    strict.spec.backoff_limit = 0;
+    assert!(goes_on(&Case::new(
+        strict.clone(),
+        [pod("a").index(2).failed(), pod("b").index(0).failed().free()]
+    )));
+    assert!(fails(&Case::new(strict, [pod("a").index(1).failed()]), "BackoffLimitExceeded"));
+}
+
 /// BO-12: the limit is looked at whether or not the failure is new (B41).
 #[test]
 fn a_limit_that_was_exceeded_before_fails_the_job() {

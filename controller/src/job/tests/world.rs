@@ -136,7 +136,7 @@ impl World {
 
     /// Syncs until there is nothing to do; the number of syncs that did something.
     pub fn settle(&mut self) -> usize {
-        for syncs in 0..10_000 {
+        for syncs in 0..300 {
             if !self.sync(Fault::None) {
                 return syncs;
             }
