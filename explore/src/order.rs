@@ -10,15 +10,20 @@
 //! A decision that takes equals by UID takes the first of them, or all but the last, and so shows a difference between an
 //! order and its opposite. One that reads UIDs in another way, as a pod in the middle, would not be noticed.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::time::Duration;
 
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef};
 use jobcheck_model::algorithm::io::{Io, Stop};
 use jobcheck_model::algorithm::read::{Failures, Kept, Read};
 use jobcheck_model::algorithm::sync::Settings;
+use jobcheck_model::constants::Constants;
+use jobcheck_model::gates::Gates;
 use jobcheck_model::job::{Job, JobStatus};
 use jobcheck_model::uid::Uid;
+use rustc_hash::FxHashMap;
 
 use crate::facts::status;
 use crate::names::Names;
@@ -58,25 +63,69 @@ pub fn plan_in_some_order(
     read: &Read,
     settings: &Settings<'_>,
     io: &mut Io<'_>,
-) -> Result<Planned, Stop> {
+) -> Result<Rc<Planned>, Stop> {
     let (mut first, mut rest) = (Vec::new(), named(job, read));
     loop {
-        let plan_of = |rest: Vec<Uid>| {
-            let names = Names::in_order([first.clone(), rest].concat());
-            Planned { plan: planned(job, read, settings, &names), names }
-        };
-        let planned = plan_of(rest.clone());
-        if rest.len() < 2 {
-            return Ok(planned);
-        }
-        let opposite = plan_of(rest.iter().rev().copied().collect());
-        if planned.meaning(settings) == opposite.meaning(settings) {
+        let (planned, is_open) =
+            recall(read, settings, &first, || plan_after(&first, &rest, job, read, settings));
+        if !is_open {
             return Ok(planned);
         }
         let next = io.pick(&rest, 1)?;
         first.extend(&next);
         rest.retain(|uid| !next.contains(uid));
     }
+}
+
+/// The plan where these pods come first, and whether it depends on the order of the rest.
+fn plan_after(first: &[Uid], rest: &[Uid], job: &Job, read: &Read, settings: &Settings<'_>) -> Choice {
+    let plan_of = |order: Vec<Uid>| {
+        let names = Names::in_order(order);
+        Planned { plan: planned(job, read, settings, &names), names }
+    };
+    let planned = plan_of([first, rest].concat());
+    let opposite = || plan_of(first.iter().chain(rest.iter().rev()).copied().collect());
+    let is_open = rest.len() > 1 && planned.meaning(settings) != opposite().meaning(settings);
+    (Rc::new(planned), is_open)
+}
+
+/// A plan, and whether it depends on the order of pods that was not chosen yet.
+type Choice = (Rc<Planned>, bool);
+
+/// Plans are remembered for so many readings, and then all are forgotten: what is reached in an exploration one after the
+/// other is much alike.
+const REMEMBERED: usize = 1 << 13;
+
+/// What a thread remembers of plans: a sync is run again after each answer, and in many worlds from the same reading.
+#[derive(Default)]
+struct Known {
+    settings: Option<(Gates, Constants, Vec<i32>, bool)>,
+    plans: FxHashMap<Read, Vec<(Vec<Uid>, Choice)>>,
+}
+
+thread_local! {
+    static KNOWN: RefCell<Known> = RefCell::default();
+}
+
+fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce() -> Choice) -> Choice {
+    KNOWN.with_borrow_mut(|known| {
+        let Settings { subject: _, switches: _, constants, gates, has_delays, exit_codes } = settings;
+        let same = known.settings.as_ref().is_some_and(|known| {
+            (known.0, known.1, known.2.as_slice(), known.3) == (*gates, **constants, *exit_codes, *has_delays)
+        });
+        if !same || known.plans.len() >= REMEMBERED {
+            let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays));
+            *known = Known { settings, plans: FxHashMap::default() };
+        }
+        let plans = known.plans.get(read);
+        let plan_of = plans.and_then(|plans| plans.iter().find(|(order, _)| order.as_slice() == first));
+        if let Some((_, choice)) = plan_of {
+            return choice.clone();
+        }
+        let choice = plan();
+        known.plans.entry(read.clone()).or_default().push((first.to_vec(), choice.clone()));
+        choice
+    })
 }
 
 /// All pods that anything which was read names, by UID.

@@ -35,13 +35,14 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
         io.note(Effect::Forget);
         return Ok(());
     };
-    let Planned { plan, names } = plan_in_some_order(job, read, settings, io)?;
-    let (failures, kept) = kept(&plan.memory, settings, &names);
+    let planned = plan_in_some_order(job, read, settings, io)?;
+    let Planned { plan, names } = &*planned;
+    let (failures, kept) = kept(&plan.memory, settings, names);
     io.note(Effect::Keep(failures, kept));
     if let Some(span) = plan.wake_after {
         io.note(Effect::Wake(read.now.plus(whole_seconds(span))));
     }
-    enact(&plan, job, read.now, settings, &names, io)
+    enact(plan, job, read.now, settings, names, io)
 }
 
 /// What the plan says of its reasons, where it does something.
