@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckArgs;
 use crate::completions::CompletionsArgs;
+use crate::controller::ControllerArgs;
 use crate::explore::ExploreArgs;
 use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
@@ -37,6 +38,8 @@ pub enum Command {
     Mutants(MutantsArgs),
     /// Run scenarios: what happens to Jobs step by step, and what is expected.
     Run(RunArgs),
+    /// Run the shipped Job and TTL-after-finished controllers.
+    Controller(Box<ControllerArgs>),
     /// Print the completions of a shell.
     Completions(CompletionsArgs),
 }

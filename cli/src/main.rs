@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod completions;
+mod controller;
 mod explore;
 mod internal_error;
 mod mutants;
@@ -48,6 +49,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Run(args) => run::run(&args, &cli.global),
+        Command::Controller(args) => controller::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }
 }

@@ -10,7 +10,7 @@
 //
 // The decision is made by the registered strategies of k8s.io/kubernetes, after the defaulting and the
 // preparation that a request undergoes. The kind "stored" leaves both out: it validates an object exactly as
-// it is, which is what the model judges. "object" is only sent for "create".
+// it is, which is what the model judges; all others answer with "object", what the request makes of it.
 //
 // The flags -emulate and -gates switch feature gates, as those of the server do. With -compare it reads questions that carry the model's decision ("ours") and prints how many agree instead.
 package main
@@ -185,11 +185,13 @@ func decide(q question) (a answer, err error) {
 	case "status":
 		next.Generation = old.Generation // as rest.BeforeUpdate does
 		job.StatusStrategy.PrepareForUpdate(ctx, next, old)
-		return answered(job.StatusStrategy.ValidateUpdate(ctx, next, old), nil), nil
+		object, err := external(next)
+		return answered(job.StatusStrategy.ValidateUpdate(ctx, next, old), object), err
 	case "spec":
 		next.Generation = old.Generation
 		job.Strategy.PrepareForUpdate(ctx, next, old)
-		return answered(job.Strategy.ValidateUpdate(ctx, next, old), nil), nil
+		object, err := external(next)
+		return answered(job.Strategy.ValidateUpdate(ctx, next, old), object), err
 	case "create":
 		job.Strategy.PrepareForCreate(ctx, next)
 		object, err := external(next)

@@ -139,10 +139,27 @@ const NOT_IN_THE_LIBRARY: &[&str] = &["resign", "secondLeader"];
 fn the_library_has_every_kind_of_step() {
     let steps = library().into_iter().flat_map(|(_, scenario)| scenario.steps);
     let told: BTreeSet<String> = steps.flat_map(|step| step.value.happenings()).collect();
+    let missing: Vec<String> = known_steps().difference(&told).cloned().collect();
+    assert_eq!(missing, NOT_IN_THE_LIBRARY);
+}
+
+/// What may happen in a step, as the schema names it.
+fn known_steps() -> BTreeSet<String> {
     let schema = fs::read_to_string(root().join("docs/scenario.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let known = schema["$defs"]["step"]["properties"].as_object().unwrap().keys();
-    let known = known.filter(|name| !["job", "when", "optional"].contains(&name.as_str()));
-    let missing: Vec<&String> = known.filter(|name| !told.contains(*name)).collect();
-    assert_eq!(missing, NOT_IN_THE_LIBRARY);
+    known.filter(|name| !["job", "when", "optional"].contains(&name.as_str())).cloned().collect()
+}
+
+#[test]
+fn the_page_on_the_format_shows_every_kind_of_step() {
+    let page = fs::read_to_string(root().join("docs/scenario-format.md")).unwrap();
+    let (_, rest) = page.split_once("```yaml steps\n").unwrap();
+    let (steps, _) = rest.split_once("```").unwrap();
+    let job = "jobs:\n- name: job\n  spec: {completions: 2, parallelism: 2}\n";
+    let head = format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n{job}");
+    let scenario = read(&format!("{head}steps:\n{steps}")).unwrap_or_else(|error| panic!("{error}"));
+    let shown: BTreeSet<String> = scenario.steps.iter().flat_map(|step| step.value.happenings()).collect();
+    let known = known_steps();
+    assert_eq!(shown, known);
 }

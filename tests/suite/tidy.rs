@@ -59,8 +59,9 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
             "jobcheck-traces",
             &["jobcheck-model", "jobcheck-harness", "jobcheck-controller", "kube", "k8s-openapi"],
         ),
-        ("jobcheck-harness", &["jobcheck-controller", "jobcheck"]),
-        ("jobcheck-controller", &["jobcheck-model", "jobcheck-harness", "jobcheck"]),
+        ("jobcheck-harness", &["jobcheck-controller", "jobcheck-apiserver", "jobcheck"]),
+        ("jobcheck-apiserver", &["jobcheck-controller", "jobcheck"]),
+        ("jobcheck-controller", &["jobcheck-model", "jobcheck-apiserver", "jobcheck-harness", "jobcheck"]),
     ] {
         let needed = needs(&metadata, package);
         for name in foreign {

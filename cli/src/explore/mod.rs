@@ -84,7 +84,7 @@ pub fn run(args: &ExploreArgs) -> Exit {
         }
     };
     let explorer = Explorer::new(scope, args.mutant, path);
-    server::serve(&explorer, args.address)
+    server::serve(explorer, args.address)
 }
 
 fn chosen(args: &ExploreArgs) -> Result<Scope, String> {

@@ -1,17 +1,30 @@
 //! The HTTP server: one page, and what it asks for.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
 
 use anstream::eprintln;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use jobcheck_harness::report::Exit;
 use serde_json::{Value, json};
-use tiny_http::{Header, Method, Request, Response, Server};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::LocalSet;
 
 use super::show::Explorer;
 use crate::output;
 
 /// Everything that the browser needs.
 const PAGE: &str = include_str!("page.html");
+
+/// How long a client may take for the head of a request: one that says nothing does not stay for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is answered to a request.
 struct Reply {
@@ -21,46 +34,70 @@ struct Reply {
 }
 
 /// Serves until the process is interrupted.
-pub fn serve(explorer: &Explorer, address: SocketAddr) -> Exit {
-    let server = match Server::http(address) {
-        Ok(server) => server,
+pub fn serve(explorer: Explorer, address: SocketAddr) -> Exit {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start the server: {error}");
+            return Exit::Environment;
+        }
+    };
+    LocalSet::new().block_on(&runtime, listen(Rc::new(explorer), address))
+}
+
+async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
+    let bound = match TcpListener::bind(address).await {
+        Ok(listener) => listener.local_addr().map(|address| (listener, address)),
+        Err(error) => Err(error),
+    };
+    let (listener, address) = match bound {
+        Ok(bound) => bound,
         Err(error) => {
             eprintln!("error: cannot listen on {address}: {error}");
             return Exit::Environment;
         }
     };
-    let Some(address) = server.server_addr().to_ip() else { return Exit::Environment };
     let start = explorer.start();
     let fragment = if start.is_empty() { String::new() } else { format!("#{start}") };
     let printed = output::print(&format!("http://{address}/{fragment}\n"), Exit::Conforms);
     if printed != Exit::Conforms {
         return printed;
     }
-    for request in server.incoming_requests() {
-        let reply = answer(explorer, request.method(), request.url());
-        // A browser that has gone away is no error.
-        let _ = send(request, reply);
+    loop {
+        // A client that is gone before it is accepted is no error.
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        tokio::task::spawn_local(talk(explorer.clone(), stream));
     }
-    Exit::Conforms
 }
 
-fn send(request: Request, reply: Reply) -> std::io::Result<()> {
+/// Answers the requests of one connection. No body is read: only GET is answered.
+async fn talk(explorer: Rc<Explorer>, stream: TcpStream) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let target = request.uri().path_and_query().map_or("/", |it| it.as_str());
+        let response = response(answer(&explorer, request.method(), target));
+        async { Ok::<_, Infallible>(response) }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+    // A browser that has gone away is no error.
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+fn response(reply: Reply) -> Response<Full<Bytes>> {
     let policy =
         "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
-    let headers =
-        [("Content-Type", reply.kind), ("Cache-Control", "no-store"), ("Content-Security-Policy", policy)];
-    let mut response = Response::from_data(reply.body).with_status_code(reply.code);
-    for (name, value) in headers {
-        if let Ok(header) = Header::from_bytes(name, value) {
-            response.add_header(header);
-        }
-    }
-    request.respond(response)
+    Response::builder()
+        .status(reply.code)
+        .header("Content-Type", reply.kind)
+        .header("Cache-Control", "no-store")
+        .header("Content-Security-Policy", policy)
+        .body(Full::from(reply.body))
+        .expect("the headers are constants, and the codes are three digits")
 }
 
 /// The answer to a request for this address.
 fn answer(explorer: &Explorer, method: &Method, url: &str) -> Reply {
-    if *method != Method::Get {
+    if method != Method::GET {
         return failed(405, "only GET is answered");
     }
     let (resource, query) = url.split_once('?').unwrap_or((url, ""));
@@ -96,7 +133,7 @@ mod tests {
     use super::*;
 
     fn get(explorer: &Explorer, url: &str) -> (u16, Value) {
-        let reply = answer(explorer, &Method::Get, url);
+        let reply = answer(explorer, &Method::GET, url);
         (reply.code, serde_json::from_slice(&reply.body).unwrap_or_default())
     }
 
@@ -165,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_way_is_saved_as_a_trace() {
-        let reply = answer(&plain(), &Method::Get, "/api/trace?path=0");
+        let reply = answer(&plain(), &Method::GET, "/api/trace?path=0");
         let text = String::from_utf8(reply.body).unwrap();
         assert!(text.starts_with("{\"format\":\"jobcheck.dev/trace\""), "{text}");
     }
@@ -176,7 +213,7 @@ mod tests {
         for url in ["/api/state?path=99999", "/api/state?path=x", "/api/trace?path=-1", "/favicon.ico"] {
             assert_eq!(get(&explorer, url).0, 404, "{url}");
         }
-        assert_eq!(answer(&explorer, &Method::Post, "/").code, 405);
+        assert_eq!(answer(&explorer, &Method::POST, "/").code, 405);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jobcheck_model::mutants::Mutant;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct RunArgs {
-    /// Scenarios: files, directories that are searched for *.yaml, or - for standard input.
+    /// Scenarios: files, directories that are searched for *.yaml and *.yml, or - for standard input.
     #[arg(value_name = "SCENARIO", default_value = "scenarios")]
     pub scenarios: Vec<PathBuf>,
     /// What runs them: model explores every interleaving with the reference algorithm.

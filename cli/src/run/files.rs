@@ -45,14 +45,14 @@ fn found(path: &Path) -> Result<Vec<PathBuf>, InputProblem> {
             let path = entry.path();
             if is_directory {
                 open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
                 files.push(path);
             }
         }
     }
     files.sort();
     if files.is_empty() {
-        return Err(InputProblem::whole(path, "there is no *.yaml in this directory"));
+        return Err(InputProblem::whole(path, "there is no *.yaml or *.yml in this directory"));
     }
     Ok(files)
 }

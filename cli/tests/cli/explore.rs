@@ -49,6 +49,20 @@ fn a_scope_is_served_with_its_page() {
     assert!(served.get("/api/state?path=0").contains("\"story\":[{"));
 }
 
+/// Nobody waits for a body, or for who says nothing.
+#[test]
+fn a_client_that_promises_much_and_sends_nothing_holds_nobody_up() {
+    let served = serve(&["non-indexed"]);
+    let mut silent = TcpStream::connect(&served.address).unwrap();
+    write!(silent, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000000\r\n\r\n").unwrap();
+    let mut half = TcpStream::connect(&served.address).unwrap();
+    write!(half, "GET / HT").unwrap();
+    assert!(served.get("/api/scope").contains("\"scope\":\"non-indexed\""));
+    let mut answer = String::new();
+    silent.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
+}
+
 #[test]
 fn a_counterexample_is_the_beginning() {
     let served = serve(&["non-indexed", "--without", "PC-04", "--counterexample"]);

@@ -49,6 +49,10 @@ impl Checker<'_> {
                     let is_less = value.as_f64().is_some_and(|number| number < argument.as_f64().unwrap());
                     self.holds(!is_less, path, "too small");
                 }
+                "maximum" => {
+                    let is_more = value.as_f64().is_some_and(|number| number > argument.as_f64().unwrap());
+                    self.holds(!is_more, path, "too large");
+                }
                 "items" => {
                     for (position, item) in value.as_array().into_iter().flatten().enumerate() {
                         self.check(argument, item, &format!("{path}[{position}]"));

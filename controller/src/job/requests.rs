@@ -45,7 +45,10 @@ pub fn status_patch(write: &StatusWrite, job: &Uid, version: &ResourceVersion) -
         json!(after.failed_indexes.as_deref()),
     );
     set("uncountedTerminatedPods", before.uncounted != after.uncounted, uncounted(before, after));
-    set("conditions", before.conditions != after.conditions, changed_conditions(before, after));
+    let conditions = before.conditions != after.conditions;
+    set("conditions", conditions, changed_conditions(before, after));
+    // Without it the API server puts new entries before the old ones (TC-09).
+    set("$setElementOrder/conditions", conditions, order_of_conditions(after));
     json!({ "metadata": { "uid": job.as_str(), "resourceVersion": version.as_str() }, "status": status })
 }
 
@@ -70,6 +73,17 @@ fn uncounted(before: &StatusFacts, after: &StatusFacts) -> Value {
 
 fn changed_conditions(before: &StatusFacts, after: &StatusFacts) -> Value {
     after.conditions.iter().filter(|it| !before.conditions.contains(it)).map(condition).collect()
+}
+
+/// The types in their order, each once.
+fn order_of_conditions(after: &StatusFacts) -> Value {
+    let mut types: Vec<&str> = Vec::new();
+    for condition in &after.conditions {
+        if !types.contains(&&*condition.kind) {
+            types.push(&condition.kind);
+        }
+    }
+    types.into_iter().map(|kind| json!({ "type": kind })).collect()
 }
 
 fn condition(condition: &Condition) -> Value {

@@ -52,7 +52,8 @@ impl Names {
 
     /// `metadata.uid` of a pod: the model counts the pods of each Job from one.
     pub(super) fn uid(&self, uid: Uid) -> Uid {
-        Uid(self.number << 64 | uid.0)
+        // The first digits are the ones that people tell UIDs apart by.
+        Uid((uid.0 & 0xffff_ffff) << 96 | self.number << 64 | uid.0)
     }
 
     /// A message of the model, with the names that pods have here.

@@ -30,7 +30,7 @@ use super::steps::{
     ControllerName, Crash, Denial, Edit, Failure, JobDeletion, Leader, Mirror, Nothing, Outcome, PodDeletion,
     PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb,
 };
-use super::values::{Condition, Gate, Id, Span};
+use super::values::{Condition, ExitCode, Gate, Id, Span};
 
 /// What a scenario says of itself.
 #[derive(Clone, Debug)]
@@ -306,7 +306,7 @@ fn of_kubelet(uid: Uid, what: KubeletStep) -> Step {
         KubeletStep::Restart => Step { restart: pod, ..default() },
         KubeletStep::Succeed => Step { succeed: pod, ..default() },
         KubeletStep::Fail(code) => {
-            let exit_code = Some(code).filter(|code| *code != 1);
+            let exit_code = Some(ExitCode(code)).filter(|code| code.0 != 1);
             Step { fail: Some(Failure { pod: number(uid), index: None, exit_code }), ..default() }
         }
         KubeletStep::Flip => Step { flip: pod, ..default() },

@@ -74,6 +74,7 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
         .iter()
         .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
     let message = message.strip_prefix("error: ").unwrap_or(message);
+    let message = NUMBERS.iter().find(|(kind, _)| message == *kind).map_or(message, |(_, advice)| advice);
     match nearest(error.without_snippet()) {
         Some((unknown, near)) => {
             let hint = format!("`{unknown}`: did you mean `{near}`?");
@@ -82,6 +83,15 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
         None => ScenarioError::at(location, message),
     }
 }
+
+/// What the parser says of numbers, and what people need to know.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid u8", "this is no number of a pod: write a whole number from 1 to 255"),
+    ("invalid u32", "this is no count: write a whole number from 0 on"),
+    ("invalid i32", "this is no number: write a whole number of 32 bits"),
+    ("invalid i64", "this is no number: write a whole number"),
+    ("invalid bool", "write true or false"),
+];
 
 /// A field that is not known, and the one that it may have been meant to be.
 fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {

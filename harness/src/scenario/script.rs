@@ -157,7 +157,7 @@ impl Translation<'_> {
             return kubelet(target, KubeletStep::Flip);
         }
         let failure = step.fail?;
-        let code = failure.exit_code.unwrap_or(1);
+        let code = failure.exit_code.map_or(1, |code| code.0);
         if !needs.script.exit_codes.contains(&code) {
             needs.script.exit_codes.push(code);
         }

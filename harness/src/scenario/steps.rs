@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claims;
-use super::values::{Condition, Gate, Span};
+use super::values::{Condition, ExitCode, Gate, Span};
 
 /// One thing that happens. Exactly one of the fields after `optional` is set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -143,9 +143,9 @@ pub struct Failure {
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// The exit code of its container; 1 where it is left out.
+    /// The exit code of its container, from 1 to 255; 1 where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
+    pub exit_code: Option<ExitCode>,
 }
 
 /// What the user changes: one field, or `parallelism` and `completions` together.

@@ -53,6 +53,27 @@ impl From<Span> for String {
     }
 }
 
+/// The code with which a container fails, from 1 to 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i32")]
+pub struct ExitCode(pub i32);
+
+impl TryFrom<i64> for ExitCode {
+    type Error = String;
+
+    fn try_from(code: i64) -> Result<ExitCode, String> {
+        let fits = i32::try_from(code).ok().filter(|code| (1..=255).contains(code));
+        fits.map(ExitCode)
+            .ok_or_else(|| format!("no container fails with exit code {code}: write one from 1 to 255"))
+    }
+}
+
+impl From<ExitCode> for i32 {
+    fn from(code: ExitCode) -> i32 {
+        code.0
+    }
+}
+
 /// A number, or a bound on it: `2`, `">=1"`, `"<=3"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity(pub Count);

@@ -295,7 +295,8 @@ fn a_status_patch_names_what_changes() {
     assert_eq!(
         status(StatusFacts { conditions: condition.conditions, ..with() }),
         json!({ "conditions": [{ "type": "Failed", "status": "True", "reason": "r", "message": "why",
-            "lastProbeTime": at, "lastTransitionTime": at }] })
+            "lastProbeTime": at, "lastTransitionTime": at }],
+            "$setElementOrder/conditions": [{ "type": "Other" }, { "type": "Failed" }] })
     );
     assert_eq!(ago(20), NOW.minus_seconds(20));
 }

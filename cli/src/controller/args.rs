@@ -1,0 +1,355 @@
+//! Arguments of `jobcheck controller`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use jobcheck_controller::job::observed::Settings;
+use jobcheck_controller::runtime::client::Target;
+use jobcheck_controller::runtime::config::{Config, Election, gates};
+use jobcheck_controller::runtime::gates::FeatureGates;
+use jobcheck_controller::runtime::go_duration::parse_forward;
+use jobcheck_controller::runtime::http::parse_bind_address;
+use jobcheck_controller::runtime::lease::Timing;
+use jobcheck_controller::values::Text;
+
+/// Arguments of `jobcheck controller`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct ControllerArgs {
+    /// Kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the service account of the pod.
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; else its current one.
+    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
+    context: Option<String>,
+    /// Work in this namespace alone: a Role is enough then.
+    #[arg(short, long, value_name = "NAMESPACE", help_heading = "Cluster", value_parser = name)]
+    namespace: Option<String>,
+    /// Requests a second to the API server; 0 for no limit.
+    #[arg(long, value_name = "N", default_value_t = 20.0, alias = "kube-api-qps", help_heading = "Cluster", value_parser = rate)]
+    qps: f64,
+    /// Requests at once, before --qps counts.
+    #[arg(long, value_name = "N", default_value_t = 30, alias = "kube-api-burst", help_heading = "Cluster", value_parser = clap::value_parser!(u32).range(1..))]
+    burst: u32,
+
+    /// Manage the Jobs with this value of spec.managedBy. Unset: those that the built-in controller takes, which must
+    /// not run then.
+    #[arg(long, value_name = "DOMAIN/PATH", help_heading = "What to do", value_parser = manager)]
+    managed_by: Option<String>,
+    /// Controllers to run.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "job,ttl",
+        value_delimiter = ',',
+        help_heading = "What to do"
+    )]
+    controllers: Vec<Controller>,
+    /// Feature gates, all on by default: JobPodReplacementPolicy, JobBackoffLimitPerIndex, JobSuccessPolicy,
+    /// JobManagedBy. Off, it behaves as the versions did that could switch them.
+    #[arg(
+        long,
+        value_name = "A=BOOL,...",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "What to do"
+    )]
+    feature_gates: FeatureGates,
+    /// Jobs, and as many orphan pods, that are synced at a time.
+    #[arg(long, value_name = "N", default_value = "5", help_heading = "What to do", value_parser = count)]
+    concurrent_job_syncs: usize,
+    /// Finished Jobs whose time is over that are handled at a time.
+    #[arg(long, value_name = "N", default_value = "5", alias = "concurrent-ttl-after-finished-syncs", help_heading = "What to do", value_parser = count)]
+    concurrent_ttl_syncs: usize,
+    /// A sync after an event of a pod waits for more of them for this long.
+    #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "What to do", value_parser = parse_forward)]
+    sync_batch_period: Duration,
+    /// Delay before a failed pod is replaced; doubled with each failure in a row.
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "What to do", value_parser = parse_forward)]
+    pod_failure_backoff: Duration,
+    /// Longest such delay.
+    #[arg(long, value_name = "DURATION", default_value = "10m0s", help_heading = "What to do", value_parser = parse_forward)]
+    pod_failure_backoff_max: Duration,
+    /// Pods that are counted by one sync, and so the length of status.uncountedTerminatedPods.
+    #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
+    max_uncounted_pods: usize,
+    /// Pods that one sync creates, or deletes as surplus.
+    #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
+    max_pod_create_delete_per_sync: usize,
+
+    /// Work only while holding a Lease: needed where more than one replica runs.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set, help_heading = "Replicas")]
+    leader_elect: bool,
+    /// Namespace of the Lease; else that of the pod, or of the kubeconfig's context.
+    #[arg(long, value_name = "NAMESPACE", help_heading = "Replicas", value_parser = name)]
+    leader_elect_resource_namespace: Option<String>,
+    /// Name of the Lease. Replicas with another --managed-by need another name.
+    #[arg(long, value_name = "NAME", default_value = "jobcheck-controller", help_heading = "Replicas", value_parser = name)]
+    leader_elect_resource_name: String,
+    /// Others may take the Lease after this time without a renewal.
+    #[arg(long, value_name = "DURATION", default_value = "15s", help_heading = "Replicas", value_parser = parse_forward)]
+    leader_elect_lease_duration: Duration,
+    /// The holder stops all writes after this time without a renewal.
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Replicas", value_parser = parse_forward)]
+    leader_elect_renew_deadline: Duration,
+    /// Time between two attempts to take or renew the Lease.
+    #[arg(long, value_name = "DURATION", default_value = "2s", help_heading = "Replicas", value_parser = parse_forward)]
+    leader_elect_retry_period: Duration,
+
+    /// Serve /metrics, /healthz, /livez and /readyz here, as plain HTTP; 0 for no server.
+    #[arg(long, value_name = "HOST:PORT", default_value = "0", help_heading = "What it shows", value_parser = address)]
+    metrics_bind_address: Address,
+    /// Write all that the process sees and does to this file, a native trace that `jobcheck replay` judges.
+    #[arg(long, value_name = "FILE", help_heading = "What it shows")]
+    trace: Option<PathBuf>,
+    /// Form of the log, which goes to standard error. RUST_LOG chooses what is in it, as does --verbose.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORM", help_heading = "What it shows")]
+    pub log_format: LogFormat,
+}
+
+/// A controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Controller {
+    /// Runs Jobs.
+    Job,
+    /// Deletes finished Jobs whose ttlSecondsAfterFinished is over.
+    Ttl,
+}
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Where to listen; none for no server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Address(Option<String>);
+
+const AFTER_HELP: &str = "\
+Durations are written as Go writes them: 100ms, 10s, 1h30m0s.
+
+Beside the built-in controller, for Jobs that ask for it:
+  jobcheck controller --managed-by example.com/job-controller
+and in the Job: spec.managedBy: example.com/job-controller
+
+In place of the built-in controllers, which must be off (kube-controller-manager
+--controllers=*,-job-controller,-ttl-after-finished-controller):
+  jobcheck controller --leader-elect --metrics-bind-address :8080
+
+deploy/ holds the manifests: two replicas, the least permissions, health checks.
+
+Signals: the first SIGTERM or SIGINT finishes what is under way and gives the Lease back; the second ends the process
+at once. Nothing is lost by SIGKILL either: the next start takes up what it finds.
+
+Exit codes:
+  0  stopped by a signal
+  2  wrong usage
+  4  no cluster, no permission, or an address or file that cannot be used (the message says what to do)
+  5  internal error";
+
+impl ControllerArgs {
+    /// The configuration of the process.
+    ///
+    /// # Errors
+    /// Flags that do not go together.
+    pub fn config(&self) -> Result<Config, String> {
+        let timing = Timing {
+            lease_duration: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry_period: self.leader_elect_retry_period,
+        };
+        check(self, timing)?;
+        let election = self.leader_elect.then(|| Election {
+            namespace: self.leader_elect_resource_namespace.clone(),
+            name: self.leader_elect_resource_name.clone(),
+            timing,
+        });
+        Ok(Config {
+            target: Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() },
+            namespace: self.namespace.clone(),
+            job: self.controllers.contains(&Controller::Job),
+            ttl: self.controllers.contains(&Controller::Ttl),
+            settings: Settings {
+                managed_by: self.managed_by.as_deref().map(Text::from),
+                max_uncounted_pods: self.max_uncounted_pods,
+                max_pod_create_delete_per_sync: self.max_pod_create_delete_per_sync,
+                pod_failure_backoff: self.pod_failure_backoff,
+                pod_failure_backoff_max: self.pod_failure_backoff_max,
+                sync_batch_period: self.sync_batch_period,
+                gates: gates(&self.feature_gates),
+            },
+            concurrent_job_syncs: self.concurrent_job_syncs,
+            concurrent_ttl_syncs: self.concurrent_ttl_syncs,
+            qps: self.qps,
+            burst: self.burst,
+            metrics_bind_address: self.metrics_bind_address.0.clone(),
+            election,
+            trace: self.trace.clone(),
+        })
+    }
+}
+
+/// What no single flag can know.
+fn check(args: &ControllerArgs, timing: Timing) -> Result<(), String> {
+    if args.pod_failure_backoff > args.pod_failure_backoff_max {
+        return Err("--pod-failure-backoff is longer than --pod-failure-backoff-max".to_owned());
+    }
+    if args.managed_by.is_some() && !gates(&args.feature_gates).managed_by {
+        return Err("--managed-by needs the feature gate JobManagedBy, which is off".to_owned());
+    }
+    if timing.lease_duration < Duration::from_secs(1) {
+        return Err("--leader-elect-lease-duration is shorter than 1s, the unit of a Lease".to_owned());
+    }
+    if timing.renew_deadline >= timing.lease_duration {
+        return Err("--leader-elect-renew-deadline must be shorter than --leader-elect-lease-duration: \
+             else two replicas could write at a time"
+            .to_owned());
+    }
+    // As client-go: an attempt waits up to 2.2 retry periods, of which 1.2 are certain to fit.
+    if timing.retry_period.is_zero() || timing.retry_period.mul_f64(1.2) >= timing.renew_deadline {
+        return Err(
+            "--leader-elect-retry-period must be above 0 and well below --leader-elect-renew-deadline"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// MB-01: at least a domain and a path, at most 63 bytes.
+fn manager(text: &str) -> Result<String, String> {
+    let is_domain = |part: &str| {
+        let label = |label: &str| {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            !label.is_empty() && label.chars().all(plain) && !label.starts_with('-') && !label.ends_with('-')
+        };
+        part.split('.').all(label)
+    };
+    match text.split_once('/') {
+        _ if text.len() > 63 => Err("longer than 63 bytes, which spec.managedBy cannot be".to_owned()),
+        Some((domain, path)) if is_domain(domain) && !path.is_empty() => Ok(text.to_owned()),
+        _ => Err("not of the form DOMAIN/PATH, such as example.com/job-controller".to_owned()),
+    }
+}
+
+/// A name that can stand in a path of the API.
+fn name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    if text.is_empty() || text.len() > 253 || !text.chars().all(plain) {
+        return Err("a name has lower-case letters, digits, - and . alone".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(number) if number <= 1_000_000 => Ok(number),
+        Ok(_) => Err("must be at most 1000000".to_owned()),
+        Err(_) => Err("not a whole number".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate >= 0.0 => Ok(rate),
+        Ok(_) => Err("must be 0 or more".to_owned()),
+        Err(_) => Err("not a number".to_owned()),
+    }
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    parse_bind_address(text).map(Address).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: ControllerArgs,
+    }
+
+    fn parse(words: &[&str]) -> Result<Config, String> {
+        let cli =
+            Cli::try_parse_from([&["controller"], words].concat()).map_err(|error| error.to_string())?;
+        cli.args.config()
+    }
+
+    #[test]
+    fn without_flags_it_is_what_the_built_in_is() {
+        assert_eq!(parse(&[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn every_flag_arrives() {
+        let config = parse(&[
+            "--managed-by=acme.example.com/runner",
+            "--namespace=ns",
+            "--metrics-bind-address=:8080",
+            "--leader-elect",
+            "--qps=0",
+            "--burst=7",
+            "--concurrent-job-syncs=3",
+            "--concurrent-ttl-syncs=2",
+            "--sync-batch-period=100ms",
+            "--pod-failure-backoff=1s",
+            "--pod-failure-backoff-max=1m0s",
+            "--max-uncounted-pods=10",
+            "--max-pod-create-delete-per-sync=11",
+            "--feature-gates=JobSuccessPolicy=false",
+            "--controllers=job",
+            "--trace=t.jsonl",
+            "--kubeconfig=k",
+            "--context=c",
+        ])
+        .unwrap();
+        assert_eq!(config.settings.managed_by.as_deref(), Some("acme.example.com/runner"));
+        assert_eq!(config.settings.sync_batch_period, Duration::from_millis(100));
+        assert_eq!(config.settings.pod_failure_backoff_max, Duration::from_secs(60));
+        assert_eq!(
+            (config.settings.max_uncounted_pods, config.settings.max_pod_create_delete_per_sync),
+            (10, 11)
+        );
+        assert!(!config.settings.gates.success_policy && config.settings.gates.managed_by);
+        assert_eq!((config.job, config.ttl), (true, false));
+        assert_eq!((config.concurrent_job_syncs, config.concurrent_ttl_syncs, config.burst), (3, 2, 7));
+        assert_eq!(config.metrics_bind_address.as_deref(), Some("0.0.0.0:8080"));
+        assert_eq!(config.election.unwrap().timing, Timing::default());
+        assert_eq!(config.target.context.as_deref(), Some("c"));
+        assert_eq!(parse(&["--leader-elect=false"]).unwrap().election, None);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_reason() {
+        for (words, reason) in [
+            (&["--managed-by=runner"][..], "DOMAIN/PATH"),
+            (&["--managed-by=acme.example.com/"], "DOMAIN/PATH"),
+            (&["--concurrent-job-syncs=0"], "at least 1"),
+            (&["--burst=0"], "0 is not in"),
+            (&["--qps=-1"], "0 or more"),
+            (&["--qps=NaN"], "0 or more"),
+            (&["--sync-batch-period=1"], "missing unit"),
+            (&["--sync-batch-period=-1s"], "negative"),
+            (&["--feature-gates=Nope=true"], "unknown feature gate"),
+            (&["--controllers=cron"], "possible values"),
+            (&["--metrics-bind-address=8080"], "no address"),
+            (&["--namespace=../x"], "lower-case letters"),
+            (&["--pod-failure-backoff=1h"], "longer than"),
+            (&["--leader-elect-renew-deadline=15s"], "two replicas"),
+            (&["--leader-elect-retry-period=9s"], "well below"),
+            (&["--managed-by=a.b/c", "--feature-gates=JobManagedBy=false"], "needs the feature gate"),
+        ] {
+            let told = parse(words).unwrap_err();
+            assert!(told.contains(reason), "{words:?}: {told}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What an API call that did not succeed means for its caller.
+
+use kube::core::Status;
+use thiserror::Error;
+
+use super::fence::FenceClosed;
+
+/// An API call that did not succeed. The distinctions are those on which a caller acts.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Failure {
+    /// 404: there is no such object.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// 409 on a precondition: the object is not what the caller believed.
+    #[error("conflict: {0}")]
+    Conflict(String),
+    /// 409 on a name: another object has it.
+    #[error("already exists: {0}")]
+    AlreadyExists(String),
+    /// 403, 404 or 409 because the namespace is being deleted: trying again is of no use (PC-12).
+    #[error("namespace is being deleted: {0}")]
+    NamespaceTerminating(String),
+    /// 410: the version that a list or watch began from is gone.
+    #[error("version expired: {0}")]
+    Expired(String),
+    /// Another 4xx: the server did not do it, and will not do it in this form.
+    #[error("refused with {code}: {message}")]
+    Refused {
+        /// The HTTP status.
+        code: u16,
+        /// The server's message.
+        message: String,
+    },
+    /// 429: the server did not do it, now.
+    #[error("throttled: {0}")]
+    Throttled(String),
+    /// The request was not sent.
+    #[error("not sent: {0}")]
+    NotSent(String),
+    /// 5xx, a broken connection, or an answer that cannot be read: a write may have happened all the same. Nothing is
+    /// assumed; who goes on first proves that its caches are fresh.
+    #[error("no certain answer: {0}")]
+    Ambiguous(String),
+}
+
+impl Failure {
+    /// Whether the write may have happened.
+    #[must_use]
+    pub fn is_ambiguous(&self) -> bool {
+        matches!(self, Failure::Ambiguous(_))
+    }
+
+    /// What an error of a kube client means.
+    #[must_use]
+    pub fn from_kube(error: &kube::Error) -> Failure {
+        match error {
+            kube::Error::Api(status) => Failure::from_status(status),
+            kube::Error::Service(source) => from_transport(source.as_ref()),
+            // Before a request is sent.
+            kube::Error::BuildRequest(_) | kube::Error::Auth(_) | kube::Error::HttpError(_) => {
+                Failure::NotSent(error.to_string())
+            }
+            _ => Failure::Ambiguous(told(error)),
+        }
+    }
+
+    /// What a `Status` that is no success means.
+    #[must_use]
+    pub fn from_status(status: &Status) -> Failure {
+        let message = status.message.clone();
+        let namespace_terminates = status
+            .details
+            .iter()
+            .flat_map(|details| &details.causes)
+            .any(|cause| cause.reason == "NamespaceTerminating");
+        match status.code {
+            400..500 if namespace_terminates => Failure::NamespaceTerminating(message),
+            404 => Failure::NotFound(message),
+            409 if status.is_already_exists() => Failure::AlreadyExists(message),
+            409 => Failure::Conflict(message),
+            410 => Failure::Expired(message),
+            429 => Failure::Throttled(message),
+            code @ 400..500 => Failure::Refused { code, message },
+            code => Failure::Ambiguous(format!("{code}: {message}")),
+        }
+    }
+}
+
+fn from_transport(error: &(dyn std::error::Error + 'static)) -> Failure {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(FenceClosed { sent }) = error.downcast_ref() {
+            let message = error.to_string();
+            return if *sent { Failure::Ambiguous(message) } else { Failure::NotSent(message) };
+        }
+        cause = error.source();
+    }
+    Failure::Ambiguous(told(error))
+}
+
+/// An error with its causes.
+pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        // Some libraries repeat the cause in the message.
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(json: serde_json::Value) -> Failure {
+        Failure::from_kube(&kube::Error::Api(Box::new(serde_json::from_value(json).unwrap())))
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        let of = |code: u16, reason: &str| {
+            status(serde_json::json!({"status": "Failure", "code": code, "reason": reason, "message": "m"}))
+        };
+        let m = || "m".to_owned();
+        assert_eq!(of(404, "NotFound"), Failure::NotFound(m()));
+        assert_eq!(of(409, "Conflict"), Failure::Conflict(m()));
+        assert_eq!(of(409, "AlreadyExists"), Failure::AlreadyExists(m()));
+        assert_eq!(of(410, "Expired"), Failure::Expired(m()));
+        assert_eq!(of(422, "Invalid"), Failure::Refused { code: 422, message: m() });
+        assert_eq!(of(403, "Forbidden"), Failure::Refused { code: 403, message: m() });
+        assert_eq!(of(429, "TooManyRequests"), Failure::Throttled(m()));
+        for code in [500, 503, 504] {
+            assert!(of(code, "InternalError").is_ambiguous(), "{code}");
+        }
+    }
+
+    /// PC-12.
+    #[test]
+    fn a_namespace_that_is_being_deleted_is_recognised_by_its_cause() {
+        let failure = status(serde_json::json!({
+            "status": "Failure", "code": 403, "reason": "Forbidden", "message": "m",
+            "details": {"causes": [{"reason": "NamespaceTerminating", "message": "x", "field": "metadata.namespace"}]},
+        }));
+        assert_eq!(failure, Failure::NamespaceTerminating("m".to_owned()));
+    }
+
+    #[test]
+    fn what_a_closed_fence_held_back_was_not_sent() {
+        let service = |sent| kube::Error::Service(Box::new(FenceClosed { sent }));
+        assert!(matches!(Failure::from_kube(&service(false)), Failure::NotSent(_)));
+        assert!(Failure::from_kube(&service(true)).is_ambiguous());
+        let broken = kube::Error::Service("connection reset".into());
+        assert_eq!(Failure::from_kube(&broken), Failure::Ambiguous("connection reset".to_owned()));
+    }
+}

@@ -1,0 +1,135 @@
+//! What a process is told to do: every flag of `jobcheck controller`, with its default.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::client::Target;
+use super::gates::FeatureGates;
+use super::go_duration::GoDuration;
+use super::lease::Timing;
+use crate::job::observed::{Gates, Settings};
+
+/// The settings of one process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Which cluster.
+    pub target: Target,
+    /// The only namespace to work in; none for all.
+    pub namespace: Option<String>,
+    /// Whether the Job controller runs.
+    pub job: bool,
+    /// Whether the TTL controller runs.
+    pub ttl: bool,
+    /// What the decisions read.
+    pub settings: Settings,
+    /// Jobs, and as many orphan pods, that are synced at a time.
+    pub concurrent_job_syncs: usize,
+    /// Finished Jobs that are looked at at a time.
+    pub concurrent_ttl_syncs: usize,
+    /// Requests a second; 0 or less for no limit.
+    pub qps: f64,
+    /// Requests at once.
+    pub burst: u32,
+    /// `HOST:PORT` of the HTTP server; none for none.
+    pub metrics_bind_address: Option<String>,
+    /// Leader election; none for a process that works at once.
+    pub election: Option<Election>,
+    /// Where the native trace goes.
+    pub trace: Option<PathBuf>,
+}
+
+/// Leader election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Election {
+    /// Namespace of the Lease; else the one of the pod, or of the kubeconfig's context.
+    pub namespace: Option<String>,
+    /// Name of the Lease.
+    pub name: String,
+    /// Durations.
+    pub timing: Timing,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            target: Target::default(),
+            namespace: None,
+            job: true,
+            ttl: true,
+            settings: Settings::default(),
+            concurrent_job_syncs: 5,
+            concurrent_ttl_syncs: 5,
+            qps: 20.0,
+            burst: 30,
+            metrics_bind_address: None,
+            election: None,
+            trace: None,
+        }
+    }
+}
+
+/// The gates as the decisions read them.
+#[must_use]
+pub fn gates(gates: &FeatureGates) -> Gates {
+    Gates {
+        pod_replacement_policy: gates.is_on("JobPodReplacementPolicy"),
+        backoff_limit_per_index: gates.is_on("JobBackoffLimitPerIndex"),
+        success_policy: gates.is_on("JobSuccessPolicy"),
+        managed_by: gates.is_on("JobManagedBy"),
+    }
+}
+
+impl Config {
+    /// What a judge of the trace has to assume, where it is not the default of 1.36 (docs/trace-format.md).
+    #[must_use]
+    pub fn assumptions(&self) -> BTreeMap<String, String> {
+        let (ours, default) = (&self.settings, Settings::default());
+        let duration = |duration| GoDuration::from_std(duration).to_string();
+        let mut assumptions = BTreeMap::new();
+        let mut assume = |name: &str, differs: bool, value: String| {
+            if differs {
+                assumptions.insert(name.to_owned(), value);
+            }
+        };
+        let backoff = ours.pod_failure_backoff;
+        assume("pod-failure-backoff", backoff != default.pod_failure_backoff, duration(backoff));
+        let longest = ours.pod_failure_backoff_max;
+        assume("pod-failure-backoff-max", longest != default.pod_failure_backoff_max, duration(longest));
+        let uncounted = ours.max_uncounted_pods;
+        assume("max-uncounted-pods", uncounted != default.max_uncounted_pods, uncounted.to_string());
+        let gates = ours.gates;
+        for (name, on) in [
+            ("JobPodReplacementPolicy", gates.pod_replacement_policy),
+            ("JobBackoffLimitPerIndex", gates.backoff_limit_per_index),
+            ("JobSuccessPolicy", gates.success_policy),
+            ("JobManagedBy", gates.managed_by),
+        ] {
+            assume(name, !on, on.to_string());
+        }
+        assumptions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_assumed() {
+        assert!(Config::default().assumptions().is_empty());
+        let mut config = Config::default();
+        config.settings.pod_failure_backoff = Duration::from_millis(100);
+        config.settings.gates.success_policy = false;
+        let assumed: Vec<String> =
+            config.assumptions().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(assumed, ["JobSuccessPolicy=false", "pod-failure-backoff=100ms"]);
+    }
+
+    #[test]
+    fn gates_reach_the_decisions() {
+        let gates = gates(&"JobManagedBy=false".parse().unwrap());
+        assert!(!gates.managed_by && gates.success_policy && gates.backoff_limit_per_index);
+    }
+}

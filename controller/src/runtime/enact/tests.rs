@@ -1,0 +1,301 @@
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use kube::api::DynamicObject;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::*;
+use crate::job::command::{CreationReason, NewPod};
+use crate::job::observed::{PodFailureAction, StatusFacts};
+use crate::runtime::events;
+use crate::runtime::own_writes::{Freshness, Reached};
+use crate::runtime::store::KeptFrom;
+use crate::values::Uid;
+
+/// `METHOD path` and body of each request, and the answer to it by its number.
+type Requests = Arc<Mutex<Vec<(String, Value)>>>;
+
+struct Fixture {
+    enactor: Enactor,
+    requests: Requests,
+    job: KeptJob,
+}
+
+impl Fixture {
+    fn new(answer: impl Fn(usize) -> (u16, Value) + Send + Sync + 'static) -> Fixture {
+        let requests: Requests = Arc::default();
+        let answer = Arc::new(answer);
+        let service = tower::service_fn({
+            let requests = Arc::clone(&requests);
+            move |request: Request<Body>| {
+                let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
+                async move {
+                    let line = format!("{} {}", request.method(), request.uri().path());
+                    let body = request.into_body().collect().await.unwrap().to_bytes();
+                    let number = {
+                        let mut requests = requests.lock().unwrap();
+                        requests.push((line, serde_json::from_slice(&body).unwrap_or_default()));
+                        requests.len()
+                    };
+                    let (code, body) = answer(number);
+                    let body = Full::new(Bytes::from(body.to_string()));
+                    Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
+                }
+            }
+        });
+        let client = Client::new(service, "ns");
+        let (recorder, _writer) = events::channel(client.clone(), "test");
+        let enactor = Enactor {
+            client,
+            own_writes: Arc::default(),
+            recorder,
+            metrics: Metrics::new(),
+            stop: CancellationToken::new(),
+        };
+        Fixture { enactor, requests, job: job() }
+    }
+
+    async fn enact(&self, sequences: Vec<Vec<Command>>) -> Outcome {
+        let sequences =
+            sequences.into_iter().map(|steps| steps.into_iter().map(Step::from).collect()).collect();
+        self.enactor.enact(&self.job, &Plan { sequences, ..Plan::default() }).await
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let short = |line: &String| {
+            line.replace("/apis/batch/v1/namespaces/ns/", "").replace("/api/v1/namespaces/ns/", "")
+        };
+        self.requests.lock().unwrap().iter().map(|(line, _)| short(line)).collect()
+    }
+
+    fn freshness(&self, jobs: u64, pods: u64) -> Freshness {
+        let reached = Reached { jobs, pods, holds: &|_| false };
+        self.enactor.own_writes.check(self.job.key(), &self.job.facts.uid, reached, Instant::now())
+    }
+}
+
+fn job() -> KeptJob {
+    let job: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"namespace": "ns", "name": "sum", "uid": "u", "resourceVersion": "5"},
+        "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
+    }))
+    .unwrap();
+    KeptJob::kept_from(job, 5).unwrap()
+}
+
+fn stored(version: usize) -> (u16, Value) {
+    (
+        200,
+        json!({"kind": "X", "metadata": {"name": format!("p{version}"), "resourceVersion": version.to_string()}}),
+    )
+}
+
+fn failure(code: u16) -> (u16, Value) {
+    (code, json!({"kind": "Status", "status": "Failure", "code": code, "message": "no"}))
+}
+
+fn status(active: i32) -> Command {
+    let after = StatusFacts { active, ..StatusFacts::default() };
+    Command::WriteStatus(Box::new(StatusWrite { before: StatusFacts::default(), after }))
+}
+
+fn pod(name: &str) -> PodRef {
+    PodRef { name: name.into(), uid: Uid::new(name), resource_version: ResourceVersion::new("4") }
+}
+
+fn release(names: &[&str]) -> Command {
+    let release = |name: &&str| Release { pod: pod(name), policy_action: Some(PodFailureAction::Ignore) };
+    Command::ReleasePods(names.iter().map(release).collect())
+}
+
+fn create(count: usize) -> Command {
+    Command::CreatePods(Creation { pods: vec![NewPod::default(); count], reason: CreationReason::New })
+}
+
+/// FT-02, SY-04: in their order, the second status write with the version that the first one brought.
+#[tokio::test(start_paused = true)]
+async fn commands_are_carried_out_in_their_order() {
+    let fixture = Fixture::new(|number| stored(number + 10));
+    let outcome = fixture.enact(vec![vec![status(1), release(&["a", "b"]), status(2)]]).await;
+    assert_eq!(outcome.failures, []);
+    assert_eq!(
+        fixture.lines(),
+        ["PATCH jobs/sum/status", "PATCH pods/a", "PATCH pods/b", "PATCH jobs/sum/status"]
+    );
+    let requests = fixture.requests.lock().unwrap().clone();
+    assert_eq!(requests[0].1["metadata"]["resourceVersion"], "5");
+    assert_eq!(requests[3].1["metadata"]["resourceVersion"], "11");
+    assert_eq!(outcome.memory.released, BTreeSet::from([Uid::new("a"), Uid::new("b")]));
+    assert!(matches!(fixture.freshness(13, 99), Freshness::Behind { resource: "jobs", .. }));
+    assert!(matches!(fixture.freshness(14, 12), Freshness::Behind { resource: "pods", .. }));
+    assert_eq!(fixture.freshness(14, 13), Freshness::Fresh);
+    assert!(fixture.enactor.metrics.text().contains("failure_policy_total{action=\"Ignore\"} 2"));
+}
+
+/// PC-11.
+#[tokio::test(start_paused = true)]
+async fn creations_start_slowly_and_stop_after_a_batch_with_a_failure() {
+    let fixture = Fixture::new(|number| if number == 3 { failure(403) } else { stored(number) });
+    let outcome = fixture.enact(vec![vec![create(20)], vec![status(1)]]).await;
+    assert_eq!(outcome.failures, [Failure::Refused { code: 403, message: "no".to_owned() }]);
+    assert_eq!(fixture.lines(), ["POST pods", "POST pods", "POST pods", "PATCH jobs/sum/status"]);
+    let metrics = fixture.enactor.metrics.text();
+    assert!(metrics.contains("creation_total{reason=\"new\",status=\"succeeded\"} 2"), "{metrics}");
+    assert!(metrics.contains("creation_total{reason=\"new\",status=\"failed\"} 1"), "{metrics}");
+}
+
+/// H4, S-09: a pod that is gone ends its sequence and is no failure; the next sequence is tried (EN-06).
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_is_gone_ends_its_sequence_alone() {
+    let fixture = Fixture::new(|number| if number == 1 { failure(404) } else { stored(number) });
+    let outcome = fixture
+        .enact(vec![vec![release(&["a"]), status(1)], vec![Command::DeletePods(vec![pod("b")])]])
+        .await;
+    assert_eq!(outcome.failures, []);
+    assert_eq!(fixture.lines(), ["PATCH pods/a", "DELETE pods/b"]);
+    assert_eq!(outcome.memory.released, BTreeSet::from([Uid::new("a")]));
+    assert_eq!(outcome.memory.deleted, BTreeSet::from([Uid::new("b")]));
+}
+
+/// SY-04.
+#[tokio::test(start_paused = true)]
+async fn a_status_write_that_fails_ends_the_plan() {
+    let fixture = Fixture::new(|_| failure(409));
+    let outcome = fixture.enact(vec![vec![status(1), release(&["a"])], vec![create(1)]]).await;
+    assert_eq!(outcome.failures, [Failure::Conflict("no".to_owned())]);
+    assert_eq!(fixture.lines(), ["PATCH jobs/sum/status"]);
+    assert_eq!(outcome.memory.released, BTreeSet::new());
+    assert_eq!(fixture.freshness(0, 0), Freshness::Fresh);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_uncertain_answer_nothing_is_assumed() {
+    for command in [create(1), release(&["a"]), status(1), Command::DeletePods(vec![pod("a")])] {
+        let fixture = Fixture::new(|_| failure(504));
+        let outcome = fixture.enact(vec![vec![command]]).await;
+        assert!(outcome.failures[0].is_ambiguous());
+        assert_eq!(outcome.memory, Memory::default());
+        assert_eq!(fixture.freshness(99, 99), Freshness::InDoubt);
+    }
+}
+
+/// FT-24: the Job is read anew, and nothing is adopted for a Job that is gone or going.
+#[tokio::test(start_paused = true)]
+async fn adoption_asks_for_the_job_first() {
+    let answer = |uid: &'static str, deletion: Option<&'static str>| {
+        move |number| match number {
+            1 => (
+                200,
+                json!({"apiVersion": "batch/v1", "kind": "Job",
+                    "metadata": {"name": "sum", "uid": uid, "deletionTimestamp": deletion}}),
+            ),
+            number => stored(number),
+        }
+    };
+    let adopted = Fixture::new(answer("u", None));
+    assert_eq!(adopted.enact(vec![vec![Command::AdoptPods(vec![pod("a")])]]).await.failures, []);
+    assert_eq!(adopted.lines(), ["GET jobs/sum", "PATCH pods/a"]);
+    for refused in
+        [Fixture::new(answer("other", None)), Fixture::new(answer("u", Some("2026-01-01T00:00:00Z")))]
+    {
+        let outcome = refused.enact(vec![vec![Command::AdoptPods(vec![pod("a")])]]).await;
+        assert!(matches!(outcome.failures[..], [Failure::Conflict(_)]));
+        assert_eq!(refused.lines(), ["GET jobs/sum"]);
+    }
+}
+
+/// FT-26.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
+    for (code, failures) in [(404, 0), (422, 0), (403, 1)] {
+        let fixture = Fixture::new(move |_| failure(code));
+        let outcome = fixture.enact(vec![vec![Command::GiveUpPods(vec![pod("a")])]]).await;
+        assert_eq!(outcome.failures.len(), failures, "{code}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_command_begins_when_the_process_stops() {
+    let fixture = Fixture::new(stored);
+    fixture.enactor.stop.cancel();
+    let outcome = fixture.enact(vec![vec![status(1)]]).await;
+    assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
+    assert_eq!(fixture.lines(), Vec::<String>::new());
+}
+
+/// What waits for its turn in a batch is not sent when the process stops or the lease is lost.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
+    let stop = CancellationToken::new();
+    let mut fixture = Fixture::new({
+        let stop = stop.clone();
+        move |number| {
+            if number == 1 {
+                stop.cancel();
+            }
+            stored(number)
+        }
+    });
+    fixture.enactor.stop = stop;
+    let names: Vec<String> = (0..100).map(|pod| format!("p{pod}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let outcome = fixture.enact(vec![vec![release(&names), status(1)]]).await;
+    assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
+    assert!(fixture.lines().len() <= AT_A_TIME, "{}", fixture.lines().len());
+}
+
+/// A batch of 500 is not sent at once: others have their turn at the rate limit.
+#[tokio::test(start_paused = true)]
+async fn a_large_batch_is_sent_in_part() {
+    let under_way = Arc::new(Mutex::new((0_usize, 0_usize)));
+    let answers = {
+        let futures = (0..500).map(|_| {
+            let under_way = Arc::clone(&under_way);
+            async move {
+                {
+                    let mut counts = under_way.lock().unwrap();
+                    counts.0 += 1;
+                    counts.1 = counts.1.max(counts.0);
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                under_way.lock().unwrap().0 -= 1;
+            }
+        });
+        together(futures.collect()).await
+    };
+    assert_eq!(answers.len(), 500);
+    assert_eq!(under_way.lock().unwrap().1, AT_A_TIME);
+}
+
+/// TC-09: seen on a real API server, which puts new conditions first unless it is told their order.
+#[tokio::test(start_paused = true)]
+async fn new_conditions_stand_after_the_old_ones() {
+    let condition = |kind: &str| crate::job::observed::Condition {
+        kind: kind.into(),
+        status: "True".into(),
+        reason: "r".into(),
+        message: "m".into(),
+        last_probe: None,
+        last_transition: None,
+    };
+    let with = |kinds: &[&str]| StatusFacts {
+        conditions: kinds.iter().map(|kind| condition(kind)).collect(),
+        ..StatusFacts::default()
+    };
+    let fixture = Fixture::new(stored);
+    let write = StatusWrite {
+        before: with(&["Suspended", "FailureTarget"]),
+        after: with(&["Suspended", "FailureTarget", "Failed"]),
+    };
+    fixture.enact(vec![vec![Command::WriteStatus(Box::new(write))]]).await;
+    let status = fixture.requests.lock().unwrap()[0].1["status"].clone();
+    assert_eq!(status["conditions"].as_array().unwrap().len(), 1);
+    let order = json!([{"type": "Suspended"}, {"type": "FailureTarget"}, {"type": "Failed"}]);
+    assert_eq!(status["$setElementOrder/conditions"], order);
+}

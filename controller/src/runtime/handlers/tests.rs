@@ -1,0 +1,171 @@
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::*;
+use crate::runtime::reflector::Cache;
+use crate::runtime::retry::RetryLimiter;
+
+fn wiring() -> Wiring {
+    let metrics = Metrics::new();
+    let queue = |name| WorkQueue::new(RetryLimiter::of_jobs(), metrics.queue(name));
+    let wiring = Wiring {
+        jobs: Arc::default(),
+        pods: Arc::default(),
+        job_queue: queue("job"),
+        orphan_queue: queue("job_orphan_pod"),
+        ttl_queue: queue("ttl_jobs_to_delete"),
+        memories: Arc::default(),
+        own_writes: Arc::default(),
+        metrics,
+        settings: Arc::default(),
+    };
+    wiring.connect();
+    wiring
+}
+
+/// What comes out of the queues: Jobs within two seconds, and after how many; then orphans and TTL.
+async fn woken(wiring: &Wiring) -> Vec<String> {
+    let mut found = Vec::new();
+    let start = Instant::now();
+    for (name, queue) in
+        [("job", &wiring.job_queue), ("orphan", &wiring.orphan_queue), ("ttl", &wiring.ttl_queue)]
+    {
+        let rest = Duration::from_secs(2).saturating_sub(start.elapsed());
+        while let Ok(Some(running)) =
+            timeout(if name == "job" { rest } else { Duration::ZERO }, queue.next()).await
+        {
+            let after = if name == "job" { format!(" {}", start.elapsed().as_secs()) } else { String::new() };
+            found.push(format!("{name} {}{after}", running.key.name));
+        }
+    }
+    found
+}
+
+fn job(name: &str, generation: i64, extra: &Value) -> DynamicObject {
+    let mut job = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"namespace": "ns", "name": name, "uid": name, "resourceVersion": "1", "generation": generation},
+        "spec": {"selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": name}},
+            "template": {"spec": {"containers": []}}},
+    });
+    for (field, value) in extra.as_object().unwrap() {
+        for (inner, value) in value.as_object().unwrap() {
+            job[field][inner] = value.clone();
+        }
+    }
+    serde_json::from_value(job).unwrap()
+}
+
+fn complete() -> Value {
+    json!({"status": {"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})
+}
+
+fn pod(name: &str, owner: Option<&str>, finalizer: bool, phase: &str) -> Pod {
+    let owners: Vec<Value> = owner
+        .map(|job| json!({"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}))
+        .into_iter()
+        .collect();
+    let finalizers: &[&str] = if finalizer { &["batch.kubernetes.io/job-tracking"] } else { &[] };
+    serde_json::from_value(json!({
+        "metadata": {"namespace": "ns", "name": name, "uid": name, "resourceVersion": "1", "ownerReferences": owners,
+            "finalizers": finalizers, "labels": {"batch.kubernetes.io/controller-uid": "a"}},
+        "spec": {"containers": []},
+        "status": {"phase": phase},
+    }))
+    .unwrap()
+}
+
+/// SY-02.
+#[tokio::test(start_paused = true)]
+async fn a_new_job_and_a_new_spec_are_synced_now_and_a_new_status_in_a_second() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({})), 1);
+    assert_eq!(woken(&wiring).await, ["job a 0"]);
+    wiring.jobs.apply(job("a", 2, &json!({})), 2);
+    assert_eq!(woken(&wiring).await, ["job a 0"]);
+    wiring.jobs.apply(job("a", 2, &json!({"status": {"active": 1}})), 3);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+}
+
+/// SY-02: pods come in swarms.
+#[tokio::test(start_paused = true)]
+async fn pods_wake_their_job_once_in_a_second() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({})), 1);
+    woken(&wiring).await;
+    for name in ["p", "q", "r"] {
+        wiring.pods.apply(pod(name, Some("a"), true, "Running"), 2);
+    }
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+    wiring.pods.remove(pod("p", Some("a"), false, "Failed"), 3);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+}
+
+/// FT-22, S-23: also when it is seen for the first time.
+#[tokio::test(start_paused = true)]
+async fn a_finished_job_has_its_pods_looked_at_and_its_time_watched() {
+    let wiring = wiring();
+    let finished = |generation| {
+        let mut extra = complete();
+        extra["spec"] = json!({"ttlSecondsAfterFinished": 5});
+        job("a", generation, &extra)
+    };
+    wiring.jobs.apply(finished(1), 1);
+    assert_eq!(woken(&wiring).await, ["job a 0", "ttl a"]);
+    wiring.pods.apply(pod("p", Some("a"), true, "Succeeded"), 2);
+    assert_eq!(woken(&wiring).await, ["orphan p"]);
+    wiring.jobs.apply(finished(2), 3);
+    assert_eq!(woken(&wiring).await, ["orphan p", "ttl a"]);
+}
+
+/// FT-20, SY-09.
+#[tokio::test(start_paused = true)]
+async fn when_a_job_goes_its_pods_are_orphans() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({})), 1);
+    wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
+    woken(&wiring).await;
+    wiring.own_writes.wrote_job(&ObjectKey::new("ns", "a"), &Uid::new("a"), 99);
+    wiring.jobs.remove(job("a", 1, &json!({})), 3);
+    assert_eq!(woken(&wiring).await, ["job a 0", "orphan p"]);
+    assert!(wiring.memories.is_gone(&Uid::new("a")));
+    // A pod that comes later finds no Job.
+    wiring.pods.apply(pod("late", Some("a"), true, "Running"), 4);
+    assert_eq!(woken(&wiring).await, ["orphan late"]);
+}
+
+/// FT-22, FT-24.
+#[tokio::test(start_paused = true)]
+async fn a_pod_without_a_controller_wakes_those_who_may_adopt_it() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({})), 1);
+    woken(&wiring).await;
+    wiring.pods.apply(pod("p", None, true, "Running"), 2);
+    assert_eq!(woken(&wiring).await, ["job a 1", "orphan p"]);
+    wiring.pods.apply(pod("p", None, false, "Succeeded"), 3);
+    assert_eq!(woken(&wiring).await, Vec::<String>::new(), "neither labels nor owner changed");
+    // SY-08: the former owner is told too.
+    wiring.pods.apply(pod("p", Some("a"), true, "Succeeded"), 4);
+    wiring.pods.apply(pod("p", None, false, "Succeeded"), 5);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+}
+
+/// MX-08, MX-09.
+#[tokio::test(start_paused = true)]
+async fn finalizers_and_foreign_jobs_are_counted() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({"spec": {"managedBy": "acme.example.com/x"}})), 1);
+    wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
+    wiring.pods.apply(pod("p", Some("a"), true, "Succeeded"), 3);
+    wiring.pods.apply(pod("p", Some("a"), false, "Succeeded"), 4);
+    let text = wiring.metrics.text();
+    for line in [
+        "job_controller_jobs_by_external_controller_total{controller_name=\"acme.example.com/x\"} 1",
+        "job_controller_terminated_pods_tracking_finalizer_total{event=\"add\"} 1",
+        "job_controller_terminated_pods_tracking_finalizer_total{event=\"delete\"} 1",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}

@@ -1,0 +1,211 @@
+//! What a process shows of itself over plain HTTP: `/healthz`, `/livez`, `/readyz`, `/metrics`.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+/// What the server asks the process about.
+pub trait Status: Send + Sync + 'static {
+    /// Why the process is not ready; nothing if it is.
+    fn not_ready(&self) -> Option<String>;
+    /// The metrics, as text.
+    fn metrics(&self) -> String;
+}
+
+/// `--metrics-bind-address` cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is no address to listen on: write HOST:PORT, :PORT, or 0 for none")]
+pub struct BindAddressError(String);
+
+/// Reads an address as Go programs take it: `:8080` is every interface, `0` is no server at all.
+///
+/// # Errors
+/// The text is neither.
+pub fn parse_bind_address(text: &str) -> Result<Option<String>, BindAddressError> {
+    let error = || BindAddressError(text.to_owned());
+    if text == "0" || text.is_empty() {
+        return Ok(None);
+    }
+    let (host, port) = text.rsplit_once(':').ok_or_else(error)?;
+    let port: u16 = port.parse().map_err(|_| error())?;
+    let host = if host.is_empty() { "0.0.0.0" } else { host };
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    if host.contains(':') && !bracketed || host.contains(char::is_whitespace) {
+        return Err(error());
+    }
+    Ok(Some(format!("{host}:{port}")))
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+}
+
+impl Server {
+    /// Listens on `HOST:PORT`; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub async fn bind(address: &str) -> io::Result<Server> {
+        Ok(Server { listener: TcpListener::bind(address).await? })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until `stop`.
+    pub async fn serve(self, status: Arc<dyn Status>, stop: CancellationToken) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            let Ok((stream, peer)) = accepted else {
+                // Out of file descriptors, most likely: let some go before trying again.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                continue;
+            };
+            let (status, stop) = (Arc::clone(&status), stop.clone());
+            tokio::spawn(async move {
+                let service = service_fn(move |request| {
+                    let answer = answer(&request, status.as_ref());
+                    async { Ok::<_, Infallible>(answer) }
+                });
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEADERS)
+                    .serve_connection(TokioIo::new(stream), service);
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    ended = connection => if let Err(error) = ended { debug!(%peer, %error, "connection broke") },
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+/// Connections at a time; more are closed at once.
+const CONNECTIONS: usize = 128;
+/// A client that does not finish its request in this time is cut off.
+const HEADERS: Duration = Duration::from_secs(10);
+
+fn answer(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
+    if *request.method() != Method::GET && *request.method() != Method::HEAD {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
+    }
+    match request.uri().path() {
+        "/healthz" | "/livez" => text(StatusCode::OK, "ok".to_owned()),
+        "/readyz" => match status.not_ready() {
+            None => text(StatusCode::OK, "ok".to_owned()),
+            Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
+        },
+        "/metrics" => text(StatusCode::OK, status.metrics()),
+        _ => text(StatusCode::NOT_FOUND, "only /healthz, /livez, /readyz and /metrics\n".to_owned()),
+    }
+}
+
+fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let kind = header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_go_programs_do() {
+        let parse = |text: &str| parse_bind_address(text).unwrap();
+        assert_eq!(parse("0"), None);
+        assert_eq!(parse(""), None);
+        assert_eq!(parse(":8080"), Some("0.0.0.0:8080".to_owned()));
+        assert_eq!(parse("127.0.0.1:0"), Some("127.0.0.1:0".to_owned()));
+        assert_eq!(parse("[::1]:8080"), Some("[::1]:8080".to_owned()));
+        for text in ["8080", "localhost", "::1:80", ":http", ":99999", "a b:1"] {
+            assert!(parse_bind_address(text).is_err(), "{text}");
+        }
+    }
+
+    struct Fixed(Option<&'static str>);
+
+    impl Status for Fixed {
+        fn not_ready(&self) -> Option<String> {
+            self.0.map(str::to_owned)
+        }
+
+        fn metrics(&self) -> String {
+            "up 1\n".to_owned()
+        }
+    }
+
+    async fn get(address: SocketAddr, line: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    async fn started(status: Fixed) -> (SocketAddr, CancellationToken) {
+        let server = Server::bind("127.0.0.1:0").await.unwrap();
+        let address = server.address().unwrap();
+        let stop = CancellationToken::new();
+        tokio::spawn(server.serve(Arc::new(status), stop.clone()));
+        (address, stop)
+    }
+
+    #[tokio::test]
+    async fn health_readiness_and_metrics_are_served() {
+        let (address, stop) = started(Fixed(None)).await;
+        for path in ["/healthz", "/livez", "/readyz"] {
+            let answer = get(address, &format!("GET {path}")).await;
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"), "{answer}");
+        }
+        let answer = get(address, "GET /metrics").await;
+        assert!(answer.contains("version=0.0.4") && answer.ends_with("up 1\n"), "{answer}");
+        assert!(get(address, "GET /").await.starts_with("HTTP/1.1 404"));
+        assert!(get(address, "POST /metrics").await.starts_with("HTTP/1.1 405"));
+        stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn one_that_is_not_ready_lives_and_says_why() {
+        let (address, _stop) = started(Fixed(Some("the cache of pods is not filled"))).await;
+        assert!(get(address, "GET /healthz").await.starts_with("HTTP/1.1 200"));
+        let answer = get(address, "GET /readyz").await;
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        assert!(answer.ends_with("not ready: the cache of pods is not filled\n"), "{answer}");
+    }
+}

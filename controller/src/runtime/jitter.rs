@@ -1,0 +1,62 @@
+//! Spread of waiting times, so that replicas and retries do not march in step.
+
+use std::time::Duration;
+
+/// A sequence of pseudo-random numbers (splitmix64), fixed by its seed: runs can be repeated, and replicas, whose
+/// identities differ, are spread.
+#[derive(Clone, Debug)]
+pub struct Jitter {
+    state: u64,
+}
+
+impl Jitter {
+    /// A sequence for this name.
+    #[must_use]
+    pub fn seeded(name: &str) -> Jitter {
+        // FNV-1a.
+        let state = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Jitter { state }
+    }
+
+    /// A time between `period` and `period · (1 + factor)`.
+    pub fn spread(&mut self, period: Duration, factor: f64) -> Duration {
+        period.saturating_add(period.mul_f64(self.fraction() * factor.max(0.0)))
+    }
+
+    /// A number from 0 up to 1, which is not reached.
+    fn fraction(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        // 53 bits are what an f64 holds exactly.
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_lie_in_the_range_and_differ() {
+        let mut jitter = Jitter::seeded("replica-0");
+        let times: Vec<Duration> = (0..100).map(|_| jitter.spread(Duration::from_secs(2), 1.2)).collect();
+        assert!(times.iter().all(|time| (2.0..4.4).contains(&time.as_secs_f64())));
+        assert!(
+            times.iter().any(|time| time.as_secs_f64() < 2.5)
+                && times.iter().any(|time| time.as_secs_f64() > 3.9)
+        );
+    }
+
+    #[test]
+    fn the_name_fixes_the_sequence() {
+        let first = |name: &str| Jitter::seeded(name).spread(Duration::from_secs(1), 1.0);
+        assert_eq!(first("a"), first("a"));
+        assert_ne!(first("a"), first("b"));
+        assert_eq!(Jitter::seeded("a").spread(Duration::from_secs(1), 0.0), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,155 @@
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::runtime::events;
+use crate::runtime::reflector::Cache;
+use crate::runtime::testing::{Requests, failure, job, lines, pod, server, wiring};
+use crate::values::Uid;
+
+fn key() -> ObjectKey {
+    ObjectKey::new("ns", "a")
+}
+
+fn syncs(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> (JobSync, Requests) {
+    let (client, requests) = server(answer);
+    let wiring = wiring();
+    let enactor = Enactor {
+        client: client.clone(),
+        own_writes: Arc::clone(&wiring.own_writes),
+        recorder: events::channel(client, "test").0,
+        metrics: wiring.metrics.clone(),
+        stop: CancellationToken::new(),
+    };
+    let (relist_jobs, relist_pods) = (Arc::default(), Arc::default());
+    (JobSync { wiring, enactor, relist_jobs, relist_pods, tracer: None }, requests)
+}
+
+fn show(sync: &JobSync, job: Value, version: u64) {
+    sync.wiring.jobs.apply(serde_json::from_value(job).unwrap(), version);
+}
+
+/// Answers every write, with rising versions.
+fn obliging(line: &str, number: usize) -> (u16, Value) {
+    let name = line.rsplit('/').next().unwrap_or_default();
+    (
+        200,
+        json!({"kind": "X", "metadata": {"name": name, "uid": "x", "resourceVersion": (100 + number).to_string()}}),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_job_gets_its_pod_and_its_status() {
+    let (sync, requests) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({})), 5);
+    assert!(!matches!(sync.sync(&key()).await, Next::Retry));
+    let lines = lines(&requests);
+    assert_eq!(lines.iter().filter(|line| **line == "POST pods").count(), 1);
+    assert!(lines.iter().any(|line| line == "PATCH jobs/a/status"), "{lines:?}");
+    assert!(
+        sync.wiring
+            .metrics
+            .text()
+            .contains("job_controller_job_syncs_total{completion_mode=\"NonIndexed\",result=\"success\"")
+    );
+}
+
+/// SY-03, MX-10: nothing is done until the caches show it.
+#[tokio::test(start_paused = true)]
+async fn the_next_sync_waits_for_the_caches() {
+    let (sync, requests) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({})), 5);
+    sync.sync(&key()).await;
+    let sent = lines(&requests).len();
+    assert!(matches!(sync.sync(&key()).await, Next::PutOff(_)));
+    assert_eq!(lines(&requests).len(), sent);
+    assert!(sync.wiring.metrics.text().contains("stale_sync_skips_total"));
+}
+
+/// Events that were lost: both caches are made anew, and then believed.
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_never_shows_a_write_is_made_anew() {
+    let (sync, _) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({})), 5);
+    sync.wiring.own_writes.wrote_pod(&key(), &Uid::new("a"), 1_000);
+    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF));
+    tokio::time::advance(PATIENCE).await;
+    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF_MAX));
+    sync.relist_jobs.notified().await;
+    sync.relist_pods.notified().await;
+    tokio::time::advance(Duration::from_millis(10)).await;
+    let kept = sync.wiring.jobs.keep(serde_json::from_value(job("a", 5, &json!({}))).unwrap(), 5);
+    Cache::<kube::api::DynamicObject>::replace(&*sync.wiring.jobs, kept.into_iter().collect(), 900);
+    Cache::<k8s_openapi::api::core::v1::Pod>::replace(&*sync.wiring.pods, Vec::new(), 900);
+    tokio::time::advance(Duration::from_millis(10)).await;
+    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF));
+    assert!(!matches!(sync.sync(&key()).await, Next::PutOff(_)));
+}
+
+/// After an answer that was lost, what is stored is asked for; a pod that was made all the same is not made again.
+#[tokio::test(start_paused = true)]
+async fn a_creation_without_an_answer_is_not_repeated_blindly() {
+    let (sync, requests) = syncs(|line, number| match line {
+        "POST pods" => failure(504),
+        "GET jobs/a" => (200, job("a", 5, &json!({}))),
+        "GET pods" => (
+            200,
+            json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {},
+            "items": [{"metadata": {"name": "p", "uid": "p", "resourceVersion": "77"}}]}),
+        ),
+        line => obliging(line, number),
+    });
+    show(&sync, job("a", 5, &json!({})), 5);
+    assert_eq!(sync.sync(&key()).await, Next::Retry);
+    let before = lines(&requests).len();
+    show(&sync, job("a", 200, &json!({"status": {"startTime": "2026-01-01T00:00:00Z"}})), 200);
+    assert!(matches!(sync.sync(&key()).await, Next::PutOff(_)), "the cache does not show the pod yet");
+    assert_eq!(lines(&requests)[before..], ["GET jobs/a", "GET pods"]);
+    sync.wiring.pods.apply(serde_json::from_value(pod("p", "a", 77, "Running")).unwrap(), 77);
+    sync.sync(&key()).await;
+    assert_eq!(lines(&requests).iter().filter(|line| **line == "POST pods").count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_what_is_stored_cannot_be_asked_nothing_is_done() {
+    let (sync, requests) = syncs(|_, _| failure(503));
+    show(&sync, job("a", 5, &json!({})), 5);
+    sync.wiring.own_writes.doubt(&key(), &Uid::new("a"));
+    assert_eq!(sync.sync(&key()).await, Next::Retry);
+    assert_eq!(lines(&requests), ["GET jobs/a"]);
+}
+
+/// MB-02, MB-03.
+#[tokio::test(start_paused = true)]
+async fn a_job_of_another_manager_is_left_alone() {
+    let (sync, requests) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({"spec": {"managedBy": "acme.example.com/x"}})), 5);
+    assert_eq!(sync.sync(&key()).await, Next::Rest);
+    assert_eq!(sync.sync(&ObjectKey::new("ns", "none")).await, Next::Rest);
+    assert_eq!(lines(&requests), Vec::<String>::new());
+}
+
+/// PC-12.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
+    let (sync, _) = syncs(|line, number| match line {
+        "POST pods" => (
+            403,
+            json!({"kind": "Status", "status": "Failure", "code": 403, "message": "m",
+            "details": {"causes": [{"reason": "NamespaceTerminating"}]}}),
+        ),
+        line => obliging(line, number),
+    });
+    show(&sync, job("a", 5, &json!({})), 5);
+    assert!(matches!(sync.sync(&key()).await, Next::After(delay) if delay <= NAMESPACE_TERMINATING));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_tried_again() {
+    let (sync, _) = syncs(|line, number| match line {
+        "PATCH jobs/a/status" => failure(409),
+        line => obliging(line, number),
+    });
+    show(&sync, job("a", 5, &json!({})), 5);
+    assert_eq!(sync.sync(&key()).await, Next::Retry);
+}

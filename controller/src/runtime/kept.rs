@@ -1,0 +1,419 @@
+//! What the caches keep of Jobs and pods: facts, not objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use kube::core::{Selector, SelectorExt};
+use serde_json::Value;
+use tracing::warn;
+
+use super::reflector::Version;
+use super::store::{Index, Kept, KeptFrom, ObjectKey, Store};
+use crate::job::observe::{self, PodSelector};
+use crate::job::observed::{Controller, JobFacts, PodFacts};
+use crate::ttl::observe as ttl_observe;
+use crate::ttl::plan::TtlFacts;
+use crate::values::{Text, Uid};
+
+/// The cache of Jobs.
+pub type JobStore = Store<KeptJob, JobIndex>;
+/// The cache of pods.
+pub type PodStore = Store<KeptPod, PodIndex>;
+
+/// A Job.
+#[derive(Debug)]
+pub struct KeptJob {
+    key: ObjectKey,
+    version: Version,
+    /// `metadata.generation`, which grows with each change of `spec`.
+    pub generation: i64,
+    /// What its decision reads.
+    pub facts: JobFacts,
+    /// What the decision of the TTL controller reads.
+    pub ttl: TtlFacts,
+    /// `spec.template` as it is stored, fields of a newer Kubernetes included.
+    pub template: Value,
+    /// Which pods are its own or may become so.
+    pub selector: JobSelector,
+}
+
+/// The selector of a Job.
+#[derive(Debug)]
+pub enum JobSelector {
+    /// The one that the API server makes: one label with the UID (PC-15).
+    Generated {
+        /// The label.
+        label: &'static str,
+        /// Its value.
+        uid: Text,
+    },
+    /// Another one (`manualSelector`).
+    Manual(Selector),
+    /// There is none, or it cannot be read: nothing is selected.
+    Nothing,
+}
+
+/// A pod that a Job may be concerned with.
+#[derive(Debug)]
+pub struct KeptPod {
+    key: ObjectKey,
+    version: Version,
+    /// What the decision reads. `controller` and `selected`, which depend on the Job, are filled in by
+    /// [`KeptPod::seen_from`].
+    facts: PodFacts,
+    /// Who its controller reference names.
+    pub owner: PodOwner,
+    /// `metadata.labels`.
+    pub labels: Labels,
+}
+
+/// Labels, sorted by key.
+pub type Labels = Box<[(Text, Text)]>;
+
+/// The controller reference of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodOwner {
+    /// None.
+    Nobody,
+    /// A `batch/v1` Job.
+    Job {
+        /// Its name.
+        name: Text,
+        /// Its UID.
+        uid: Uid,
+    },
+    /// Another kind of controller.
+    AnotherKind,
+}
+
+impl Kept for KeptJob {
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn uid(&self) -> &Uid {
+        &self.facts.uid
+    }
+
+    fn version(&self) -> Version {
+        self.version
+    }
+}
+
+impl KeptFrom<DynamicObject> for KeptJob {
+    fn kept_from(object: DynamicObject, version: Version) -> Option<KeptJob> {
+        let name = format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any());
+        match kept_job(object, version) {
+            Ok(job) => Some(job),
+            Err(why) => {
+                warn!(job = name, why, "a Job that cannot be read is left alone");
+                None
+            }
+        }
+    }
+}
+
+fn kept_job(object: DynamicObject, version: Version) -> Result<KeptJob, String> {
+    let key = ObjectKey::of(&object);
+    let generation = object.metadata.generation.unwrap_or(0);
+    let template = object.data.pointer("/spec/template").cloned().unwrap_or(Value::Null);
+    let job: Job = object.try_parse().map_err(|error| error.to_string())?;
+    let facts = observe::job(&job).map_err(|error| error.to_string())?;
+    let ttl = ttl_observe::facts(&job).map_err(|error| error.to_string())?;
+    let selector = JobSelector::of(&job);
+    Ok(KeptJob { key, version, generation, facts, ttl, template, selector })
+}
+
+/// Labels of generated selectors: today's, and that of Jobs from before 1.27.
+const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
+
+impl JobSelector {
+    fn of(job: &Job) -> JobSelector {
+        let Some(selector) = job.spec.as_ref().and_then(|spec| spec.selector.clone()) else {
+            return JobSelector::Nothing;
+        };
+        if selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
+            && let Some(labels) = &selector.match_labels
+            && labels.len() == 1
+            && let Some((key, value)) = labels.first_key_value()
+            && let Some(label) = UID_LABELS.into_iter().find(|label| label == key)
+        {
+            return JobSelector::Generated { label, uid: Text::from(value.as_str()) };
+        }
+        Selector::try_from(selector).map_or(JobSelector::Nothing, JobSelector::Manual)
+    }
+
+    /// Whether a pod with these labels is selected.
+    #[must_use]
+    pub fn matches(&self, labels: &[(Text, Text)]) -> bool {
+        match self {
+            JobSelector::Generated { label, uid } => value(labels, label) == Some(uid),
+            JobSelector::Manual(selector) => {
+                let labels: BTreeMap<String, String> =
+                    labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+                selector.matches(&labels)
+            }
+            JobSelector::Nothing => false,
+        }
+    }
+
+    /// For the query of a LIST; `None` where nothing is selected.
+    #[must_use]
+    pub fn query(&self) -> Option<String> {
+        match self {
+            JobSelector::Generated { label, uid } => Some(format!("{label}={uid}")),
+            JobSelector::Manual(selector) => Some(selector.to_string()),
+            JobSelector::Nothing => None,
+        }
+    }
+}
+
+fn value<'a>(labels: &'a [(Text, Text)], key: &str) -> Option<&'a Text> {
+    labels.binary_search_by(|(at, _)| (**at).cmp(key)).ok().map(|at| &labels[at].1)
+}
+
+impl Kept for KeptPod {
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn uid(&self) -> &Uid {
+        &self.facts.uid
+    }
+
+    fn version(&self) -> Version {
+        self.version
+    }
+}
+
+impl KeptFrom<Pod> for KeptPod {
+    /// Pods of other controllers, which never held the tracking finalizer, are of no interest.
+    fn kept_from(pod: Pod, version: Version) -> Option<KeptPod> {
+        let owner = owner(pod.metadata.owner_references.iter().flatten());
+        let nothing = PodSelector::of(&Job::default()).ok()?;
+        let facts = match observe::pod(&pod, &Uid::new(""), &nothing) {
+            Ok(facts) => facts,
+            Err(error) => {
+                warn!(pod = %ObjectKey::of(&pod), %error, "a pod that cannot be read is left alone");
+                return None;
+            }
+        };
+        if owner == PodOwner::AnotherKind && !facts.tracking_finalizer {
+            return None;
+        }
+        let mut key = ObjectKey::of(&pod);
+        key.namespace = shared(&key.namespace);
+        key.name = facts.name.clone();
+        let labels = pod.metadata.labels.unwrap_or_default();
+        let labels = labels.into_iter().map(|(key, value)| (shared(&key), shared(&value))).collect();
+        Some(KeptPod { key, version, facts: slim(facts), owner, labels })
+    }
+}
+
+impl KeptPod {
+    /// The facts for the decision about a Job.
+    #[must_use]
+    pub fn seen_from(&self, job: &KeptJob) -> PodFacts {
+        let controller = match &self.owner {
+            PodOwner::Nobody => Controller::Nobody,
+            PodOwner::Job { uid, .. } if *uid == job.facts.uid => Controller::ThisJob,
+            PodOwner::Job { .. } | PodOwner::AnotherKind => Controller::Another,
+        };
+        PodFacts { controller, selected: job.selector.matches(&self.labels), ..self.facts.clone() }
+    }
+
+    /// The facts that do not depend on a Job; `controller` and `selected` mean nothing in them.
+    #[must_use]
+    pub fn facts(&self) -> &PodFacts {
+        &self.facts
+    }
+}
+
+fn owner<'a>(mut references: impl Iterator<Item = &'a OwnerReference>) -> PodOwner {
+    match references.find(|reference| reference.controller == Some(true)) {
+        None => PodOwner::Nobody,
+        Some(reference) if reference.kind == "Job" && reference.api_version == "batch/v1" => {
+            PodOwner::Job { name: shared(&reference.name), uid: Uid(shared(&reference.uid)) }
+        }
+        Some(_) => PodOwner::AnotherKind,
+    }
+}
+
+/// The same words stand in thousands of pods: names of namespaces, Jobs, conditions, containers. Each is kept once.
+fn shared(text: &str) -> Text {
+    static WORDS: Mutex<Words> = Mutex::new(Words { words: BTreeSet::new(), sweep_at: FIRST_SWEEP });
+    WORDS.lock().unwrap_or_else(PoisonError::into_inner).share(text)
+}
+
+fn slim(mut facts: PodFacts) -> PodFacts {
+    for condition in &mut facts.conditions {
+        condition.kind = shared(&condition.kind);
+        condition.status = shared(&condition.status);
+    }
+    for container in &mut facts.containers {
+        container.name = shared(&container.name);
+    }
+    facts.conditions.shrink_to_fit();
+    facts.containers.shrink_to_fit();
+    facts
+}
+
+const FIRST_SWEEP: usize = 4096;
+
+#[derive(Debug)]
+struct Words {
+    words: BTreeSet<Text>,
+    sweep_at: usize,
+}
+
+impl Words {
+    fn share(&mut self, text: &str) -> Text {
+        if let Some(word) = self.words.get(text) {
+            return Arc::clone(word);
+        }
+        if self.words.len() >= self.sweep_at {
+            // Words that nobody else holds any more.
+            self.words.retain(|word| Arc::strong_count(word) > 1);
+            self.sweep_at = (self.words.len() * 2).max(FIRST_SWEEP);
+        }
+        let word = Text::from(text);
+        self.words.insert(Arc::clone(&word));
+        word
+    }
+}
+
+/// Jobs by UID, and those whose selector is not a generated one.
+#[derive(Debug, Default)]
+pub struct JobIndex {
+    by_uid: BTreeMap<Uid, Arc<KeptJob>>,
+    manual: BTreeMap<ObjectKey, Arc<KeptJob>>,
+}
+
+impl Index<KeptJob> for JobIndex {
+    fn insert(&mut self, job: &Arc<KeptJob>) {
+        self.by_uid.insert(job.facts.uid.clone(), Arc::clone(job));
+        if matches!(job.selector, JobSelector::Manual(_)) {
+            self.manual.insert(job.key.clone(), Arc::clone(job));
+        }
+    }
+
+    fn remove(&mut self, job: &Arc<KeptJob>) {
+        self.by_uid.remove(&job.facts.uid);
+        self.manual.remove(&job.key);
+    }
+}
+
+impl JobIndex {
+    /// The Jobs of the pod's namespace whose selector takes the pod.
+    #[must_use]
+    pub fn selecting(&self, pod: &KeptPod) -> Vec<Arc<KeptJob>> {
+        let namespace = &pod.key.namespace;
+        let by_label = UID_LABELS.iter().filter_map(|label| value(&pod.labels, label));
+        let generated = by_label.filter_map(|uid| self.by_uid.get(&Uid(uid.clone())));
+        let manual = self
+            .manual
+            .range(ObjectKey { namespace: namespace.clone(), name: Text::from("") }..)
+            .take_while(|(key, _)| key.namespace == *namespace)
+            .map(|(_, job)| job);
+        let mut found: Vec<Arc<KeptJob>> = generated
+            .chain(manual)
+            .filter(|job| job.key.namespace == *namespace && job.selector.matches(&pod.labels))
+            .cloned()
+            .collect();
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        found.dedup_by(|a, b| a.key == b.key);
+        found
+    }
+}
+
+/// Pods by the UID of their Job, those without a controller by namespace, and all by their own UID.
+#[derive(Debug, Default)]
+pub struct PodIndex {
+    by_job: BTreeMap<Uid, BTreeMap<Text, Arc<KeptPod>>>,
+    unowned: BTreeMap<Text, BTreeMap<Text, Arc<KeptPod>>>,
+    by_uid: BTreeMap<Uid, Arc<KeptPod>>,
+}
+
+impl Index<KeptPod> for PodIndex {
+    fn insert(&mut self, pod: &Arc<KeptPod>) {
+        self.by_uid.insert(pod.facts.uid.clone(), Arc::clone(pod));
+        match &pod.owner {
+            PodOwner::Job { uid, .. } => {
+                self.by_job.entry(uid.clone()).or_default().insert(pod.key.name.clone(), Arc::clone(pod));
+            }
+            PodOwner::Nobody => {
+                let namespace = self.unowned.entry(pod.key.namespace.clone()).or_default();
+                namespace.insert(pod.key.name.clone(), Arc::clone(pod));
+            }
+            PodOwner::AnotherKind => {}
+        }
+    }
+
+    fn remove(&mut self, pod: &Arc<KeptPod>) {
+        self.by_uid.remove(&pod.facts.uid);
+        match &pod.owner {
+            PodOwner::Job { uid, .. } => take(&mut self.by_job, uid, &pod.key.name),
+            PodOwner::Nobody => take(&mut self.unowned, &pod.key.namespace, &pod.key.name),
+            PodOwner::AnotherKind => {}
+        }
+    }
+}
+
+fn take<K: Ord>(groups: &mut BTreeMap<K, BTreeMap<Text, Arc<KeptPod>>>, group: &K, name: &Text) {
+    if let Some(pods) = groups.get_mut(group) {
+        pods.remove(name);
+        if pods.is_empty() {
+            groups.remove(group);
+        }
+    }
+}
+
+impl PodIndex {
+    /// The pods whose controller this Job is, by name.
+    pub fn of_job(&self, uid: &Uid) -> impl Iterator<Item = &Arc<KeptPod>> {
+        self.by_job.get(uid).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The pods of a namespace that have no controller, by name.
+    pub fn unowned(&self, namespace: &Text) -> impl Iterator<Item = &Arc<KeptPod>> {
+        self.unowned.get(namespace).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The pod with this UID.
+    #[must_use]
+    pub fn by_uid(&self, uid: &Uid) -> Option<&Arc<KeptPod>> {
+        self.by_uid.get(uid)
+    }
+
+    /// What the decision about a Job reads: its pods, those that it may adopt, and those that its status still has to
+    /// count, whoever owns them now (J-05).
+    #[must_use]
+    pub fn seen_from(&self, job: &KeptJob) -> Vec<PodFacts> {
+        let own = self.of_job(&job.facts.uid);
+        let unowned = self.unowned(&job.key.namespace).filter(|pod| job.selector.matches(&pod.labels));
+        let mut found: Vec<PodFacts> = own.chain(unowned).map(|pod| pod.seen_from(job)).collect();
+        let listed = job.facts.status.uncounted.iter().flat_map(|it| it.succeeded.iter().chain(&it.failed));
+        let strays: Vec<&Arc<KeptPod>> = listed
+            .filter_map(|uid| self.by_uid.get(uid))
+            .filter(|pod| pod.key.namespace == job.key.namespace && !is_seen(pod, job))
+            .collect();
+        found.extend(strays.into_iter().map(|pod| pod.seen_from(job)));
+        found
+    }
+}
+
+fn is_seen(pod: &KeptPod, job: &KeptJob) -> bool {
+    match &pod.owner {
+        PodOwner::Job { uid, .. } => *uid == job.facts.uid,
+        PodOwner::Nobody => job.selector.matches(&pod.labels),
+        PodOwner::AnotherKind => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use serde_json::json;
+
+use super::*;
+use crate::runtime::reflector::Cache;
+
+fn job(name: &str, uid: &str, manual: Option<Value>) -> DynamicObject {
+    let selector =
+        manual.unwrap_or_else(|| json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}));
+    serde_json::from_value(json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"namespace": "ns", "name": name, "uid": uid, "resourceVersion": "5", "generation": 3},
+        "spec": {"parallelism": 1, "selector": selector,
+            "template": {"spec": {"containers": [{"name": "c", "image": "i"}], "fromTheFuture": 1}}},
+        "status": {"uncountedTerminatedPods": {"succeeded": ["stray"]}},
+    }))
+    .unwrap()
+}
+
+fn pod(name: &str, uid: &str, owner: Option<(&str, &str)>, labels: Value, finalizer: bool) -> Pod {
+    let references: Vec<Value> = owner
+        .map(|(kind, uid)| {
+            let version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+            json!({"apiVersion": version, "kind": kind, "name": "o", "uid": uid, "controller": true})
+        })
+        .into_iter()
+        .collect();
+    let finalizers: &[&str] = if finalizer { &["batch.kubernetes.io/job-tracking"] } else { &[] };
+    serde_json::from_value(json!({
+        "metadata": {"namespace": "ns", "name": name, "uid": uid, "resourceVersion": "7", "labels": labels,
+            "ownerReferences": references, "finalizers": finalizers},
+        "spec": {"containers": []},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }))
+    .unwrap()
+}
+
+fn stores(jobs: Vec<DynamicObject>, pods: Vec<Pod>) -> (JobStore, PodStore) {
+    let (job_store, pod_store) = (JobStore::default(), PodStore::default());
+    jobs.into_iter().for_each(|job| job_store.apply(job, 5));
+    pods.into_iter().for_each(|pod| pod_store.apply(pod, 7));
+    (job_store, pod_store)
+}
+
+#[test]
+fn the_template_is_kept_as_it_is_stored() {
+    let (jobs, _) = stores(vec![job("a", "u", None)], vec![]);
+    let kept = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
+    assert_eq!(kept.template["spec"]["fromTheFuture"], 1);
+    assert_eq!((kept.generation, kept.version()), (3, 5));
+    assert_eq!(kept.selector.query().as_deref(), Some("batch.kubernetes.io/controller-uid=u"));
+}
+
+/// FT-24, FT-26, J-05: what a decision about a Job sees.
+#[test]
+fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
+    let selected = json!({"batch.kubernetes.io/controller-uid": "u"});
+    let (jobs, pods) = stores(
+        vec![job("a", "u", None)],
+        vec![
+            pod("mine", "p1", Some(("Job", "u")), selected.clone(), true),
+            pod("relabelled", "p2", Some(("Job", "u")), json!({"x": "y"}), true),
+            pod("orphan", "p3", None, selected.clone(), false),
+            pod("bare", "p4", None, json!({}), false),
+            pod("namesake", "p5", Some(("Job", "former")), selected.clone(), true),
+            pod("stray", "stray", Some(("Job", "former")), selected.clone(), true),
+            pod("replica", "p6", Some(("ReplicaSet", "r")), selected, false),
+        ],
+    );
+    let job = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
+    let seen: Vec<(String, Controller, bool)> = pods
+        .lookup(|index| index.seen_from(&job))
+        .into_iter()
+        .map(|pod| (pod.name.to_string(), pod.controller, pod.selected))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("mine".to_owned(), Controller::ThisJob, true),
+            ("relabelled".to_owned(), Controller::ThisJob, false),
+            ("orphan".to_owned(), Controller::Nobody, true),
+            ("stray".to_owned(), Controller::Another, true),
+        ]
+    );
+    assert_eq!(pods.len(), 6, "the pod of a ReplicaSet is not kept");
+    assert_eq!(pods.seen(), 7);
+}
+
+#[test]
+fn a_pod_of_another_kind_is_kept_while_it_holds_the_finalizer() {
+    let (_, pods) = stores(vec![], vec![pod("p", "p", Some(("ReplicaSet", "r")), json!({}), true)]);
+    assert_eq!(pods.len(), 1);
+    pods.apply(pod("p", "p", Some(("ReplicaSet", "r")), json!({}), false), 8);
+    assert!(pods.is_empty());
+}
+
+#[test]
+fn jobs_are_found_by_a_pod_that_they_select() {
+    let manual =
+        json!({"matchLabels": {"app": "x"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]});
+    let (jobs, pods) = stores(
+        vec![job("a", "u", None), job("b", "v", Some(manual))],
+        vec![
+            pod(
+                "p",
+                "p",
+                None,
+                json!({"batch.kubernetes.io/controller-uid": "u", "app": "x", "tier": "1"}),
+                false,
+            ),
+            pod("q", "q", None, json!({"app": "x"}), false),
+        ],
+    );
+    let selecting = |name: &str| -> Vec<String> {
+        let pod = pods.get(&ObjectKey::new("ns", name)).unwrap();
+        jobs.lookup(|index| index.selecting(&pod)).iter().map(|job| job.key().name.to_string()).collect()
+    };
+    assert_eq!(selecting("p"), ["a", "b"]);
+    assert_eq!(selecting("q"), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_that_cannot_be_read_is_not_kept() {
+    let mut broken = job("a", "u", None);
+    broken.data["spec"]["parallelism"] = json!("many");
+    let (jobs, _) = stores(vec![broken], vec![]);
+    assert!(jobs.is_empty());
+}
+
+#[test]
+fn words_that_nobody_needs_are_forgotten() {
+    let mut words = Words { words: BTreeSet::new(), sweep_at: 3 };
+    let held = words.share("held");
+    assert!(Arc::ptr_eq(&held, &words.share("held")));
+    drop(words.share("a"));
+    drop(words.share("b"));
+    drop(words.share("c"));
+    assert_eq!(words.words.iter().map(|word| &**word).collect::<Vec<_>>(), ["c", "held"]);
+    assert_eq!(words.sweep_at, FIRST_SWEEP);
+}
+
+/// Without its texts, of which a pod has three of its own (name, UID, version); a cluster may have 100,000 pods.
+#[test]
+fn a_pod_takes_little_room() {
+    assert!(size_of::<KeptPod>() <= 384, "{}", size_of::<KeptPod>());
+}

@@ -1,0 +1,101 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::runtime::reflector::Cache;
+use crate::runtime::testing::{Requests, failure, job, lines, pod, server, wiring};
+
+/// A sync of the pod `p`, where `jobs/a` is answered like this, and patches with this code.
+fn orphans(stored: (u16, Value), patch: u16) -> (OrphanSync, Requests) {
+    let (client, requests) = server(move |line, _| match line {
+        "GET jobs/a" => stored.clone(),
+        _ if patch < 300 => (patch, json!({"metadata": {"resourceVersion": "50"}})),
+        _ => failure(patch),
+    });
+    (OrphanSync { wiring: wiring(), client }, requests)
+}
+
+fn show_pod(sync: &OrphanSync, phase: &str) {
+    sync.wiring.pods.apply(serde_json::from_value(pod("p", "a", 7, phase)).unwrap(), 7);
+}
+
+fn show_job(sync: &OrphanSync, extra: &Value) {
+    sync.wiring.jobs.apply(serde_json::from_value(job("a", 5, extra)).unwrap(), 5);
+}
+
+fn finished() -> Value {
+    json!({"status": {"conditions": [{"type": "Complete", "status": "True"}]}})
+}
+
+async fn run(sync: &OrphanSync) -> Next {
+    sync.sync(&ObjectKey::new("ns", "p")).await
+}
+
+/// FT-20, FT-21: a cache that does not show the Job is not believed.
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_job_is_gone_is_released_after_the_job_was_asked_for() {
+    let (sync, requests) = orphans(failure(404), 200);
+    show_pod(&sync, "Running");
+    assert_eq!(run(&sync).await, Next::Rest);
+    assert_eq!(lines(&requests), ["GET jobs/a", "PATCH pods/p"]);
+    let body = requests.lock().unwrap()[1].1.clone();
+    assert_eq!((&body["metadata"]["uid"], &body["metadata"]["resourceVersion"]), (&json!("p"), &json!("7")));
+    // It is not asked for twice.
+    assert_eq!(run(&sync).await, Next::Rest);
+    assert_eq!(lines(&requests)[2..], ["PATCH pods/p"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left() {
+    let (sync, requests) = orphans((200, job("a", 5, &json!({}))), 200);
+    show_pod(&sync, "Running");
+    assert_eq!(run(&sync).await, Next::Rest);
+    assert_eq!(lines(&requests), ["GET jobs/a"]);
+    let (sync, requests) = orphans((200, job("a", 5, &json!({"metadata": {"uid": "namesake"}}))), 200);
+    show_pod(&sync, "Running");
+    run(&sync).await;
+    assert_eq!(lines(&requests), ["GET jobs/a", "PATCH pods/p"]);
+}
+
+/// FT-21, FT-23, MB-04.
+#[tokio::test(start_paused = true)]
+async fn only_a_finished_job_of_ours_has_its_pods_released() {
+    for (extra, released) in [
+        (json!({}), false),
+        (finished(), true),
+        (json!({"spec": {"managedBy": "acme.example.com/x"}, "status": finished()["status"].clone()}), false),
+    ] {
+        let (sync, requests) = orphans(failure(500), 200);
+        show_job(&sync, &extra);
+        show_pod(&sync, "Succeeded");
+        assert_eq!(run(&sync).await, Next::Rest);
+        assert_eq!(lines(&requests).len(), usize::from(released), "{extra}");
+    }
+}
+
+/// SY-03.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_the_jobs_last_sync_released_is_not_released_again() {
+    let (sync, requests) = orphans(failure(500), 200);
+    show_job(&sync, &finished());
+    show_pod(&sync, "Succeeded");
+    sync.wiring.own_writes.wrote_pod(&ObjectKey::new("ns", "a"), &Uid::new("a"), 8);
+    assert_eq!(run(&sync).await, Next::PutOff(PUT_OFF));
+    assert_eq!(lines(&requests), Vec::<String>::new());
+    // A lost event does not keep it for ever.
+    tokio::time::advance(PATIENCE).await;
+    assert_eq!(run(&sync).await, Next::Rest);
+    assert_eq!(lines(&requests), ["PATCH pods/p"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_are_tried_again_and_a_pod_that_is_gone_is_done() {
+    for (code, next) in [(404, Next::Rest), (409, Next::Retry), (500, Next::Retry)] {
+        let (sync, _) = orphans(failure(404), code);
+        show_pod(&sync, "Running");
+        assert_eq!(run(&sync).await, next, "{code}");
+    }
+    let (sync, requests) = orphans(failure(503), 200);
+    show_pod(&sync, "Running");
+    assert_eq!(run(&sync).await, Next::Retry);
+    assert_eq!(lines(&requests), ["GET jobs/a"]);
+}

@@ -1,0 +1,213 @@
+//! What the controllers may need to do: asked before they begin, and the source of the roles in `deploy/`.
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::Client;
+use kube::api::{Api, PostParams};
+
+use super::answer::Failure;
+
+/// One permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// API group, empty for the core group.
+    pub group: &'static str,
+    /// Resource, with its subresource after a slash.
+    pub resource: &'static str,
+    /// Verbs.
+    pub verbs: &'static [&'static str],
+    /// Who needs it.
+    pub needed_by: Need,
+}
+
+impl Permission {
+    /// The resource as kubectl writes it: `jobs.batch/status`.
+    fn name(&self) -> String {
+        let (resource, subresource) = match self.resource.split_once('/') {
+            Some((resource, subresource)) => (resource, format!("/{subresource}")),
+            None => (self.resource, String::new()),
+        };
+        let dot = if self.group.is_empty() { "" } else { "." };
+        format!("{resource}{dot}{}{subresource}", self.group)
+    }
+}
+
+/// Which part of the program needs a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The Job controller or the TTL controller.
+    Either,
+    /// The Job controller.
+    Job,
+    /// The TTL controller.
+    Ttl,
+    /// `--leader-elect`.
+    Election,
+}
+
+/// Every permission, none of them more than is used.
+pub const PERMISSIONS: [Permission; 7] = [
+    Permission {
+        group: "batch",
+        resource: "jobs",
+        verbs: &["get", "list", "watch"],
+        needed_by: Need::Either,
+    },
+    Permission { group: "batch", resource: "jobs/status", verbs: &["patch"], needed_by: Need::Job },
+    // Owner references that block the deletion of the Job (PC-14) need this where that admission plugin is on.
+    Permission { group: "batch", resource: "jobs/finalizers", verbs: &["update"], needed_by: Need::Job },
+    Permission {
+        group: "",
+        resource: "pods",
+        verbs: &["list", "watch", "create", "patch", "delete"],
+        needed_by: Need::Job,
+    },
+    Permission {
+        group: "events.k8s.io",
+        resource: "events",
+        verbs: &["create", "patch"],
+        needed_by: Need::Job,
+    },
+    Permission { group: "batch", resource: "jobs", verbs: &["delete"], needed_by: Need::Ttl },
+    Permission {
+        group: "coordination.k8s.io",
+        resource: "leases",
+        verbs: &["get", "create", "update"],
+        needed_by: Need::Election,
+    },
+];
+
+/// Which parts run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The Job controller.
+    pub job: bool,
+    /// The TTL controller.
+    pub ttl: bool,
+    /// Leader election.
+    pub election: bool,
+}
+
+impl Parts {
+    fn need(self, permission: &Permission) -> bool {
+        match permission.needed_by {
+            Need::Either => self.job || self.ttl,
+            Need::Job => self.job,
+            Need::Ttl => self.ttl,
+            Need::Election => self.election,
+        }
+    }
+}
+
+/// Asks which permissions are missing, each as `VERB RESOURCE in NAMESPACE`. `namespace`: the one that is watched,
+/// none for all. `lease_namespace`: where the lease is.
+///
+/// # Errors
+/// The API server did not answer.
+pub async fn missing(
+    client: &Client,
+    parts: Parts,
+    namespace: Option<&str>,
+    lease_namespace: &str,
+) -> Result<Vec<String>, Failure> {
+    let mut missing = Vec::new();
+    for permission in PERMISSIONS.iter().filter(|permission| parts.need(permission)) {
+        let namespace = match permission.needed_by {
+            Need::Election => Some(lease_namespace),
+            Need::Either | Need::Job | Need::Ttl => namespace,
+        };
+        for verb in permission.verbs {
+            if !is_allowed(client, permission, verb, namespace).await? {
+                let place = namespace.map_or("all namespaces".to_owned(), |it| format!("namespace {it}"));
+                missing.push(format!("{verb} {} in {place}", permission.name()));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+async fn is_allowed(
+    client: &Client,
+    permission: &Permission,
+    verb: &str,
+    namespace: Option<&str>,
+) -> Result<bool, Failure> {
+    let (resource, subresource) = match permission.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (permission.resource, None),
+    };
+    let attributes = ResourceAttributes {
+        group: Some(permission.group.to_owned()),
+        resource: Some(resource.to_owned()),
+        subresource,
+        verb: Some(verb.to_owned()),
+        namespace: namespace.map(str::to_owned),
+        ..ResourceAttributes::default()
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() },
+        ..Default::default()
+    };
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let answer = api.create(&PostParams::default(), &review).await;
+    let answer = answer.map_err(|error| Failure::from_kube(&error))?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// `GROUP RESOURCE VERB` of each rule of a manifest.
+    fn granted(manifest: &str) -> BTreeSet<String> {
+        let role: Value = serde_saphyr::from_str(manifest).unwrap();
+        let texts = |value: &Value| -> Vec<String> {
+            value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+        };
+        let mut granted = BTreeSet::new();
+        for rule in role["rules"].as_array().unwrap() {
+            for group in texts(&rule["apiGroups"]) {
+                for resource in texts(&rule["resources"]) {
+                    granted.extend(
+                        texts(&rule["verbs"]).iter().map(|verb| format!("{group} {resource} {verb}")),
+                    );
+                }
+            }
+        }
+        granted
+    }
+
+    fn needed(wanted: fn(Need) -> bool) -> BTreeSet<String> {
+        let permissions = PERMISSIONS.iter().filter(|permission| wanted(permission.needed_by));
+        let lines = permissions
+            .flat_map(|it| it.verbs.iter().map(|verb| format!("{} {} {verb}", it.group, it.resource)));
+        lines.collect()
+    }
+
+    #[test]
+    fn the_manifests_grant_what_is_asked_for_and_no_more() {
+        let roles = granted(include_str!("../../../deploy/base/clusterrole.yaml"));
+        assert_eq!(roles, needed(|need| need != Need::Election));
+        let lease = granted(include_str!("../../../deploy/base/lease-role.yaml"));
+        assert_eq!(lease, needed(|need| need == Need::Election));
+    }
+
+    #[test]
+    fn resources_are_named_as_kubectl_does() {
+        let names: BTreeSet<String> = PERMISSIONS.iter().map(Permission::name).collect();
+        assert!(names.contains("pods") && names.contains("jobs.batch/status"), "{names:?}");
+    }
+
+    #[test]
+    fn a_part_that_does_not_run_needs_nothing() {
+        let needed = |parts: Parts| PERMISSIONS.iter().filter(|it| parts.need(it)).count();
+        assert_eq!(needed(Parts { job: false, ttl: true, election: false }), 2);
+        assert_eq!(needed(Parts { job: true, ttl: false, election: false }), 5);
+        assert_eq!(needed(Parts { job: true, ttl: true, election: true }), PERMISSIONS.len());
+    }
+}

@@ -1,0 +1,444 @@
+//! The work queue: which keys have to be synced, and when.
+//!
+//! Guarantees, those of client-go's workqueue (SY-01):
+//! - a key is handed to one worker at a time; added meanwhile, it comes again when that worker is done;
+//! - a key that waits for its turn stands in the queue once, however often it is added;
+//! - of several delayed additions of a key the earliest counts, so that a delay batches and never postpones;
+//! - first come, first served: a key that is added again goes to the end, so that one huge Job, whose syncs are
+//!   bounded, does not starve small ones (KEP-2307, SC-02).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::metrics::QueueMetrics;
+use super::retry::RetryLimiter;
+
+/// A queue, shared by those who add keys and those who work on them.
+#[derive(Debug)]
+pub struct WorkQueue<K> {
+    shared: Arc<Shared<K>>,
+}
+
+impl<K> Clone for WorkQueue<K> {
+    fn clone(&self) -> Self {
+        WorkQueue { shared: Arc::clone(&self.shared) }
+    }
+}
+
+#[derive(Debug)]
+struct Shared<K> {
+    state: Mutex<State<K>>,
+    /// Told when a worker may have something to do.
+    changed: Notify,
+    metrics: QueueMetrics,
+}
+
+#[derive(Debug)]
+struct State<K> {
+    /// Keys whose turn it is, in order, with the instant since which they wait.
+    ready: VecDeque<(K, Instant)>,
+    /// Keys that have to be handed out: those in `ready`, and those that were added while they are worked on.
+    dirty: BTreeSet<K>,
+    /// Keys that a worker has, and since when.
+    running: BTreeMap<K, Instant>,
+    /// Delayed keys by the instant when they become ready; the number keeps the order of additions.
+    delayed: BTreeMap<(Instant, u64), K>,
+    /// Where a key stands in `delayed`.
+    due: BTreeMap<K, (Instant, u64)>,
+    additions: u64,
+    retries: RetryLimiter<K>,
+    closed: bool,
+}
+
+impl<K: Ord + Clone> WorkQueue<K> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(retries: RetryLimiter<K>, metrics: QueueMetrics) -> WorkQueue<K> {
+        let state = State {
+            ready: VecDeque::new(),
+            dirty: BTreeSet::new(),
+            running: BTreeMap::new(),
+            delayed: BTreeMap::new(),
+            due: BTreeMap::new(),
+            additions: 0,
+            retries,
+            closed: false,
+        };
+        WorkQueue { shared: Arc::new(Shared { state: Mutex::new(state), changed: Notify::new(), metrics }) }
+    }
+
+    /// The key has to be synced now.
+    pub fn add(&self, key: K) {
+        let mut state = self.state();
+        if !state.closed {
+            state.add(key, Instant::now(), &self.shared.metrics);
+            drop(state);
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// The key has to be synced after a while, or sooner if it was said so already.
+    pub fn add_after(&self, key: K, delay: Duration) {
+        if delay.is_zero() {
+            return self.add(key);
+        }
+        // A delay too long for the clock is as good as a very long one.
+        let now = Instant::now();
+        let at = now.checked_add(delay).unwrap_or_else(|| now + LONGEST);
+        let mut state = self.state();
+        if !state.closed && state.delay(key, at) {
+            drop(state);
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// The sync of the key failed: it comes again after a delay that grows with each failure. Returns the delay.
+    pub fn add_rate_limited(&self, key: K) -> Duration {
+        let delay = self.state().retries.failed(&key, Instant::now());
+        self.shared.metrics.retries.inc();
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// The sync of the key succeeded: the next failure is its first.
+    pub fn forget(&self, key: &K) {
+        self.state().retries.forget(key);
+    }
+
+    /// How often the key failed in a row.
+    #[must_use]
+    pub fn failures(&self, key: &K) -> u32 {
+        self.state().retries.failures(key)
+    }
+
+    /// How many keys are ready and wait for a worker.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.state().ready.len()
+    }
+
+    /// Hands out the next key, when there is one; `None` when the queue is closed.
+    pub async fn next(&self) -> Option<Running<K>> {
+        loop {
+            // Registered before the state is read, so that no addition in between is missed.
+            let changed = self.shared.changed.notified();
+            let wake = {
+                let now = Instant::now();
+                let mut state = self.state();
+                if state.closed {
+                    return None;
+                }
+                state.admit_delayed(now, &self.shared.metrics);
+                if let Some(key) = state.take(now, &self.shared.metrics) {
+                    if !state.ready.is_empty() {
+                        self.shared.changed.notify_one();
+                    }
+                    return Some(Running { key, queue: self.clone() });
+                }
+                state.delayed.first_key_value().map(|((at, _), _)| *at)
+            };
+            let timer = async {
+                match wake {
+                    Some(at) => sleep_until(at).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed => {}
+                () = timer => {}
+            }
+        }
+    }
+
+    /// Hands out no more keys, takes none, and wakes all workers that wait.
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.shared.changed.notify_waiters();
+        // For one that is about to wait.
+        self.shared.changed.notify_one();
+    }
+
+    /// Forgets every key that is not being worked on, and every failure: another replica leads now.
+    pub fn clear(&self) {
+        let mut state = self.state();
+        let ready = std::mem::take(&mut state.ready);
+        state.dirty.clear();
+        state.delayed.clear();
+        state.due.clear();
+        state.retries.forget_all();
+        for _ in ready {
+            self.shared.metrics.depth.dec();
+        }
+    }
+
+    /// Brings the gauges up to date that grow by themselves while a key is worked on.
+    pub fn observe_running(&self) {
+        let now = Instant::now();
+        let state = self.state();
+        let since: Vec<f64> =
+            state.running.values().map(|at| now.saturating_duration_since(*at).as_secs_f64()).collect();
+        self.shared.metrics.unfinished.set(since.iter().sum());
+        self.shared.metrics.longest.set(since.iter().copied().fold(0.0, f64::max));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<K>> {
+        // No function of ours leaves the state half changed when it panics: none does in between.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn done(&self, key: &K) {
+        let now = Instant::now();
+        let mut state = self.state();
+        if let Some(since) = state.running.remove(key) {
+            self.shared.metrics.work.observe(now.saturating_duration_since(since).as_secs_f64());
+        }
+        if state.dirty.contains(key) && !state.closed {
+            state.ready.push_back((key.clone(), now));
+            self.shared.metrics.depth.inc();
+            drop(state);
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+/// Far enough: a key is looked at again each time its object changes, and at every start.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+impl<K: Ord + Clone> State<K> {
+    fn add(&mut self, key: K, now: Instant, metrics: &QueueMetrics) {
+        if !self.dirty.insert(key.clone()) {
+            return;
+        }
+        metrics.adds.inc();
+        if !self.running.contains_key(&key) {
+            self.ready.push_back((key, now));
+            metrics.depth.inc();
+        }
+    }
+
+    /// Returns whether the key is now the first to become ready.
+    fn delay(&mut self, key: K, at: Instant) -> bool {
+        if let Some(place) = self.due.get(&key) {
+            if place.0 <= at {
+                return false;
+            }
+            self.delayed.remove(place);
+        }
+        self.additions += 1;
+        let place = (at, self.additions);
+        self.due.insert(key.clone(), place);
+        self.delayed.insert(place, key);
+        self.delayed.first_key_value().is_some_and(|(first, _)| *first == place)
+    }
+
+    fn admit_delayed(&mut self, now: Instant, metrics: &QueueMetrics) {
+        while let Some(entry) = self.delayed.first_entry() {
+            if entry.key().0 > now {
+                return;
+            }
+            let key = entry.remove();
+            self.due.remove(&key);
+            self.add(key, now, metrics);
+        }
+    }
+
+    fn take(&mut self, now: Instant, metrics: &QueueMetrics) -> Option<K> {
+        let (key, since) = self.ready.pop_front()?;
+        metrics.depth.dec();
+        metrics.wait.observe(now.saturating_duration_since(since).as_secs_f64());
+        self.dirty.remove(&key);
+        self.running.insert(key.clone(), now);
+        Some(key)
+    }
+}
+
+/// A key in the hands of a worker, until this is dropped.
+#[derive(Debug)]
+pub struct Running<K: Ord + Clone> {
+    /// What to work on.
+    pub key: K,
+    queue: WorkQueue<K>,
+}
+
+impl<K: Ord + Clone> Drop for Running<K> {
+    fn drop(&mut self) {
+        self.queue.done(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::runtime::metrics::Metrics;
+
+    fn queue() -> WorkQueue<&'static str> {
+        WorkQueue::new(RetryLimiter::of_jobs(), Metrics::new().queue("job"))
+    }
+
+    async fn nothing_within(queue: &WorkQueue<&'static str>, time: Duration) -> bool {
+        timeout(time, queue.next()).await.is_err()
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_come_in_the_order_of_their_addition_and_once() {
+        let queue = queue();
+        for key in ["b", "a", "b", "c", "a"] {
+            queue.add(key);
+        }
+        assert_eq!(queue.depth(), 3);
+        for expected in ["b", "a", "c"] {
+            assert_eq!(queue.next().await.unwrap().key, expected);
+        }
+        assert!(nothing_within(&queue, SECOND).await);
+    }
+
+    /// SY-01.
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_with_one_worker_at_a_time_and_comes_again_if_added_meanwhile() {
+        let queue = queue();
+        queue.add("a");
+        let running = queue.next().await.unwrap();
+        queue.add("a");
+        queue.add("a");
+        assert!(nothing_within(&queue, SECOND).await);
+        drop(running);
+        let again = queue.next().await.unwrap();
+        assert_eq!(again.key, "a");
+        drop(again);
+        assert!(nothing_within(&queue, SECOND).await);
+    }
+
+    /// SY-01: the batching delay is not a debounce.
+    #[tokio::test(start_paused = true)]
+    async fn of_several_delays_the_earliest_counts() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after("a", 5 * SECOND);
+        queue.add_after("a", 2 * SECOND);
+        queue.add_after("a", 9 * SECOND);
+        assert_eq!(queue.next().await.unwrap().key, "a");
+        assert_eq!(start.elapsed().as_secs(), 2);
+        assert!(nothing_within(&queue, 20 * SECOND).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_earlier_delay_wakes_a_worker_that_waits_for_a_later_one() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after("late", 60 * SECOND);
+        let waiting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.next().await.map(|running| running.key) }
+        });
+        tokio::time::sleep(SECOND).await;
+        queue.add_after("soon", 3 * SECOND);
+        assert_eq!(waiting.await.unwrap(), Some("soon"));
+        assert_eq!(start.elapsed().as_secs(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_immediate_addition_leaves_a_timer_in_place() {
+        let queue = queue();
+        queue.add_after("a", 10 * SECOND);
+        queue.add("a");
+        drop(queue.next().await.unwrap());
+        assert!(nothing_within(&queue, 9 * SECOND).await);
+        assert_eq!(queue.next().await.unwrap().key, "a");
+    }
+
+    /// SC-02: the one that comes again at once goes behind those that wait.
+    #[tokio::test(start_paused = true)]
+    async fn a_busy_key_does_not_starve_others() {
+        let queue = queue();
+        queue.add("huge");
+        let mut order = Vec::new();
+        for round in 0..3 {
+            let running = queue.next().await.unwrap();
+            order.push(running.key);
+            if round == 0 {
+                queue.add("small");
+            }
+            queue.add("huge");
+        }
+        assert_eq!(order, ["huge", "small", "huge"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn several_workers_share_the_keys() {
+        let queue: WorkQueue<u32> = WorkQueue::new(RetryLimiter::of_jobs(), Metrics::new().queue("job"));
+        let workers: Vec<_> = (0..4)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move {
+                    let mut done = Vec::new();
+                    while let Some(running) = queue.next().await {
+                        tokio::time::sleep(SECOND).await;
+                        done.push(running.key);
+                    }
+                    done
+                })
+            })
+            .collect();
+        (0..8).for_each(|key| queue.add(key));
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        queue.close();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.await.unwrap());
+        }
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_retried_later_and_later_until_forgotten() {
+        let queue = queue();
+        let mut waits = Vec::new();
+        for _ in 0..3 {
+            let start = Instant::now();
+            queue.add_rate_limited("a");
+            drop(queue.next().await.unwrap());
+            waits.push(start.elapsed().as_secs());
+        }
+        assert_eq!(waits, [1, 2, 4]);
+        assert_eq!(queue.failures(&"a"), 3);
+        queue.forget(&"a");
+        assert_eq!(queue.add_rate_limited("a"), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_closed_queue_wakes_its_workers_and_takes_nothing() {
+        let queue = queue();
+        let waiting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.next().await.is_none() }
+        });
+        tokio::time::sleep(SECOND).await;
+        queue.close();
+        assert!(waiting.await.unwrap());
+        queue.add("a");
+        assert!(queue.next().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cleared_queue_has_forgotten_keys_timers_and_failures() {
+        let queue = queue();
+        queue.add("ready");
+        queue.add_after("delayed", SECOND);
+        queue.add_rate_limited("failed");
+        queue.clear();
+        assert!(nothing_within(&queue, 100 * SECOND).await);
+        assert_eq!((queue.depth(), queue.failures(&"failed")), (0, 0));
+        queue.add("ready");
+        assert_eq!(queue.next().await.unwrap().key, "ready");
+    }
+}

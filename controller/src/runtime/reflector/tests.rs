@@ -1,0 +1,251 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::*;
+
+/// A cache of names and versions, with a record of what it was told.
+#[derive(Default)]
+struct Names {
+    held: Mutex<BTreeMap<String, Version>>,
+    seen: Mutex<Version>,
+    told: Mutex<Vec<String>>,
+}
+
+impl Names {
+    fn tell(&self, what: String) {
+        self.told.lock().unwrap().push(what);
+    }
+
+    fn held(&self) -> Vec<(String, Version)> {
+        self.held.lock().unwrap().clone().into_iter().collect()
+    }
+
+    async fn until_seen(&self, version: Version) {
+        let seen = async {
+            while *self.seen.lock().unwrap() < version {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(600), seen).await.unwrap_or_else(|_| panic!("never saw {version}"));
+    }
+}
+
+impl Cache<ConfigMap> for Names {
+    type Kept = (String, Version);
+
+    fn keep(&self, object: ConfigMap, version: Version) -> Option<Self::Kept> {
+        (object.name_any() != "ignored").then(|| (object.name_any(), version))
+    }
+
+    fn replace(&self, objects: Vec<Self::Kept>, version: Version) {
+        self.tell(format!("replace {version}"));
+        *self.held.lock().unwrap() = objects.into_iter().collect();
+        *self.seen.lock().unwrap() = version;
+    }
+
+    fn apply(&self, object: ConfigMap, version: Version) {
+        self.tell(format!("apply {version}"));
+        self.held.lock().unwrap().insert(object.name_any(), version);
+        *self.seen.lock().unwrap() = version;
+    }
+
+    fn remove(&self, object: ConfigMap, version: Version) {
+        self.tell(format!("remove {version}"));
+        self.held.lock().unwrap().remove(&object.name_any());
+        *self.seen.lock().unwrap() = version;
+    }
+
+    fn advance(&self, version: Version) {
+        self.tell(format!("advance {version}"));
+        *self.seen.lock().unwrap() = version;
+    }
+}
+
+/// One answer of the server.
+enum Answer {
+    /// A page of a LIST: names with versions, the version of the list, and the token of the next page.
+    Page(Vec<(&'static str, Version)>, Version, Option<&'static str>),
+    /// A WATCH with these events, which then ends.
+    Closing(Vec<Value>),
+    /// A WATCH with these events, which then breaks.
+    Breaking(Vec<Value>),
+    /// A WATCH with these events, which stays open.
+    Open(Vec<Value>),
+    Failure(u16),
+}
+
+#[derive(Clone)]
+struct Server {
+    script: Arc<Mutex<VecDeque<Answer>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+    open: Arc<Mutex<Vec<Sender<Bytes, std::io::Error>>>>,
+}
+
+impl Server {
+    fn new(script: Vec<Answer>) -> Server {
+        Server { script: Arc::new(Mutex::new(script.into())), asked: Arc::default(), open: Arc::default() }
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<BoxBody<Bytes, std::io::Error>> {
+        let query = request.uri().query().unwrap_or_default().trim_start_matches('&').to_owned();
+        self.asked.lock().unwrap().push(query);
+        let answer = self.script.lock().unwrap().pop_front();
+        let (code, text) = match answer {
+            Some(Answer::Page(items, version, next)) => (200, page(&items, version, next).to_string()),
+            Some(Answer::Failure(code)) => (
+                code,
+                json!({"kind": "Status", "status": "Failure", "code": code, "message": "m"}).to_string(),
+            ),
+            Some(Answer::Closing(events)) => (200, lines(&events)),
+            Some(Answer::Open(events)) => return self.stream(&events, false).await,
+            Some(Answer::Breaking(events)) => return self.stream(&events, true).await,
+            None => return self.stream(&[], false).await,
+        };
+        let body = Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {}).boxed();
+        Response::builder().status(code).body(body).unwrap()
+    }
+
+    async fn stream(&self, events: &[Value], breaks: bool) -> Response<BoxBody<Bytes, std::io::Error>> {
+        let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(8);
+        sender.send_data(Bytes::from(lines(events))).await.unwrap();
+        if breaks {
+            sender.abort(std::io::Error::other("broken pipe"));
+        } else {
+            self.open.lock().unwrap().push(sender);
+        }
+        Response::new(body.boxed())
+    }
+}
+
+fn object(name: &str, version: Version) -> Value {
+    json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "resourceVersion": version.to_string()}})
+}
+
+fn event(kind: &str, name: &str, version: Version) -> Value {
+    json!({"type": kind, "object": object(name, version)})
+}
+
+fn page(items: &[(&str, Version)], version: Version, next: Option<&str>) -> Value {
+    let items: Vec<Value> = items.iter().map(|(name, version)| object(name, *version)).collect();
+    json!({"kind": "ConfigMapList", "apiVersion": "v1", "items": items,
+           "metadata": {"resourceVersion": version.to_string(), "continue": next}})
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+struct Running {
+    cache: Arc<Names>,
+    server: Server,
+    relist: Arc<Notify>,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+fn start(script: Vec<Answer>) -> Running {
+    let server = Server::new(script);
+    let service = tower::service_fn({
+        let server = server.clone();
+        move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        }
+    });
+    let (cache, relist, stop) =
+        (Arc::new(Names::default()), Arc::new(Notify::new()), CancellationToken::new());
+    let api: Api<ConfigMap> = Api::all(Client::new(service, "default"));
+    let reflector = Reflector::new(api, Arc::clone(&cache), Arc::clone(&relist), "configmaps");
+    let task = tokio::spawn(reflector.run(stop.clone()));
+    Running { cache, server, relist, stop, task }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
+    let running = start(vec![
+        Answer::Page(vec![("a", 3), ("ignored", 4)], 10, Some("more")),
+        Answer::Page(vec![("b", 5)], 10, None),
+        Answer::Open(vec![
+            event("ADDED", "c", 11),
+            event("MODIFIED", "a", 12),
+            event("DELETED", "b", 13),
+            event("BOOKMARK", "", 40),
+        ]),
+    ]);
+    running.cache.until_seen(40).await;
+    assert_eq!(running.cache.held(), [("a".to_owned(), 12), ("c".to_owned(), 11)]);
+    let asked = running.server.asked.lock().unwrap().clone();
+    assert_eq!(asked[0], "limit=500");
+    assert_eq!(asked[1], "limit=500&continue=more");
+    assert!(asked[2].contains("watch=true") && asked[2].contains("resourceVersion=10"), "{}", asked[2]);
+    assert!(asked[2].contains("allowWatchBookmarks=true"), "{}", asked[2]);
+    running.stop.cancel();
+    running.task.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_closed_or_broke_goes_on_where_it_was() {
+    let running = start(vec![
+        Answer::Page(vec![], 1, None),
+        Answer::Closing(vec![event("ADDED", "a", 2)]),
+        Answer::Breaking(vec![event("ADDED", "b", 3)]),
+        Answer::Failure(503),
+        Answer::Open(vec![event("ADDED", "c", 4)]),
+    ]);
+    running.cache.until_seen(4).await;
+    assert_eq!(*running.cache.told.lock().unwrap(), ["replace 1", "apply 2", "apply 3", "apply 4"]);
+    let asked = running.server.asked.lock().unwrap().clone();
+    assert!(asked[2].contains("resourceVersion=2") && asked[4].contains("resourceVersion=3"), "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_gone_makes_it_list_again() {
+    let gone = json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}});
+    let running = start(vec![
+        Answer::Page(vec![("a", 1)], 1, None),
+        Answer::Open(vec![gone]),
+        Answer::Page(vec![("b", 8)], 9, None),
+        Answer::Failure(410),
+        Answer::Page(vec![("c", 20)], 21, None),
+    ]);
+    running.cache.until_seen(21).await;
+    assert_eq!(running.cache.held(), [("c".to_owned(), 20)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_lists_again_when_it_is_told_to() {
+    let running = start(vec![
+        Answer::Page(vec![("a", 1)], 1, None),
+        Answer::Open(vec![]),
+        Answer::Page(vec![("a", 1), ("lost", 2)], 5, None),
+    ]);
+    running.cache.until_seen(1).await;
+    sleep(Duration::from_secs(1)).await;
+    running.relist.notify_one();
+    running.cache.until_seen(5).await;
+    assert_eq!(running.cache.held().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_is_asked_later_and_later() {
+    let mut script: Vec<Answer> = (0..8).map(|_| Answer::Failure(500)).collect();
+    script.push(Answer::Page(vec![], 7, None));
+    let start_at = Instant::now();
+    let running = start(script);
+    running.cache.until_seen(7).await;
+    // 0.8 + 1.6 + 3.2 + 6.4 + 12.8 + 25.6 + 30 + 30 s, each up to twice as long.
+    let waited = start_at.elapsed().as_secs_f64();
+    assert!((110.0..221.0).contains(&waited), "{waited}");
+}

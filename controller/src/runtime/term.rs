@@ -1,0 +1,209 @@
+//! One term of leadership: caches, queues and memory from nothing, and workers until it ends.
+//!
+//! A term begins with fresh lists, so that no decision is older than the last write of the replica that led before
+//! (SY-10); nothing of it outlives it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ApiResource, DynamicObject};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::client::Clients;
+use super::config::Config;
+use super::enact::Enactor;
+use super::events::Recorder;
+use super::handlers::Wiring;
+use super::job_sync::JobSync;
+use super::kept::{JobStore, PodStore};
+use super::memories::Memories;
+use super::metrics::Metrics;
+use super::orphan_sync::OrphanSync;
+use super::own_writes::OwnWrites;
+use super::queue::WorkQueue;
+use super::reflector::Reflector;
+use super::retry::RetryLimiter;
+use super::store::ObjectKey;
+use super::trace::Tracer;
+use super::ttl_sync::TtlSync;
+use super::workers;
+
+/// What terms need of the process.
+#[derive(Clone)]
+pub struct Process {
+    /// The settings.
+    pub config: Arc<Config>,
+    /// The clients.
+    pub clients: Clients,
+    /// Metrics.
+    pub metrics: Metrics,
+    /// Where events go.
+    pub recorder: Recorder,
+    /// The native trace.
+    pub tracer: Option<Arc<Tracer>>,
+    /// How far the term is, for readiness.
+    pub progress: Arc<Progress>,
+}
+
+/// How far the term is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waits_for: Option<&'static str>,
+    queues: Vec<WorkQueue<ObjectKey>>,
+}
+
+impl Progress {
+    /// Which cache is not filled yet.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&'static str> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).waits_for
+    }
+
+    /// Brings the metrics of the queues up to date.
+    pub fn observe_queues(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.queues.iter().for_each(WorkQueue::observe_running);
+    }
+
+    fn set_waits_for(&self, what: Option<&'static str>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).waits_for = what;
+    }
+
+    fn set_queues(&self, queues: Vec<WorkQueue<ObjectKey>>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).queues = queues;
+    }
+}
+
+/// Commands that are on their way at the end get this long: more than an answer takes, less than a pod's grace period.
+const LAST_COMMANDS: Duration = Duration::from_secs(20);
+
+/// Works until `stop`. When it returns, nothing is under way any more.
+pub async fn run(process: &Process, stop: &CancellationToken) {
+    let wiring = wiring(process);
+    wiring.connect();
+    let (relist_jobs, relist_pods) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let mut reflectors = JoinSet::new();
+    let end = stop.child_token();
+    let filled = async {
+        // Jobs first: a pod whose Job is not in the cache would look like an orphan.
+        process.progress.set_waits_for(Some("the cache of Jobs is not filled"));
+        let jobs: Api<DynamicObject> = scoped_jobs(process);
+        let jobs = Reflector::new(jobs, Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs), "jobs");
+        reflectors.spawn(jobs.run(end.clone()));
+        wiring.jobs.synced().await;
+        if process.config.job {
+            process.progress.set_waits_for(Some("the cache of pods is not filled"));
+            let pods: Api<Pod> = match &process.config.namespace {
+                Some(namespace) => Api::namespaced(process.clients.watch.clone(), namespace),
+                None => Api::all(process.clients.watch.clone()),
+            };
+            let pods = Reflector::new(pods, Arc::clone(&wiring.pods), Arc::clone(&relist_pods), "pods");
+            reflectors.spawn(pods.run(end.clone()));
+            wiring.pods.synced().await;
+        }
+        process.progress.set_waits_for(None);
+    };
+    let is_filled = tokio::select! {
+        biased;
+        () = stop.cancelled() => false,
+        () = filled => true,
+    };
+    if is_filled {
+        info!(jobs = wiring.jobs.len(), pods = wiring.pods.len(), "caches are filled, work begins");
+        work(process, &wiring, relist_jobs, relist_pods, stop).await;
+    }
+    end.cancel();
+    reflectors.shutdown().await;
+    process.progress.set_waits_for(None);
+    process.progress.set_queues(Vec::new());
+    // The stores hold the wiring, and the wiring the stores.
+    wiring.jobs.silence();
+    wiring.pods.silence();
+}
+
+fn wiring(process: &Process) -> Wiring {
+    let metrics = &process.metrics;
+    Wiring {
+        jobs: Arc::new(JobStore::default()),
+        pods: Arc::new(PodStore::default()),
+        job_queue: WorkQueue::new(RetryLimiter::of_jobs(), metrics.queue("job")),
+        orphan_queue: WorkQueue::new(RetryLimiter::of_jobs(), metrics.queue("job_orphan_pod")),
+        ttl_queue: WorkQueue::new(RetryLimiter::of_ttl(), metrics.queue("ttl_jobs_to_delete")),
+        memories: Arc::new(Memories::default()),
+        own_writes: Arc::new(OwnWrites::default()),
+        metrics: metrics.clone(),
+        settings: Arc::new(process.config.settings.clone()),
+    }
+}
+
+fn scoped_jobs(process: &Process) -> Api<DynamicObject> {
+    let kind = ApiResource::erase::<Job>(&());
+    match &process.config.namespace {
+        Some(namespace) => Api::namespaced_with(process.clients.watch.clone(), namespace, &kind),
+        None => Api::all_with(process.clients.watch.clone(), &kind),
+    }
+}
+
+async fn work(
+    process: &Process,
+    wiring: &Wiring,
+    relist_jobs: Arc<Notify>,
+    relist_pods: Arc<Notify>,
+    stop: &CancellationToken,
+) {
+    let queues = [&wiring.job_queue, &wiring.orphan_queue, &wiring.ttl_queue];
+    process.progress.set_queues(queues.into_iter().cloned().collect());
+    let mut workers = JoinSet::new();
+    if process.config.job {
+        let enactor = Enactor {
+            client: process.clients.job.clone(),
+            own_writes: Arc::clone(&wiring.own_writes),
+            recorder: process.recorder.clone(),
+            metrics: process.metrics.clone(),
+            stop: stop.clone(),
+        };
+        let tracer = process.tracer.clone();
+        let sync = Arc::new(JobSync { wiring: wiring.clone(), enactor, relist_jobs, relist_pods, tracer });
+        let count = process.config.concurrent_job_syncs;
+        workers::add(&mut workers, count, &wiring.job_queue, move |key| {
+            let sync = Arc::clone(&sync);
+            async move { sync.sync(&key).await }
+        });
+        let sync = Arc::new(OrphanSync { wiring: wiring.clone(), client: process.clients.job.clone() });
+        workers::add(&mut workers, count, &wiring.orphan_queue, move |key| {
+            let sync = Arc::clone(&sync);
+            async move { sync.sync(&key).await }
+        });
+    } else {
+        wiring.job_queue.close();
+        wiring.orphan_queue.close();
+    }
+    if process.config.ttl {
+        let sync = Arc::new(TtlSync { wiring: wiring.clone(), client: process.clients.ttl.clone() });
+        let count = process.config.concurrent_ttl_syncs;
+        workers::add(&mut workers, count, &wiring.ttl_queue, move |key| {
+            let sync = Arc::clone(&sync);
+            async move { sync.sync(&key).await }
+        });
+    } else {
+        wiring.ttl_queue.close();
+    }
+    stop.cancelled().await;
+    queues.into_iter().for_each(WorkQueue::close);
+    let finished = timeout(LAST_COMMANDS, async { while workers.join_next().await.is_some() {} });
+    if finished.await.is_err() {
+        warn!("commands are still on their way: giving them up");
+        workers.shutdown().await;
+    }
+}

@@ -1,0 +1,110 @@
+//! Whole requests through the embedded API server against Kubernetes' own strategies (`harness/oracle`).
+//!
+//! ```text
+//! cargo run -p jobcheck-apiserver --example against_oracle -- ORACLE COUNT SEED [RECORD]
+//! ```
+//!
+//! COUNT questions of each kind, which are `status` (PUT of `/status`), `spec` (PUT), and `create` (POST), with objects
+//! near the edges of the rules: the generator is the one of the model's example `status_cases`. Compared are whether
+//! the request is accepted, what is stored, and which fields a refusal names. It fails if the first or the second
+//! differ anywhere. RECORD is a file for Kubernetes' verdicts, one a line: the test `oracle` holds the server against
+//! `tests/oracle/verdicts.txt`, which is that of COUNT 1000 and SEED 1.
+
+mod cases;
+#[expect(dead_code, reason = "the test `oracle` needs more of it")]
+mod compare;
+#[path = "../../../../model/examples/status_cases/json.rs"]
+mod json;
+#[path = "../../../../model/examples/status_cases/pod.rs"]
+#[expect(dead_code, reason = "the model's example needs templates too")]
+mod pod;
+#[path = "../../../../model/examples/status_cases/random.rs"]
+mod random;
+#[path = "../../../../model/examples/status_cases/specs.rs"]
+mod specs;
+#[path = "../../../../model/examples/status_cases/statuses.rs"]
+mod statuses;
+
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use compare::{Kind, Ours, Server, Tally};
+use random::Random;
+use serde_json::Value;
+
+/// Questions that may be under way at a time.
+const UNDER_WAY: usize = 1_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [oracle, count, seed, record @ ..] = &arguments[..] else {
+        eprintln!("usage: against_oracle ORACLE COUNT SEED [RECORD]");
+        return ExitCode::from(2);
+    };
+    let (Ok(count), Ok(seed)) = (count.parse(), seed.parse()) else {
+        eprintln!("against_oracle: COUNT and SEED are numbers");
+        return ExitCode::from(2);
+    };
+    match run(oracle, count, seed, record.first()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("against_oracle: {oracle}: {error}");
+            ExitCode::from(4)
+        }
+    }
+}
+
+/// Asks both, and says whether they agree.
+fn run(oracle: &str, count: u64, seed: u64, record: Option<&String>) -> io::Result<bool> {
+    let mut agreed = true;
+    let mut verdicts = Vec::new();
+    for kind in [Kind::Status, Kind::Spec, Kind::Create] {
+        let mut child = Command::new(oracle).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let outcome = compare_kind(&mut child, kind, count, seed, &mut verdicts);
+        // It has nothing more to read; after an error it may still wait for questions.
+        let _ = child.kill();
+        child.wait()?;
+        let tally = outcome?;
+        writeln!(io::stdout(), "{tally}")?;
+        agreed &= tally.agrees();
+    }
+    if let Some(path) = record {
+        std::fs::write(path, verdicts.join("\n") + "\n")?;
+    }
+    Ok(agreed)
+}
+
+fn compare_kind(
+    child: &mut Child,
+    kind: Kind,
+    count: u64,
+    seed: u64,
+    verdicts: &mut Vec<String>,
+) -> io::Result<Tally> {
+    let missing = || io::Error::other("the oracle has no pipe");
+    let mut questions = BufWriter::new(child.stdin.take().ok_or_else(missing)?);
+    let answers = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+    let (send, receive) = mpsc::sync_channel::<Ours>(UNDER_WAY);
+    let asking = thread::spawn(move || -> io::Result<()> {
+        let (mut random, mut server) = (Random(seed), Server::new());
+        for _ in 0..count {
+            let ours = server.ask(kind, &mut random);
+            writeln!(questions, "{}", ours.question)?;
+            if send.send(ours).is_err() {
+                break;
+            }
+        }
+        questions.flush()
+    });
+    let mut tally = Tally::of(kind);
+    for (line, ours) in answers.lines().zip(receive) {
+        let theirs: Value = serde_json::from_str(&line?).map_err(io::Error::other)?;
+        verdicts.push(compare::their_verdict(&theirs));
+        tally.compare(&ours, &theirs);
+    }
+    asking.join().map_err(|_| io::Error::other("asking panicked"))??;
+    Ok(tally)
+}

@@ -1,0 +1,131 @@
+//! Requests as `audit.k8s.io/v1` events, which `jobcheck replay` judges.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::object::micro_time;
+use crate::request::{PatchKind, Reply, Request, Response, Verb};
+use crate::resource::Resource;
+
+/// Where audit events go.
+pub struct AuditSink {
+    take: Box<dyn FnMut(Value) + Send>,
+    count: u64,
+    reads: bool,
+}
+
+impl fmt::Debug for AuditSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuditSink").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl AuditSink {
+    /// A sink for the events of writes, and, if `reads`, for those of get, list, and watch too.
+    pub fn new(reads: bool, take: impl FnMut(Value) + Send + 'static) -> AuditSink {
+        AuditSink { take: Box::new(take), count: 0, reads }
+    }
+
+    pub(crate) fn record(&mut self, now: Timestamp, request: &Request, response: &Response) {
+        if !self.reads && !request.verb.writes() {
+            return;
+        }
+        self.count += 1;
+        let event = event(now, self.count, request, response);
+        (self.take)(event);
+    }
+}
+
+/// The event at level `RequestResponse` and stage `ResponseComplete`.
+fn event(now: Timestamp, number: u64, request: &Request, response: &Response) -> Value {
+    let facts = request.resource.facts();
+    let mut reference = json!({"resource": facts.plural, "apiVersion": "v1"});
+    let parts = [
+        ("apiGroup", Some(facts.group).filter(|group| !group.is_empty())),
+        ("namespace", request.namespace.as_deref()),
+        ("name", request.name.as_deref()),
+        ("subresource", request.subresource.map(|it| it.name())),
+    ];
+    for (key, value) in parts {
+        if let Some(value) = value {
+            reference[key] = json!(value);
+        }
+    }
+    let mut status = json!({"metadata": {}, "code": code(response)});
+    let mut event = json!({
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "stage": "ResponseComplete",
+        "auditID": format!("00000000-0000-4000-8000-{number:012x}"), "verb": request.verb.name(),
+        "requestURI": uri(request), "userAgent": request.user_agent, "objectRef": reference,
+        "user": {"username": request.user, "groups": ["system:authenticated"]}, "sourceIPs": ["127.0.0.1"],
+        "requestReceivedTimestamp": micro_time(now), "stageTimestamp": micro_time(now),
+    });
+    if let Some(body) = body(request) {
+        event["requestObject"] = body;
+    }
+    match &response.outcome {
+        Ok(Reply::Object { object, .. }) => event["responseObject"] = Value::clone(object),
+        // Upstream's log has lists of what was deleted; those of reads are as long as they are useless.
+        Ok(Reply::List(list)) if request.verb.writes() => {
+            event["responseObject"] = serde_json::to_value(list).unwrap_or_default();
+        }
+        Ok(Reply::List(_) | Reply::Watch(_) | Reply::Dropped) => {}
+        Err(error) => {
+            let mut said = error.status();
+            event["responseObject"] = said.clone();
+            if let Some(members) = said.as_object_mut() {
+                members.remove("kind");
+                members.remove("apiVersion");
+            }
+            status = said;
+        }
+    }
+    event["responseStatus"] = status;
+    event
+}
+
+/// An answer that never left is in the log as one that was cut off.
+fn code(response: &Response) -> u16 {
+    match response.code() {
+        0 => 504,
+        code => code,
+    }
+}
+
+fn body(request: &Request) -> Option<Value> {
+    match &request.verb {
+        Verb::Create(body) | Verb::Update(body) | Verb::Patch { body, .. } => Some(body.clone()),
+        Verb::Delete(options) | Verb::DeleteCollection(_, options) => {
+            let mut body = serde_json::to_value(options).ok()?;
+            body["kind"] = json!("DeleteOptions");
+            body["apiVersion"] = json!(request.resource.api_version());
+            Some(body)
+        }
+        Verb::Get { .. } | Verb::List(_) | Verb::Watch(_) => None,
+    }
+}
+
+/// The path that the request had, or would have had.
+fn uri(request: &Request) -> String {
+    let Request { resource, namespace, name, subresource, .. } = request;
+    let facts = resource.facts();
+    let mut uri =
+        if facts.group.is_empty() { "/api/v1".to_owned() } else { format!("/apis/{}/v1", facts.group) };
+    if let Some(namespace) = namespace.as_ref().filter(|_| *resource != Resource::Namespaces) {
+        uri.push_str(&format!("/namespaces/{namespace}"));
+    }
+    uri.push_str(&format!("/{}", facts.plural));
+    if let Some(name) = name {
+        uri.push_str(&format!("/{name}"));
+    }
+    if let Some(subresource) = subresource {
+        uri.push_str(&format!("/{}", subresource.name()));
+    }
+    match &request.verb {
+        Verb::Watch(_) => uri.push_str("?watch=true"),
+        Verb::Patch { kind: PatchKind::Apply, .. } => uri.push_str("?fieldManager=apply"),
+        _ => {}
+    }
+    uri
+}

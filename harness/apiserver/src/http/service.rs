@@ -1,0 +1,314 @@
+//! The server as a [`tower::Service`]: the transport of a client in the same process, and of the socket.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WARNING};
+use http::request::Parts;
+use http::{HeaderMap, Request as HttpRequest, Response as HttpResponse};
+use http_body::{Body, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::discovery;
+use super::media::{Form, accepted};
+use super::route::{Query, request, segments, target};
+use super::shared::SharedServer;
+use super::table;
+use crate::error::ApiError;
+use crate::request::{Reply, Request, Response};
+use crate::resource::Resource;
+use crate::server::Server;
+use crate::watch::{WatchEvent, WatchId};
+
+/// Bytes that a body may have, as upstream's.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// Events that one chunk of a watch may have.
+const CHUNK_EVENTS: usize = 256;
+/// How long the body of a request may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// An error of the transport.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of an answer.
+pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Who a request is from.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// Every request is of this user.
+    Everyone(String),
+    /// Bearer tokens, and the users that they stand for; others are refused.
+    Tokens(Arc<BTreeMap<String, String>>),
+}
+
+impl Auth {
+    fn user(&self, headers: &HeaderMap) -> Result<String, ApiError> {
+        match self {
+            Auth::Everyone(user) => Ok(user.clone()),
+            Auth::Tokens(users) => {
+                let token = header(headers, &AUTHORIZATION).strip_prefix("Bearer ").unwrap_or_default();
+                users.get(token.trim()).cloned().ok_or_else(ApiError::unauthorized)
+            }
+        }
+    }
+}
+
+/// Answers HTTP requests with a shared server.
+#[derive(Clone, Debug)]
+pub struct ApiService {
+    server: SharedServer,
+    auth: Auth,
+}
+
+impl ApiService {
+    /// A service of a server for these users.
+    #[must_use]
+    pub fn new(server: SharedServer, auth: Auth) -> ApiService {
+        ApiService { server, auth }
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// A fault dropped the answer: the connection is to end.
+    pub async fn answer<B>(&self, request: HttpRequest<B>) -> Result<HttpResponse<ResponseBody>, BoxError>
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let (parts, body) = request.into_parts();
+        let user = match self.auth.user(&parts.headers) {
+            Ok(user) => user,
+            Err(error) => return Ok(refused(&error)),
+        };
+        let collected = tokio::time::timeout(BODY_TIME, Limited::new(body, BODY_LIMIT).collect()).await;
+        let body = match collected {
+            Ok(Ok(collected)) => collected.to_bytes(),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                return Ok(refused(&ApiError::too_large(BODY_LIMIT)));
+            }
+            Ok(Err(error)) => {
+                return Ok(refused(&ApiError::bad_request(format!("the body broke off: {error}"))));
+            }
+            Err(_) => return Ok(refused(&ApiError::timeout("the body of the request did not arrive"))),
+        };
+        match self.respond(&parts, &body, user) {
+            Ok(answer) => answer.ok_or_else(|| BoxError::from("the answer was dropped")),
+            Err(error) => Ok(refused(&error)),
+        }
+    }
+
+    /// The answer; `None` where it is dropped.
+    fn respond(
+        &self,
+        parts: &Parts,
+        body: &Bytes,
+        user: String,
+    ) -> Result<Option<HttpResponse<ResponseBody>>, ApiError> {
+        let path = segments(parts.uri.path()).ok_or_else(ApiError::no_such_path)?;
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        let accept = header(&parts.headers, &ACCEPT);
+        let Some(target) = target(&path) else {
+            return discovery::answer(&parts.method, &path, accept, body, &user).map(Some);
+        };
+        let form = accepted(accept)?;
+        let content_type = header(&parts.headers, &CONTENT_TYPE);
+        let mut asked = request(target, &parts.method, &query, content_type, body)?;
+        asked.user = user;
+        asked.user_agent = header(&parts.headers, &USER_AGENT).to_owned();
+        let handle = |server: &mut Server, now| (server.handle(now, &asked), now);
+        // What changes nothing wakes nobody.
+        let (response, now) =
+            if asked.verb.writes() { self.server.with(handle) } else { self.server.peek(handle) };
+        let show =
+            Show { form, include_object: query.get("includeObject").to_owned(), resource: asked.resource };
+        Ok(self.written(now, response, &asked, show))
+    }
+
+    fn written(
+        &self,
+        now: Timestamp,
+        response: Response,
+        asked: &Request,
+        show: Show,
+    ) -> Option<HttpResponse<ResponseBody>> {
+        let code = response.code();
+        let body = match response.outcome {
+            Err(error) => return Some(warned(refused(&error), &response.warnings)),
+            Ok(Reply::Dropped) => return None,
+            Ok(Reply::Watch(id)) => self.stream(id, show),
+            Ok(Reply::List(list)) => full(show.list(now, &list)),
+            Ok(Reply::Object { object, .. }) => full(show.object(now, &object, asked)),
+        };
+        Some(warned(json_response(code, body), &response.warnings))
+    }
+
+    /// The events of a watch, one line each, until it ends or the client goes.
+    fn stream(&self, id: WatchId, show: Show) -> ResponseBody {
+        let watching = Watching { server: self.server.clone(), id, show, first: true };
+        let changed = self.server.subscribe();
+        let chunks = stream::unfold(Some((watching, changed)), |state| async move {
+            let (mut watching, mut changed) = state?;
+            loop {
+                changed.mark_unchanged();
+                let (taken, now, wake) = watching.server.peek(|server, now| {
+                    let taken = server.take_events(now, watching.id, CHUNK_EVENTS);
+                    (taken, now, server.watches().next_wake(watching.id))
+                });
+                if !taken.events.is_empty() {
+                    let chunk = watching.chunk(now, &taken.events);
+                    let next = (!taken.closed).then_some((watching, changed));
+                    return Some((Ok::<_, Infallible>(Frame::data(chunk)), next));
+                }
+                let until = wake.filter(|_| !taken.closed)?;
+                let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
+                // A timer has a resolution of a millisecond, and must not fire before the time.
+                let rest = rest.saturating_add(Duration::from_millis(1));
+                tokio::select! {
+                    biased;
+                    heard = changed.changed() => heard.ok()?,
+                    () = tokio::time::sleep(rest) => {}
+                }
+            }
+        });
+        StreamBody::new(chunks).boxed_unsync()
+    }
+}
+
+impl<B> tower::Service<HttpRequest<B>> for ApiService
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = HttpResponse<ResponseBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: HttpRequest<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { service.answer(request).await })
+    }
+}
+
+/// How answers are shown.
+struct Show {
+    form: Form,
+    include_object: String,
+    resource: Resource,
+}
+
+impl Show {
+    fn list(&self, now: Timestamp, list: &crate::request::List) -> Vec<u8> {
+        match self.form {
+            Form::Object => bytes(list),
+            Form::Table => bytes(&table::of_list(now, list, &self.include_object)),
+            Form::Metadata => bytes(&table::metadata_list(list)),
+        }
+    }
+
+    fn object(&self, now: Timestamp, object: &Value, asked: &Request) -> Vec<u8> {
+        let is_status = object["kind"] == "Status";
+        match self.form {
+            Form::Table if !is_status => {
+                bytes(&table::of_objects(now, asked.resource, &[object], &self.include_object))
+            }
+            Form::Metadata if !is_status => bytes(&table::metadata_of(object)),
+            Form::Object | Form::Table | Form::Metadata => bytes(object),
+        }
+    }
+
+    fn event(&self, now: Timestamp, event: &WatchEvent, first: bool) -> Vec<u8> {
+        let shown = match (self.form, event.kind) {
+            (Form::Object, _) | (_, "ERROR") => {
+                return bytes(&json!({"type": event.kind, "object": *event.object}));
+            }
+            (Form::Table, _) => {
+                table::of_event(now, self.resource, &event.object, &self.include_object, first)
+            }
+            (Form::Metadata, _) => table::metadata_of(&event.object),
+        };
+        bytes(&json!({"type": event.kind, "object": shown}))
+    }
+}
+
+/// A watch that ends when its reader goes.
+struct Watching {
+    server: SharedServer,
+    id: WatchId,
+    show: Show,
+    first: bool,
+}
+
+impl Watching {
+    fn chunk(&mut self, now: Timestamp, events: &[WatchEvent]) -> Bytes {
+        let mut chunk = Vec::new();
+        for event in events {
+            chunk.extend(self.show.event(now, event, self.first));
+            chunk.push(b'\n');
+            self.first = false;
+        }
+        chunk.into()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.server.peek(|server, _| server.watches().close(self.id));
+    }
+}
+
+fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("JSON values have text keys")
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+pub(super) fn full(bytes: Vec<u8>) -> ResponseBody {
+    Full::new(Bytes::from(bytes)).boxed_unsync()
+}
+
+pub(super) fn json_response(code: u16, body: ResponseBody) -> HttpResponse<ResponseBody> {
+    let mut response = HttpResponse::new(body);
+    *response.status_mut() =
+        http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+pub(super) fn refused(error: &ApiError) -> HttpResponse<ResponseBody> {
+    let status = error.status();
+    let mut response = json_response(error.code, full(bytes(&status)));
+    if let Some(seconds) = status["details"]["retryAfterSeconds"].as_u64() {
+        response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn warned(mut response: HttpResponse<ResponseBody>, warnings: &[String]) -> HttpResponse<ResponseBody> {
+    for text in warnings {
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,68 @@
+//! A server that several connections share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::clock::Clock;
+use crate::server::Server;
+
+/// A server and its clock, shared.
+///
+/// # Guarantees
+///
+/// Whoever changes the server through [`SharedServer::with`] wakes the watches.
+#[derive(Clone)]
+pub struct SharedServer(Arc<Inner>);
+
+struct Inner {
+    server: Mutex<Server>,
+    changed: watch::Sender<u64>,
+    clock: Box<dyn Clock>,
+}
+
+impl fmt::Debug for SharedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedServer").finish_non_exhaustive()
+    }
+}
+
+impl SharedServer {
+    /// Shares a server.
+    #[must_use]
+    pub fn new(server: Server, clock: impl Clock + 'static) -> SharedServer {
+        let (changed, _) = watch::channel(0);
+        SharedServer(Arc::new(Inner { server: Mutex::new(server), changed, clock: Box::new(clock) }))
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// Does something with the server, and wakes the watches.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
+        let now = self.now();
+        let done = act(&mut self.lock(), now);
+        self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
+        done
+    }
+
+    /// Reads from the server; nobody is woken.
+    pub(super) fn peek<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
+        let now = self.now();
+        act(&mut self.lock(), now)
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.changed.subscribe()
+    }
+
+    /// A request that panicked is a bug, but no reason to answer nobody else.
+    fn lock(&self) -> MutexGuard<'_, Server> {
+        self.0.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,258 @@
+//! Jobs: the rules of the specification over JSON.
+//!
+//! Defaults, preparation and validation are those of `jobcheck_model::apiserver`, on the projected object
+//! (`jobcheck_harness::project`); what was decided is written back, or told in upstream's words
+//! ([`super::job_messages`]).
+
+use std::sync::Arc;
+
+use jobcheck_harness::project::ProjectError;
+use jobcheck_model::apiserver;
+use jobcheck_model::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, Text};
+use jobcheck_model::{Findings, Req};
+use serde_json::{Map, Value, json};
+
+use super::job_messages::field_errors;
+use super::{Context, meta, pod, pod_defaults};
+use crate::error::{ApiError, FieldError};
+use crate::object::{at, child, members, metadata, put};
+
+/// Completions from which a Job is warned about, and the parallelism that they may have (SP-13).
+const MANY_COMPLETIONS: i64 = 100_000;
+const MUCH_PARALLELISM: i64 = 10_000;
+
+fn project(context: &mut Context<'_>, object: &Value) -> Result<Job, ApiError> {
+    let refused =
+        |error: ProjectError| ApiError::bad_request(format!("Job cannot be handled as a Job: {error}"));
+    Ok(context.projector.job(&object.to_string()).map_err(refused)?.job)
+}
+
+/// SP-01, BO-14, RP-01, and the defaults of the template.
+pub(super) fn default(context: &mut Context<'_>, object: &mut Value) -> Result<(), ApiError> {
+    let template = members(child(object, "spec").entry("template").or_insert_with(|| json!({})));
+    template.entry("metadata").or_insert_with(|| json!({}));
+    pod_defaults::pod_spec(members(template.entry("spec").or_insert(Value::Null)));
+    let job = project(context, object)?;
+    let spec = apiserver::defaulted(&context.rules, &job.spec);
+    write_defaults(child(object, "spec"), &spec);
+    default_pattern_status(object);
+    Ok(())
+}
+
+/// The values that defaulting may have set.
+fn write_defaults(spec: &mut Map<String, Value>, defaulted: &JobSpec) {
+    let mode = defaulted.completion_mode.and_then(|mode| match mode {
+        CompletionMode::NonIndexed => Some("NonIndexed"),
+        CompletionMode::Indexed => Some("Indexed"),
+        // It was sent, so it is no default.
+        CompletionMode::Unknown => None,
+    });
+    let replacement = defaulted.pod_replacement_policy.and_then(|policy| match policy {
+        PodReplacementPolicy::TerminatingOrFailed => Some("TerminatingOrFailed"),
+        PodReplacementPolicy::Failed => Some("Failed"),
+        PodReplacementPolicy::Unknown => None,
+    });
+    let defaults = [
+        ("completions", defaulted.completions.map(Value::from)),
+        ("parallelism", defaulted.parallelism.map(Value::from)),
+        ("backoffLimit", defaulted.backoff_limit.map(Value::from)),
+        ("completionMode", mode.map(Value::from)),
+        ("suspend", defaulted.suspend.map(Value::from)),
+        ("manualSelector", defaulted.manual_selector.map(Value::from)),
+        ("podReplacementPolicy", replacement.map(Value::from)),
+    ];
+    for (key, value) in defaults {
+        if let Some(value) = value {
+            spec.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// A pattern of a pod failure rule matches `True` where it says nothing (PF-04).
+fn default_pattern_status(object: &mut Value) {
+    let rules = object.pointer_mut("/spec/podFailurePolicy/rules").and_then(Value::as_array_mut);
+    for rule in rules.into_iter().flatten() {
+        for pattern in rule.get_mut("onPodConditions").and_then(Value::as_array_mut).into_iter().flatten() {
+            members(pattern).entry("status").or_insert_with(|| json!("True"));
+        }
+    }
+}
+
+/// A Job without labels has those of its template (SP-01). Of a new Job they are copied last: upstream's two maps are
+/// one, so that the generated labels are in both.
+pub(super) fn copy_labels(object: &mut Value) {
+    let has_some = object["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
+    let labels = at(object, &["spec", "template", "metadata", "labels"]).cloned();
+    if !has_some && labels.is_some() {
+        put(metadata(object), "labels", labels);
+    }
+}
+
+/// PC-15, SP-11, SS-32, and the fields whose gate is off.
+pub(super) fn prepare_create(context: &mut Context<'_>, object: &mut Value) -> Result<(), ApiError> {
+    let sent = project(context, object)?;
+    let created = apiserver::created(&context.rules, &sent);
+    metadata(object).insert("generation".to_owned(), json!(created.generation));
+    object["status"] = json!({});
+    let spec = child(object, "spec");
+    if created.spec.manual_selector != Some(true) {
+        put_labels(child(&mut spec["template"], "metadata"), "labels", &created.spec.template.labels);
+        let selector = members(spec.entry("selector").or_insert(Value::Null));
+        put_labels(selector, "matchLabels", &created.spec.selector.match_labels);
+    }
+    drop_gated(spec, &created.spec);
+    let kept = created.spec.pod_failure_policy.as_ref().map_or(0, |policy| policy.rules.len());
+    if sent.spec.pod_failure_policy.as_ref().is_some_and(|policy| policy.rules.len() > kept)
+        && let Some(rules) = object.pointer_mut("/spec/podFailurePolicy/rules").and_then(Value::as_array_mut)
+    {
+        rules.retain(|rule| rule["action"] != "FailIndex");
+    }
+    copy_labels(object);
+    Ok(())
+}
+
+fn put_labels(object: &mut Map<String, Value>, key: &str, labels: &[(Text, Text)]) {
+    let labels: Map<String, Value> =
+        labels.iter().map(|(key, value)| (key.to_string(), json!(**value))).collect();
+    put(object, key, (!labels.is_empty()).then_some(Value::Object(labels)));
+}
+
+/// Fields that are not there any more because their gate is off.
+fn drop_gated(spec: &mut Map<String, Value>, prepared: &JobSpec) {
+    let kept = [
+        ("managedBy", prepared.managed_by.is_some()),
+        ("podReplacementPolicy", prepared.pod_replacement_policy.is_some()),
+        ("successPolicy", prepared.success_policy.is_some()),
+        ("backoffLimitPerIndex", prepared.backoff_limit_per_index.is_some()),
+        ("maxFailedIndexes", prepared.max_failed_indexes.is_some()),
+    ];
+    for (key, kept) in kept {
+        if !kept {
+            spec.remove(key);
+        }
+    }
+}
+
+/// SP-11: the generation counts changes of the specification.
+pub(super) fn prepare_update(
+    context: &mut Context<'_>,
+    old: &Value,
+    new: &mut Value,
+) -> Result<(), ApiError> {
+    let (was, sent) = (project(context, old)?, project(context, new)?);
+    let updated = apiserver::spec_updated(&context.rules, &was, &sent);
+    drop_gated(child(new, "spec"), &updated.spec);
+    // The model sees the fields that a requirement names; the generation counts the others too.
+    if old["spec"] != new["spec"] {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
+        metadata(new).insert("generation".to_owned(), json!(generation + 1));
+    }
+    Ok(())
+}
+
+/// What is wrong with a new Job.
+pub(super) fn validate_create(
+    context: &mut Context<'_>,
+    object: &Value,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), ApiError> {
+    let job = project(context, object)?;
+    let mut findings = Findings::new();
+    apiserver::validate_create(&context.rules, &job, &mut findings);
+    // What the server itself brings about refuses nothing.
+    // Of the name, the rules of metadata and labels speak.
+    let own =
+        [Req::SP01, Req::SP05, Req::BO14, Req::UG04, Req::UG08, Req::UG13, Req::SP11, Req::SS32, Req::SP16];
+    findings.broken.retain(|broken| !own.contains(&broken.req));
+    if apiserver::would_refuse_create(&job).is_some() {
+        errors.extend(field_errors(&findings.broken, object, &[]));
+    }
+    validate_template(object, errors);
+    unpanicked(&job, object)
+}
+
+/// Where upstream's validation panics, its server answers 500, and so does this one: a success policy of an Indexed
+/// Job without completions.
+fn unpanicked(job: &Job, object: &Value) -> Result<(), ApiError> {
+    let rules = object.pointer("/spec/successPolicy/rules").and_then(Value::as_array);
+    let compares = rules
+        .into_iter()
+        .flatten()
+        .any(|rule| rule.get("succeededIndexes").is_some() || rule.get("succeededCount").is_some());
+    if job.spec.is_indexed() && job.spec.completions.is_none() && compares {
+        return Err(ApiError::internal("runtime error: invalid memory address or nil pointer dereference"));
+    }
+    Ok(())
+}
+
+/// What the model does not judge of a specification: the selector's form, and the template as a pod.
+fn validate_template(object: &Value, errors: &mut Vec<FieldError>) {
+    if at(object, &["spec", "selector"]).is_none() {
+        errors.push(FieldError::required("spec.selector", ""));
+    }
+    let template = &object["spec"]["template"];
+    meta::labels(&template["metadata"]["labels"], "spec.template.labels", errors);
+    let mut own = Vec::new();
+    pod::validate_spec(&template["spec"], "spec.template.spec", &mut own);
+    // The restart policy of a Job's template has a rule of its own (SP-04).
+    errors.extend(own.into_iter().filter(|error| error.field != "spec.template.spec.restartPolicy"));
+}
+
+/// What is wrong with a write to the main resource.
+pub(super) fn validate_update(
+    context: &mut Context<'_>,
+    old: &Value,
+    new: &Value,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), ApiError> {
+    let (was, is) = (project(context, old)?, project(context, new)?);
+    if apiserver::would_refuse_spec(&context.rules, &was, &is).is_some() {
+        let mut findings = Findings::new();
+        apiserver::validate_spec_update(&context.rules, &was, &is, &mut findings);
+        // SP-10 repeats what other rules said, the rest is what the server brings about.
+        let own = [Req::SP10, Req::SP11, Req::SS32, Req::UG04, Req::SP16];
+        findings.broken.retain(|broken| !own.contains(&broken.req));
+        let changed: Vec<&str> =
+            IMMUTABLE.into_iter().filter(|key| old["spec"].get(*key) != new["spec"].get(*key)).collect();
+        errors.extend(field_errors(&findings.broken, new, &changed));
+    }
+    validate_template(new, errors);
+    unpanicked(&is, new)
+}
+
+/// Fields that SP-08 names without a rule of their own.
+const IMMUTABLE: [&str; 4] = ["selector", "completionMode", "podFailurePolicy", "successPolicy"];
+
+/// What is wrong with a write to the status.
+pub(super) fn validate_status_update(
+    context: &mut Context<'_>,
+    old: &Value,
+    new: &Value,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), ApiError> {
+    let (was, mut is) = (project(context, old)?, project(context, new)?);
+    is.spec = Arc::clone(&was.spec);
+    is.generation = was.generation;
+    if apiserver::would_refuse_status(&context.rules, &was, &is).is_some() {
+        let mut findings = Findings::new();
+        apiserver::validate_status_update(&context.rules, &was, &is, &mut findings);
+        // SS-36 is ours: it follows from rules of the server.
+        findings.broken.retain(|broken| !matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11));
+        errors.extend(field_errors(&findings.broken, new, &[]));
+    }
+    Ok(())
+}
+
+/// SP-13: too many indexes at once.
+pub(super) fn warn(object: &Value, warnings: &mut Vec<String>) {
+    let number = |key: &str| object["spec"][key].as_i64().unwrap_or(0);
+    let indexed = object["spec"]["completionMode"] == "Indexed";
+    if indexed && number("completions") > MANY_COMPLETIONS && number("parallelism") > MUCH_PARALLELISM {
+        warnings.push(
+            "spec.parallelism: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism \
+             higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes \
+             fail"
+                .to_owned(),
+        );
+    }
+}

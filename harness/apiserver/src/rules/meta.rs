@@ -1,0 +1,201 @@
+//! `metadata` (`apimachinery/pkg/api/validation`).
+
+use serde_json::{Value, json};
+
+use crate::error::{FieldError, Problem};
+use crate::names::{dns_subdomain_problem, label_value_problem, qualified_name_problem};
+use crate::object::{finalizers, is_deleting, meta};
+use crate::resource::Resource;
+
+/// Finalizers without a slash that are known; others of that form are refused.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+/// Bytes that all annotations together may have.
+const ANNOTATION_BYTES: usize = 256 * 1024;
+
+const IMMUTABLE: &str = "field is immutable";
+
+/// What is wrong with the metadata of a new object.
+pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (name, base) = (meta(object, "name"), meta(object, "generateName"));
+    if name.is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+    } else if let Some(problem) = name_problem(resource, name) {
+        errors.push(FieldError::invalid("metadata.name", json!(name), problem));
+    }
+    // A prefix may end in a dash, which the suffix covers.
+    let covered = base.strip_suffix('-').map_or_else(|| base.to_owned(), |base| format!("{base}a"));
+    if let Some(problem) =
+        Some(covered).filter(|base| !base.is_empty()).and_then(|it| name_problem(resource, &it))
+    {
+        errors.push(FieldError::invalid("metadata.generateName", json!(base), problem));
+    }
+    validate_common(object, &mut errors);
+    errors
+}
+
+/// What is wrong with the metadata of an update.
+pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if is_deleting(old) {
+        let had = finalizers(old);
+        let mut added: Vec<&str> = finalizers(new).into_iter().filter(|name| !had.contains(name)).collect();
+        added.sort_unstable();
+        added.dedup();
+        if !added.is_empty() {
+            let list: Vec<String> = added.iter().map(|name| format!("\"{name}\"")).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                list.join(", ")
+            );
+            errors.push(FieldError::forbidden("metadata.finalizers", why));
+        }
+    }
+    for key in
+        ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
+    {
+        let (was, is) = (&old["metadata"][key], &new["metadata"][key]);
+        if was != is {
+            errors.push(FieldError::invalid(format!("metadata.{key}"), is.clone(), IMMUTABLE));
+        }
+    }
+    validate_common(new, &mut errors);
+    errors
+}
+
+fn name_problem(resource: Resource, name: &str) -> Option<String> {
+    match resource {
+        Resource::Namespaces => crate::names::dns_label_problem(name),
+        Resource::Events | Resource::NewEvents => {
+            // Event names are made of any object's name and a number: only path segments are refused.
+            let bad = matches!(name, "." | "..") || name.contains(['/', '%']);
+            bad.then(|| "may not contain '/' or '%', and may not be '.' or '..'".to_owned())
+        }
+        _ => dns_subdomain_problem(name),
+    }
+}
+
+fn validate_common(object: &Value, errors: &mut Vec<FieldError>) {
+    labels(&object["metadata"]["labels"], "metadata.labels", errors);
+    annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
+    owners(&object["metadata"]["ownerReferences"], errors);
+    for (place, name) in finalizers(object).into_iter().enumerate() {
+        let known = name.contains('/') || STANDARD_FINALIZERS.contains(&name);
+        let problem = qualified_name_problem(name).or_else(|| {
+            (!known).then(|| "name is neither a standard finalizer name nor is it fully qualified".to_owned())
+        });
+        if let Some(problem) = problem {
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{place}]"), json!(name), problem));
+        }
+    }
+    let all = finalizers(object);
+    if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
+        let why = "finalizer orphan and foregroundDeletion cannot be both set";
+        errors.push(FieldError::invalid("metadata.finalizers", json!(all), why));
+    }
+}
+
+/// Labels at a path.
+pub(super) fn labels(labels: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    for (key, value) in labels.as_object().into_iter().flatten() {
+        if let Some(problem) = qualified_name_problem(key) {
+            errors.push(FieldError::invalid(path, json!(key), problem));
+        }
+        let value = value.as_str().unwrap_or_default();
+        if let Some(problem) = label_value_problem(value) {
+            errors.push(FieldError::invalid(path, json!(value), problem));
+        }
+    }
+}
+
+fn annotations(annotations: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let mut total = 0;
+    for (key, value) in annotations.as_object().into_iter().flatten() {
+        if let Some(problem) = qualified_name_problem(&key.to_lowercase()) {
+            errors.push(FieldError::invalid(path, json!(key), problem));
+        }
+        total += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if total > ANNOTATION_BYTES {
+        let detail = format!("may not be more than {ANNOTATION_BYTES} bytes");
+        errors.push(FieldError { field: path.to_owned(), problem: Problem::TooLong, detail });
+    }
+}
+
+fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "metadata.ownerReferences";
+    let mut controller: Option<String> = None;
+    for owner in owners.as_array().into_iter().flatten() {
+        let said = |key: &str| owner[key].as_str().unwrap_or_default();
+        for (key, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if said(key).is_empty() {
+                errors.push(FieldError::invalid(format!("{PATH}.{key}"), json!(""), why));
+            }
+        }
+        if owner["controller"].as_bool() != Some(true) {
+            continue;
+        }
+        let name = format!("{}/{}", said("kind"), said("name"));
+        match &controller {
+            None => controller = Some(name),
+            Some(first) => {
+                let why = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
+                     {name}"
+                );
+                errors.push(FieldError::invalid(PATH, owners.clone(), why));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(errors: &[FieldError]) -> Vec<&str> {
+        errors.iter().map(|error| error.field.as_str()).collect()
+    }
+
+    #[test]
+    fn new_objects_need_a_name_and_well_formed_parts() {
+        let bad = json!({"metadata": {
+            "generateName": "A-", "labels": {"-": "ok", "ok": "-"}, "annotations": {"a b": ""},
+            "finalizers": ["mine"], "ownerReferences": [
+                {"apiVersion": "v1", "kind": "K", "name": "a", "uid": "1", "controller": true},
+                {"apiVersion": "v1", "kind": "K", "name": "b", "controller": true}],
+        }});
+        let errors = validate(Resource::Pods, &bad);
+        let expected = [
+            "metadata.name",
+            "metadata.generateName",
+            "metadata.labels",
+            "metadata.labels",
+            "metadata.annotations",
+            "metadata.ownerReferences.uid",
+            "metadata.ownerReferences",
+            "metadata.finalizers[0]",
+        ];
+        assert_eq!(fields(&errors), expected);
+        let good =
+            json!({"metadata": {"name": "a", "generateName": "a-", "finalizers": ["orphan", "x.io/y"]}});
+        assert!(validate(Resource::Pods, &good).is_empty());
+        assert!(validate(Resource::Events, &json!({"metadata": {"name": "A:b.1"}})).is_empty());
+        assert!(!validate(Resource::Namespaces, &json!({"metadata": {"name": "a.b"}})).is_empty());
+    }
+
+    #[test]
+    fn what_is_fixed_stays_and_no_finalizer_joins_a_deletion() {
+        let old = json!({"metadata": {"name": "a", "uid": "1", "deletionTimestamp": "t", "finalizers": ["x.io/y"]}});
+        let mut new = old.clone();
+        assert!(validate_update(&old, &new).is_empty());
+        new["metadata"]["uid"] = json!("2");
+        new["metadata"]["finalizers"] = json!(["x.io/y", "x.io/z"]);
+        assert_eq!(fields(&validate_update(&old, &new)), ["metadata.finalizers", "metadata.uid"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Reading bodies by the types of the API.
+//!
+//! A body goes through the generated type of its kind and back: values of a wrong type are refused, fields that the
+//! kind does not have are dropped, and `null` and empty lists are absent, as they are after a round trip through Go.
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::api::events::v1::Event as NewEvent;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+use crate::events_api::stored;
+use crate::object::members;
+use crate::request::FieldValidation;
+use crate::resource::Resource;
+
+/// Maps of texts, in which an empty text is a value.
+const TEXT_MAPS: [&str; 8] =
+    ["labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests", "capacity"];
+/// Fields that are pointers to texts, where an empty text is not an absent one.
+const TEXT_POINTERS: [&str; 8] = [
+    "failedIndexes",
+    "holderIdentity",
+    "managedBy",
+    "succeededIndexes",
+    "completionMode",
+    "podReplacementPolicy",
+    "containerName",
+    "runtimeClassName",
+];
+/// Numbers of a Job's status that are absent where they are 0.
+const PLAIN_COUNTERS: [&str; 3] = ["active", "succeeded", "failed"];
+
+/// Reads the body of a create or update: in the stored form, with kind and version, without system fields that
+/// clients do not write.
+pub(crate) fn read(
+    resource: Resource,
+    body: &Value,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value, ApiError> {
+    let facts = resource.facts();
+    let version = resource.api_version();
+    if !body.is_object() {
+        let found = if body.is_null() { "nothing" } else { "no object" };
+        return Err(ApiError::bad_request(format!(
+            "the body of the request is {found}, it must be a {}",
+            facts.kind
+        )));
+    }
+    let said = |key: &str| body[key].as_str().unwrap_or_default();
+    if !said("apiVersion").is_empty() && said("apiVersion") != version {
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({version})",
+            said("apiVersion")
+        )));
+    }
+    if !said("kind").is_empty() && said("kind") != facts.kind {
+        return Err(ApiError::bad_request(format!(
+            "{} in version \"v1\" cannot be handled as a {}",
+            said("kind"),
+            facts.kind
+        )));
+    }
+    let mut sent = body.clone();
+    members(&mut sent).insert("kind".to_owned(), json!(facts.kind));
+    members(&mut sent).insert("apiVersion".to_owned(), json!(version));
+    let typed = through_type(resource, &sent).map_err(|why| cannot_be_handled(resource, &why))?;
+    let mut unknown = Vec::new();
+    if validation != FieldValidation::Ignore {
+        unknown_fields(&sent, &typed, "", &mut unknown);
+    }
+    let unknown: Vec<String> = unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
+    if validation == FieldValidation::Strict && !unknown.is_empty() {
+        let why = format!("strict decoding error: {}", unknown.join(", "));
+        return Err(cannot_be_handled(resource, &why));
+    }
+    warnings.extend(unknown);
+    Ok(normalised(resource, typed))
+}
+
+/// Puts an object that was put together here, as by a patch, into its stored form.
+pub(crate) fn reread(resource: Resource, object: &Value) -> Result<Value, String> {
+    Ok(normalised(resource, through_type(resource, object)?))
+}
+
+fn cannot_be_handled(resource: Resource, why: &str) -> ApiError {
+    let kind = resource.facts().kind;
+    ApiError::bad_request(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"))
+}
+
+fn normalised(resource: Resource, typed: Value) -> Value {
+    let mut object = stored(resource, typed);
+    prune(&mut object, "");
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        metadata.remove("selfLink");
+    }
+    if resource == Resource::Jobs {
+        if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+            // A field of 1.37, which 1.36 does not know.
+            spec.remove("scheduling");
+        }
+        if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+            status.retain(|key, value| !PLAIN_COUNTERS.contains(&key.as_str()) || *value != json!(0));
+        }
+    }
+    object
+}
+
+fn through_type(resource: Resource, value: &Value) -> Result<Value, String> {
+    match resource {
+        Resource::Jobs => through::<Job>(value),
+        Resource::Pods => through::<Pod>(value),
+        Resource::Events => through::<Event>(value),
+        Resource::NewEvents => through::<NewEvent>(value),
+        Resource::Leases => through::<Lease>(value),
+        Resource::Namespaces => through::<Namespace>(value),
+        Resource::Nodes => through::<Node>(value),
+        Resource::ServiceAccounts => through::<ServiceAccount>(value),
+    }
+}
+
+fn through<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
+    let typed = T::deserialize(value).map_err(|error| format!("json: {error}"))?;
+    serde_json::to_value(typed).map_err(|error| error.to_string())
+}
+
+/// Removes what is absent for Go: `null`, empty lists, and empty texts that are no pointers.
+fn prune(value: &mut Value, key: &str) {
+    match value {
+        Value::Object(members) => {
+            let keeps_texts = TEXT_MAPS.contains(&key);
+            members.retain(|key, member| match member {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty(),
+                Value::String(text) => {
+                    !text.is_empty() || keeps_texts || TEXT_POINTERS.contains(&key.as_str())
+                }
+                Value::Object(inner) => !inner.is_empty() || !TEXT_MAPS.contains(&key.as_str()),
+                Value::Bool(_) | Value::Number(_) => true,
+            });
+            for (key, member) in members.iter_mut() {
+                prune(member, key);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| prune(item, "")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Paths of fields that the type dropped.
+fn unknown_fields(sent: &Value, typed: &Value, path: &str, unknown: &mut Vec<String>) {
+    match (sent, typed) {
+        (Value::Object(sent), Value::Object(typed)) => {
+            for (key, value) in sent.iter().filter(|(_, value)| !value.is_null()) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match typed.get(key) {
+                    Some(typed) => unknown_fields(value, typed, &path, unknown),
+                    None => unknown.push(path),
+                }
+            }
+        }
+        (Value::Array(sent), Value::Array(typed)) => {
+            for (place, (sent, typed)) in sent.iter().zip(typed).enumerate() {
+                unknown_fields(sent, typed, &format!("{path}[{place}]"), unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(body: &Value, validation: FieldValidation) -> Result<(Value, Vec<String>), ApiError> {
+        let mut warnings = Vec::new();
+        read(Resource::Jobs, body, validation, &mut warnings).map(|object| (object, warnings))
+    }
+
+    #[test]
+    fn unknown_fields_are_dropped_and_told() {
+        let body = json!({"spec": {"parallelism": 1, "foo": 2, "template": {"spec": {"containers": [{"name": "a", "bar": 1}]}}}});
+        let (object, warnings) = job(&body, FieldValidation::Warn).unwrap();
+        assert_eq!(object["spec"]["foo"], Value::Null);
+        assert_eq!(
+            warnings,
+            ["unknown field \"spec.foo\"", "unknown field \"spec.template.spec.containers[0].bar\""]
+        );
+        let refused = job(&body, FieldValidation::Strict).unwrap_err();
+        assert!(
+            refused.message.contains("strict decoding error: unknown field \"spec.foo\""),
+            "{}",
+            refused.message
+        );
+        assert!(job(&body, FieldValidation::Ignore).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn wrong_types_and_kinds_are_refused() {
+        for body in [
+            json!({"spec": {"parallelism": "1"}}),
+            json!({"kind": "Pod"}),
+            json!({"apiVersion": "v1"}),
+            json!([]),
+            json!(null),
+            json!({"metadata": {"labels": {"a": 1}}}),
+        ] {
+            assert_eq!(job(&body, FieldValidation::Ignore).unwrap_err().code, 400, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_go_leaves_out_is_left_out() {
+        let body = json!({
+            "metadata": {"name": "a", "labels": {"x": ""}, "annotations": {}, "finalizers": [], "creationTimestamp": null,
+                         "managedFields": [{"manager": "m"}]},
+            "status": {"active": 0, "ready": 0, "failedIndexes": "", "completedIndexes": "", "conditions": [],
+                       "uncountedTerminatedPods": {}},
+        });
+        let (object, _) = job(&body, FieldValidation::Ignore).unwrap();
+        assert_eq!(object["metadata"], json!({"name": "a", "labels": {"x": ""}}));
+        assert_eq!(object["status"], json!({"ready": 0, "failedIndexes": "", "uncountedTerminatedPods": {}}));
+    }
+}

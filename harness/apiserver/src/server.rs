@@ -1,0 +1,326 @@
+//! The server: one state, one request at a time.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jobcheck_harness::project::Projector;
+use jobcheck_model::apiserver::RuleSet;
+use serde_json::{Value, json};
+
+use crate::audit::AuditSink;
+use crate::error::ApiError;
+use crate::events_api::present;
+use crate::faults::{Fault, Faults};
+use crate::identity::Identities;
+use crate::list;
+use crate::object::{self, key, meta};
+use crate::request::{Reply, Request, Response, Subresource, Verb, VersionMatch, WatchOptions};
+use crate::resource::Resource;
+use crate::selector::Selector;
+use crate::store::Store;
+use crate::watch::{Gate, Start, Taken, WatchEvent, WatchId, WatchInfo, Watches, bookmark, too_old};
+
+/// What a server is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Seed of UIDs and generated names.
+    pub seed: u64,
+    /// Changes that are kept of each resource, for watches and pages; older ones are compacted. A pod's version takes
+    /// some 15 kB.
+    pub history: usize,
+    /// Rules of the minor version and its gates.
+    pub rules: RuleSet,
+    /// Whether namespaces that nobody made are there.
+    pub implicit_namespaces: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { seed: 0, history: 20_000, rules: RuleSet::V1_36, implicit_namespaces: false }
+    }
+}
+
+/// An API server in memory.
+///
+/// # Guarantees
+///
+/// It reads no clock and no randomness: the same configuration, requests, and times give the same answers.
+pub struct Server {
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    pub(crate) identities: Identities,
+    pub(crate) projector: Projector,
+    pub(crate) watches: Watches,
+    faults: Option<Box<dyn Faults>>,
+    audit: Option<AuditSink>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("config", &self.config)
+            .field("revision", &self.store.revision())
+            .finish()
+    }
+}
+
+impl Server {
+    /// A server with the namespaces that every cluster has.
+    #[must_use]
+    pub fn new(config: Config, now: Timestamp) -> Server {
+        let mut server = Server {
+            config,
+            store: Store::new(config.history),
+            identities: Identities::seeded(config.seed),
+            projector: Projector::new(),
+            watches: Watches::default(),
+            faults: None,
+            audit: None,
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            let body = json!({"metadata": {"name": name}});
+            let request = Request::new(Resource::Namespaces, None, None, Verb::Create(body));
+            let response = server.handle(now, &request);
+            debug_assert_eq!(response.code(), 201, "{response:?}");
+        }
+        server
+    }
+
+    /// From now on these decide which requests go wrong.
+    pub fn set_faults(&mut self, faults: Option<Box<dyn Faults>>) {
+        self.faults = faults;
+    }
+
+    /// From now on every request goes to this sink as an audit event.
+    pub fn set_audit(&mut self, audit: Option<AuditSink>) {
+        self.audit = audit;
+    }
+
+    /// What is stored, to look at.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The revision of the newest write.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.store.revision()
+    }
+
+    /// Forgets the history up to a revision: watches and lists of older versions get `410 Expired`.
+    pub fn compact(&mut self, revision: u64) {
+        self.store.compact(revision);
+    }
+
+    /// Stores an object without preparation and rules, as one that stands in etcd: what was left out is read as its
+    /// default.
+    ///
+    /// Assumes that it has a UID, and a name and namespace that fit its resource.
+    ///
+    /// # Errors
+    /// It is no object of this resource.
+    pub fn put_raw(&mut self, resource: Resource, object: &Value) -> Result<Arc<Value>, ApiError> {
+        let mut object = crate::schema::reread(resource, object).map_err(ApiError::bad_request)?;
+        let mut context = crate::rules::Context { rules: self.config.rules, projector: &mut self.projector };
+        crate::rules::default_object(&mut context, resource, &mut object)?;
+        let namespace = resource.facts().namespaced.then(|| meta(&object, "namespace").to_owned());
+        let key = key(namespace.as_deref(), meta(&object, "name"));
+        Ok(self.store.write(resource, &key, object))
+    }
+
+    /// Answers a request.
+    pub fn handle(&mut self, now: Timestamp, request: &Request) -> Response {
+        let mut warnings = Vec::new();
+        let outcome = match self.faults.as_mut().and_then(|faults| faults.before(now, request)) {
+            Some(fault) => fault.outcome(),
+            None => {
+                let outcome = self.dispatch(now, request, &mut warnings);
+                let fault = self.faults.as_mut().and_then(|faults| faults.after(now, request, &outcome));
+                match fault {
+                    Some(fault) => {
+                        self.forget(&outcome);
+                        fault.outcome()
+                    }
+                    None => outcome,
+                }
+            }
+        };
+        let response = Response { outcome, warnings };
+        if let Some(audit) = &mut self.audit {
+            audit.record(now, request, &response);
+        }
+        response
+    }
+
+    /// A watch whose answer is lost has no reader.
+    fn forget(&mut self, outcome: &Result<Reply, ApiError>) {
+        if let Ok(Reply::Watch(id)) = outcome {
+            self.watches.close(*id);
+        }
+    }
+
+    fn dispatch(
+        &mut self,
+        now: Timestamp,
+        request: &Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, ApiError> {
+        let served =
+            request.subresource.is_none_or(|it| request.resource.facts().subresources.contains(&it.name()));
+        if !served {
+            return Err(ApiError::no_such_path());
+        }
+        match (&request.verb, request.subresource) {
+            (Verb::Create(body), Some(Subresource::Binding)) => self.bind(request, body),
+            (Verb::Create(body), Some(Subresource::Eviction)) => self.evict(now, request, body),
+            (Verb::Get { resource_version }, None | Some(Subresource::Status)) => {
+                self.get(request, *resource_version)
+            }
+            (Verb::Update(body), None | Some(Subresource::Status | Subresource::Finalize)) => {
+                self.put(now, request, body, warnings)
+            }
+            (Verb::Patch { kind, body }, None | Some(Subresource::Status)) => {
+                self.patch(now, request, *kind, body, warnings)
+            }
+            (Verb::List(options), None) => {
+                list::list(&self.store, request.resource, request.namespace.as_deref(), options)
+                    .map(Reply::List)
+            }
+            (Verb::Watch(options), None) => self.watch(now, request, options),
+            (Verb::Create(body), None) => self.create(now, request, body, warnings),
+            (Verb::Delete(options), None) => self.delete(now, request, options),
+            (Verb::DeleteCollection(list, options), None) => {
+                self.delete_collection(now, request, list, options)
+            }
+            (_, Some(_)) => Err(ApiError::method_not_allowed()),
+        }
+    }
+
+    fn get(&self, request: &Request, resource_version: Option<u64>) -> Result<Reply, ApiError> {
+        let asked = resource_version.unwrap_or(0);
+        if asked > self.store.revision() {
+            return Err(ApiError::too_large_version(asked, self.store.revision()));
+        }
+        let object = self.store.get(request.resource, &request.key());
+        let object = object.ok_or_else(|| ApiError::not_found(request.resource, request.name()))?;
+        Ok(Reply::Object { code: 200, object: present(request.resource, object) })
+    }
+
+    fn watch(
+        &mut self,
+        now: Timestamp,
+        request: &Request,
+        options: &WatchOptions,
+    ) -> Result<Reply, ApiError> {
+        check_watch(options)?;
+        let resource = request.resource;
+        let fields = match &request.name {
+            // A watch of one object is one with a field selector.
+            Some(name) => format!("metadata.name={name}"),
+            None => options.fields.clone(),
+        };
+        let selector = Selector::parse(resource, &options.labels, &fields).map_err(ApiError::bad_request)?;
+        let prefix =
+            request.namespace.as_deref().map_or_else(String::new, |namespace| key(Some(namespace), ""));
+        let asked = options.resource_version.unwrap_or(0);
+        let wants_state = options.initial_events.unwrap_or(asked == 0);
+        if wants_state && asked > self.store.revision() {
+            return Err(ApiError::too_large_version(asked, self.store.revision()));
+        }
+        let mut initial = std::collections::VecDeque::new();
+        let mut cursor = if asked == 0 { self.store.revision() } else { asked };
+        if wants_state {
+            cursor = self.store.revision();
+            let objects = self.store.scan(resource, &prefix).filter(|(_, object)| selector.matches(object));
+            initial.extend(
+                objects.map(|(_, object)| WatchEvent { kind: "ADDED", object: present(resource, object) }),
+            );
+            if options.initial_events == Some(true) && options.bookmarks {
+                initial.push_back(bookmark(resource, cursor, true));
+            }
+        } else if let Err(compacted) = self.store.changes_after(resource, cursor).map(drop) {
+            let error = too_old(cursor, compacted.oldest);
+            initial.push_back(WatchEvent { kind: "ERROR", object: Arc::new(error.status()) });
+        }
+        let id = self.watches.name();
+        let mut info = WatchInfo {
+            id,
+            resource,
+            namespace: request.namespace.clone(),
+            user: request.user.clone(),
+            user_agent: request.user_agent.clone(),
+            cursor,
+            gate: Gate::Open,
+            coalesces: false,
+        };
+        if let Some(faults) = &mut self.faults {
+            info.gate = faults.watch_gate(&info);
+        }
+        let (bookmarks, timeout_seconds) = (options.bookmarks, options.timeout_seconds);
+        self.watches.open(now, Start { info, prefix, selector, initial, bookmarks, timeout_seconds });
+        Ok(Reply::Watch(id))
+    }
+
+    /// Takes at most `most` events of a watch.
+    pub fn take_events(&mut self, now: Timestamp, id: WatchId, most: usize) -> Taken {
+        self.watches.take(&self.store, now, id, most)
+    }
+
+    /// The open watches: who holds them back, and ends them, finds them here.
+    pub fn watches(&mut self) -> &mut Watches {
+        &mut self.watches
+    }
+
+    /// Whether a namespace is there, and not being deleted where something is to be created in it.
+    pub(crate) fn check_namespace(&self, request: &Request, creating: &str) -> Result<(), ApiError> {
+        let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.facts().namespaced)
+        else {
+            return Ok(());
+        };
+        match self.store.get(Resource::Namespaces, namespace) {
+            None if self.config.implicit_namespaces => Ok(()),
+            None => Err(ApiError::not_found(Resource::Namespaces, namespace)),
+            Some(found) if object::text(found, &["status", "phase"]) == "Terminating" => {
+                let why = format!(
+                    "unable to create new content in namespace {namespace} because it is being terminated"
+                );
+                let mut error = ApiError::forbidden(request.resource, creating, &why);
+                if let Some(details) = &mut error.details {
+                    let message = format!("namespace {namespace} is being terminated");
+                    details["causes"] = json!([{"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}]);
+                }
+                Err(error)
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// Combinations that are refused (`ValidateListOptions` of a watch).
+fn check_watch(options: &WatchOptions) -> Result<(), ApiError> {
+    use crate::error::FieldError;
+    let refused = |field: &str, why: &str| {
+        Err(ApiError::invalid("ListOptions", "meta.k8s.io", "", &[FieldError::forbidden(field, why)]))
+    };
+    match (options.initial_events, options.version_match) {
+        (Some(_), Some(VersionMatch::NotOlderThan)) | (None, None) => Ok(()),
+        (Some(_), Some(VersionMatch::Exact) | None) => refused(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ),
+        (None, Some(_)) => refused(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ),
+    }
+}
+
+impl Fault {
+    fn outcome(self) -> Result<Reply, ApiError> {
+        match self {
+            Fault::Answer(error) => Err(error),
+            Fault::Drop => Ok(Reply::Dropped),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What etcd holds: objects of all resources under one revision counter, and their history.
+//!
+//! Objects are shared (`Arc`): a version in the history, in a list, and in a watch is one value.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::object::{finalizers, is_deleting, meta, metadata, owners};
+use crate::resource::Resource;
+
+/// Finalizers that belong to the garbage collector.
+pub const GC_FINALIZERS: [&str; 2] = ["foregroundDeletion", "orphan"];
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The object is new.
+    Added,
+    /// The object has another version.
+    Modified,
+    /// The object is gone.
+    Deleted,
+}
+
+/// A write, as the history keeps it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The revision of the write.
+    pub revision: u64,
+    /// What it did.
+    pub kind: ChangeKind,
+    /// Key of the object in its resource.
+    pub key: String,
+    /// The object after it; of a deletion the last state, with the revision of the deletion.
+    pub object: Arc<Value>,
+    /// The object before it.
+    pub previous: Option<Arc<Value>>,
+}
+
+/// Where an object is: its resource and its key there.
+pub type Place = (Resource, String);
+
+#[derive(Debug, Default)]
+struct Table {
+    objects: BTreeMap<String, Arc<Value>>,
+    history: VecDeque<Change>,
+    /// The revision of the newest change that the history no longer has.
+    compacted: u64,
+}
+
+/// The revision was compacted away: the history starts later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// The oldest revision that can still be read.
+    pub oldest: u64,
+}
+
+/// Objects of all resources.
+#[derive(Debug)]
+pub struct Store {
+    revision: u64,
+    tables: BTreeMap<Resource, Table>,
+    history_bound: usize,
+    by_uid: BTreeMap<String, Place>,
+    dependents: BTreeMap<String, BTreeSet<Place>>,
+    /// UIDs of owners that are gone although something names them.
+    missing_owners: BTreeSet<String>,
+    /// Objects that are being deleted with a finalizer of the garbage collector.
+    collecting: BTreeSet<Place>,
+}
+
+impl Store {
+    /// An empty store that keeps so many changes of each resource.
+    #[must_use]
+    pub fn new(history_bound: usize) -> Store {
+        Store {
+            revision: 1,
+            tables: Resource::ALL.into_iter().map(|resource| (resource, Table::default())).collect(),
+            history_bound,
+            by_uid: BTreeMap::new(),
+            dependents: BTreeMap::new(),
+            missing_owners: BTreeSet::new(),
+            collecting: BTreeSet::new(),
+        }
+    }
+
+    /// The revision of the newest write.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn table(&self, resource: Resource) -> &Table {
+        self.tables.get(&resource.stored()).expect("every resource has a table")
+    }
+
+    fn table_mut(&mut self, resource: Resource) -> &mut Table {
+        self.tables.get_mut(&resource.stored()).expect("every resource has a table")
+    }
+
+    /// The object under a key.
+    #[must_use]
+    pub fn get(&self, resource: Resource, key: &str) -> Option<&Arc<Value>> {
+        self.table(resource).objects.get(key)
+    }
+
+    /// Where the object with this UID is.
+    #[must_use]
+    pub fn find_uid(&self, uid: &str) -> Option<&Place> {
+        self.by_uid.get(uid)
+    }
+
+    /// The objects that name this UID as an owner.
+    pub fn dependents(&self, uid: &str) -> impl Iterator<Item = &Place> {
+        self.dependents.get(uid).into_iter().flatten()
+    }
+
+    /// UIDs of owners that are gone although something names them.
+    #[must_use]
+    pub fn missing_owners(&self) -> Vec<String> {
+        self.missing_owners.iter().cloned().collect()
+    }
+
+    /// Objects that are being deleted with a finalizer of the garbage collector.
+    #[must_use]
+    pub fn collecting(&self) -> Vec<Place> {
+        self.collecting.iter().cloned().collect()
+    }
+
+    /// The objects of a resource whose key starts with `prefix`, in order.
+    pub fn scan<'a>(
+        &'a self,
+        resource: Resource,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a String, &'a Arc<Value>)> {
+        self.table(resource)
+            .objects
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+            .take_while(move |(key, _)| key.starts_with(prefix))
+    }
+
+    /// The same as it was at a revision.
+    ///
+    /// # Errors
+    /// The history does not reach back so far.
+    pub fn scan_at(
+        &self,
+        resource: Resource,
+        prefix: &str,
+        revision: u64,
+    ) -> Result<BTreeMap<String, Arc<Value>>, Compacted> {
+        let table = self.table(resource);
+        if revision < table.compacted {
+            return Err(Compacted { oldest: table.compacted });
+        }
+        let current = self.scan(resource, prefix);
+        let mut objects: BTreeMap<String, Arc<Value>> =
+            current.map(|(key, object)| (key.clone(), Arc::clone(object))).collect();
+        let newer = table.history.iter().rev().take_while(|change| change.revision > revision);
+        for change in newer.filter(|change| change.key.starts_with(prefix)) {
+            match &change.previous {
+                Some(previous) => objects.insert(change.key.clone(), Arc::clone(previous)),
+                None => objects.remove(&change.key),
+            };
+        }
+        Ok(objects)
+    }
+
+    /// The changes of a resource after a revision, oldest first.
+    ///
+    /// # Errors
+    /// The history does not reach back so far.
+    pub fn changes_after(
+        &self,
+        resource: Resource,
+        revision: u64,
+    ) -> Result<impl Iterator<Item = &Change>, Compacted> {
+        let table = self.table(resource);
+        if revision < table.compacted {
+            return Err(Compacted { oldest: table.compacted });
+        }
+        let start = table.history.partition_point(|change| change.revision <= revision);
+        Ok(table.history.range(start..))
+    }
+
+    /// Stores a new object or a new version of one, and gives it the next revision.
+    pub fn write(&mut self, resource: Resource, key: &str, mut object: Value) -> Arc<Value> {
+        self.revision += 1;
+        metadata(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
+        let object = Arc::new(object);
+        let previous = self.table_mut(resource).objects.insert(key.to_owned(), Arc::clone(&object));
+        let kind = if previous.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        self.reindex((resource.stored(), key.to_owned()), previous.as_deref(), Some(&object));
+        self.remember(resource, kind, key, &object, previous);
+        object
+    }
+
+    /// Removes an object; returns its last state, with the revision of the deletion.
+    pub fn remove(&mut self, resource: Resource, key: &str) -> Option<Arc<Value>> {
+        let previous = self.table_mut(resource).objects.remove(key)?;
+        self.revision += 1;
+        let mut last = Value::clone(&previous);
+        metadata(&mut last).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
+        let last = Arc::new(last);
+        self.reindex((resource.stored(), key.to_owned()), Some(&previous), None);
+        self.remember(resource, ChangeKind::Deleted, key, &last, Some(previous));
+        Some(last)
+    }
+
+    /// Forgets the history up to a revision, as etcd's compaction does.
+    pub fn compact(&mut self, revision: u64) {
+        let revision = revision.min(self.revision);
+        for table in self.tables.values_mut() {
+            let keep = table.history.partition_point(|change| change.revision <= revision);
+            table.history.drain(..keep);
+            table.compacted = table.compacted.max(revision);
+        }
+    }
+
+    fn remember(
+        &mut self,
+        resource: Resource,
+        kind: ChangeKind,
+        key: &str,
+        object: &Arc<Value>,
+        previous: Option<Arc<Value>>,
+    ) {
+        let (revision, bound) = (self.revision, self.history_bound);
+        let table = self.table_mut(resource);
+        table.history.push_back(Change {
+            revision,
+            kind,
+            key: key.to_owned(),
+            object: Arc::clone(object),
+            previous,
+        });
+        while table.history.len() > bound {
+            if let Some(forgotten) = table.history.pop_front() {
+                table.compacted = forgotten.revision;
+            }
+        }
+    }
+
+    /// Keeps the indexes by UID and by owner.
+    fn reindex(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>) {
+        for owner in old.into_iter().flat_map(owners) {
+            if let Some(dependents) = self.dependents.get_mut(owner.uid) {
+                dependents.remove(&place);
+                if dependents.is_empty() {
+                    self.dependents.remove(owner.uid);
+                    self.missing_owners.remove(owner.uid);
+                }
+            }
+        }
+        if let (Some(old), None) = (old, new) {
+            let uid = meta(old, "uid");
+            self.by_uid.remove(uid);
+            if self.dependents.contains_key(uid) {
+                self.missing_owners.insert(uid.to_owned());
+            }
+        }
+        if let Some(new) = new {
+            self.by_uid.insert(meta(new, "uid").to_owned(), place.clone());
+            self.missing_owners.remove(meta(new, "uid"));
+        }
+        for owner in new.into_iter().flat_map(owners) {
+            self.dependents.entry(owner.uid.to_owned()).or_default().insert(place.clone());
+            if !self.by_uid.contains_key(owner.uid) {
+                self.missing_owners.insert(owner.uid.to_owned());
+            }
+        }
+        let waits = new.is_some_and(|new| {
+            is_deleting(new) && finalizers(new).iter().any(|name| GC_FINALIZERS.contains(name))
+        });
+        if waits {
+            self.collecting.insert(place);
+        } else {
+            self.collecting.remove(&place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str, uid: &str, owner: Option<&str>) -> Value {
+        let owners: Vec<Value> = owner.iter().map(|uid| json!({"uid": uid})).collect();
+        json!({"metadata": {"name": name, "uid": uid, "ownerReferences": owners}})
+    }
+
+    #[test]
+    fn the_past_can_be_read_until_it_is_compacted() {
+        let mut store = Store::new(100);
+        store.write(Resource::Pods, "n/a", object("a", "1", None));
+        let first = store.revision();
+        store.write(Resource::Pods, "n/b", object("b", "2", None));
+        store.write(Resource::Pods, "n/a", object("a", "1", None));
+        store.remove(Resource::Pods, "n/a");
+        let names = |revision| -> Vec<String> {
+            store.scan_at(Resource::Pods, "n/", revision).unwrap().into_keys().collect()
+        };
+        assert_eq!(names(first), ["n/a"]);
+        assert_eq!(names(first + 1), ["n/a", "n/b"]);
+        assert_eq!(names(store.revision()), ["n/b"]);
+        let kinds: Vec<ChangeKind> =
+            store.changes_after(Resource::Pods, first).unwrap().map(|change| change.kind).collect();
+        assert_eq!(kinds, [ChangeKind::Added, ChangeKind::Modified, ChangeKind::Deleted]);
+        store.compact(first + 1);
+        assert_eq!(store.scan_at(Resource::Pods, "", first).unwrap_err(), Compacted { oldest: first + 1 });
+        assert!(store.changes_after(Resource::Pods, first).is_err());
+        assert_eq!(store.changes_after(Resource::Pods, first + 1).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_history_is_bounded() {
+        let mut store = Store::new(3);
+        for _ in 0..10 {
+            store.write(Resource::Pods, "n/a", object("a", "1", None));
+        }
+        assert!(store.changes_after(Resource::Pods, 7).is_err());
+        assert_eq!(store.changes_after(Resource::Pods, 8).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn owners_that_are_gone_are_known() {
+        let mut store = Store::new(10);
+        store.write(Resource::Jobs, "n/j", object("j", "job", None));
+        store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
+        assert_eq!(store.dependents("job").count(), 1);
+        assert!(store.missing_owners().is_empty());
+        store.remove(Resource::Jobs, "n/j");
+        assert_eq!(store.missing_owners(), ["job"]);
+        store.write(Resource::Pods, "n/a", object("a", "1", None));
+        assert!(store.missing_owners().is_empty() && store.dependents("job").next().is_none());
+    }
+}

@@ -1,0 +1,296 @@
+//! Watches: each is a cursor into the history of its resource.
+//!
+//! A watch holds no events of its own beside the initial ones: whoever reads takes what the history has after
+//! the cursor. A reader that is too slow finds the history compacted, and gets `410 Expired`, so that memory is
+//! bounded whatever the clients do.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+use crate::events_api::present;
+use crate::resource::Resource;
+use crate::selector::Selector;
+use crate::store::{Change, ChangeKind, Store};
+
+/// How often a watch that allows bookmarks gets one.
+const BOOKMARK_SECONDS: i64 = 60;
+/// How long before its end a watch gets its last bookmark.
+const LAST_BOOKMARK_SECONDS: i64 = 2;
+/// How long a watch lasts that asks for no timeout. Upstream draws from 30 to 60 minutes.
+const DEFAULT_TIMEOUT_SECONDS: u32 = 2_700;
+
+/// Names a watch of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(pub u64);
+
+/// An event of a watch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchEvent {
+    /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK`, or `ERROR`.
+    pub kind: &'static str,
+    /// The object, or the Status of an error.
+    pub object: Arc<Value>,
+}
+
+/// What a watch lets through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gate {
+    /// Everything.
+    #[default]
+    Open,
+    /// Changes up to this revision.
+    UpTo(u64),
+}
+
+/// A watch, as those see it who hold it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchInfo {
+    /// Its name.
+    pub id: WatchId,
+    /// What is watched.
+    pub resource: Resource,
+    /// In which namespace; `None` in all.
+    pub namespace: Option<String>,
+    /// By whom.
+    pub user: String,
+    /// With which program.
+    pub user_agent: String,
+    /// The revision up to which everything was delivered.
+    pub cursor: u64,
+    /// What it lets through.
+    pub gate: Gate,
+    /// Whether only the net change of each object is delivered.
+    pub coalesces: bool,
+}
+
+/// A watch that begins.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) info: WatchInfo,
+    pub(crate) prefix: String,
+    pub(crate) selector: Selector,
+    pub(crate) initial: VecDeque<WatchEvent>,
+    pub(crate) bookmarks: bool,
+    pub(crate) timeout_seconds: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Watch {
+    start: Start,
+    next_bookmark: Timestamp,
+    deadline: Timestamp,
+    closed: bool,
+}
+
+/// The open watches of a server.
+#[derive(Debug, Default)]
+pub struct Watches {
+    open: BTreeMap<WatchId, Watch>,
+    last: u64,
+}
+
+/// What a reader gets.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The events, in order.
+    pub events: Vec<WatchEvent>,
+    /// Whether the watch ended with them.
+    pub closed: bool,
+}
+
+impl Watches {
+    /// A name for the next watch.
+    pub(crate) fn name(&mut self) -> WatchId {
+        self.last += 1;
+        WatchId(self.last)
+    }
+
+    pub(crate) fn open(&mut self, now: Timestamp, start: Start) {
+        let seconds = start.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        let id = start.info.id;
+        let watch = Watch {
+            next_bookmark: after(now, BOOKMARK_SECONDS),
+            deadline: after(now, i64::from(seconds)),
+            closed: false,
+            start,
+        };
+        self.open.insert(id, watch);
+    }
+
+    /// The open watches, oldest first.
+    pub fn infos(&self) -> impl Iterator<Item = &WatchInfo> {
+        self.open.values().map(|watch| &watch.start.info)
+    }
+
+    /// Changes what a watch lets through; false if there is no such watch.
+    pub fn set_gate(&mut self, id: WatchId, gate: Gate) -> bool {
+        self.open.get_mut(&id).map(|watch| watch.start.info.gate = gate).is_some()
+    }
+
+    /// From now on a watch delivers only the net change of each object, as a client sees that was away for a
+    /// while and lists again; false if there is no such watch.
+    pub fn set_coalescing(&mut self, id: WatchId, coalesces: bool) -> bool {
+        self.open.get_mut(&id).map(|watch| watch.start.info.coalesces = coalesces).is_some()
+    }
+
+    /// Ends a watch, as a broken connection does.
+    pub fn close(&mut self, id: WatchId) {
+        self.open.remove(&id);
+    }
+
+    /// The next moment at which a watch has something to do even if nothing changes; `None` if it has ended.
+    #[must_use]
+    pub fn next_wake(&self, id: WatchId) -> Option<Timestamp> {
+        let watch = self.open.get(&id)?;
+        Some(if watch.start.bookmarks { watch.next_bookmark.min(watch.deadline) } else { watch.deadline })
+    }
+
+    /// Takes at most `most` events, and one for a bookmark that is due.
+    pub fn take(&mut self, store: &Store, now: Timestamp, id: WatchId, most: usize) -> Taken {
+        let Some(watch) = self.open.get_mut(&id) else { return Taken { events: Vec::new(), closed: true } };
+        let mut events = watch.initial(most);
+        if events.len() < most {
+            let room = most - events.len();
+            watch.follow(store, room, &mut events);
+        }
+        if !watch.closed {
+            watch.bookmark(store, now, &mut events);
+        }
+        let closed = watch.closed || now >= watch.deadline;
+        if closed {
+            self.open.remove(&id);
+        }
+        Taken { events, closed }
+    }
+}
+
+impl Watch {
+    fn initial(&mut self, most: usize) -> Vec<WatchEvent> {
+        if self.start.info.gate == Gate::UpTo(0) {
+            return Vec::new();
+        }
+        let count = self.start.initial.len().min(most);
+        self.start.initial.drain(..count).collect()
+    }
+
+    /// Delivers what the history has after the cursor.
+    fn follow(&mut self, store: &Store, most: usize, events: &mut Vec<WatchEvent>) {
+        let info = &mut self.start.info;
+        if !self.start.initial.is_empty() {
+            return;
+        }
+        let bound = match info.gate {
+            Gate::Open => u64::MAX,
+            Gate::UpTo(revision) => revision,
+        };
+        let changes = match store.changes_after(info.resource, info.cursor) {
+            Ok(changes) => changes.take_while(|change| change.revision <= bound),
+            Err(compacted) => {
+                let error = too_old(info.cursor, compacted.oldest);
+                events.push(WatchEvent { kind: "ERROR", object: Arc::new(error.status()) });
+                self.closed = true;
+                return;
+            }
+        };
+        let mine = changes.filter(|change| change.key.starts_with(&self.start.prefix));
+        if info.coalesces {
+            let mut last = info.cursor;
+            let mut net: BTreeMap<&str, (Option<&Arc<Value>>, &Change)> = BTreeMap::new();
+            for change in mine {
+                last = change.revision;
+                net.entry(&change.key)
+                    .and_modify(|(_, newest)| *newest = change)
+                    .or_insert((change.previous.as_ref(), change));
+            }
+            let mut net: Vec<_> = net.into_values().collect();
+            net.sort_by_key(|(_, newest)| newest.revision);
+            events.extend(net.into_iter().filter_map(|(before, newest)| {
+                let after = (newest.kind != ChangeKind::Deleted).then_some(&newest.object);
+                event(&self.start.selector, info.resource, before, after, &newest.object)
+            }));
+            info.cursor = last;
+            return;
+        }
+        let mut room = most;
+        for change in mine {
+            let after = (change.kind != ChangeKind::Deleted).then_some(&change.object);
+            let (selector, before) = (&self.start.selector, change.previous.as_ref());
+            info.cursor = change.revision;
+            if let Some(event) = event(selector, info.resource, before, after, &change.object) {
+                events.push(event);
+                room -= 1;
+                if room == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn bookmark(&mut self, store: &Store, now: Timestamp, events: &mut Vec<WatchEvent>) {
+        let due = now >= self.next_bookmark;
+        if !self.start.bookmarks || !due || !self.start.initial.is_empty() {
+            return;
+        }
+        let info = &mut self.start.info;
+        let revision = match info.gate {
+            Gate::Open => store.revision(),
+            Gate::UpTo(revision) => store.revision().min(revision).max(info.cursor),
+        };
+        let everything_seen = store.changes_after(info.resource, info.cursor).is_ok_and(|mut changes| {
+            !changes.any(|change| change.revision <= revision && change.key.starts_with(&self.start.prefix))
+        });
+        let revision = if everything_seen { revision } else { info.cursor };
+        info.cursor = revision;
+        events.push(bookmark(info.resource, revision, false));
+        let last = after(self.deadline, -LAST_BOOKMARK_SECONDS);
+        let next = after(now, BOOKMARK_SECONDS);
+        self.next_bookmark = if now < last { next.min(last) } else { next };
+    }
+}
+
+/// A bookmark at a revision; `initial_end` marks the end of the initial events.
+pub(crate) fn bookmark(resource: Resource, revision: u64, initial_end: bool) -> WatchEvent {
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    if initial_end {
+        metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+    }
+    let object =
+        json!({"kind": resource.facts().kind, "apiVersion": resource.api_version(), "metadata": metadata});
+    WatchEvent { kind: "BOOKMARK", object: Arc::new(object) }
+}
+
+pub(crate) fn too_old(asked: u64, oldest: u64) -> ApiError {
+    ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+}
+
+/// What a change looks like through a selector: an object that comes to be selected is added, one that ceases
+/// to be is deleted, and then shows its last selected state with the revision of the change.
+fn event(
+    selector: &Selector,
+    resource: Resource,
+    before: Option<&Arc<Value>>,
+    after: Option<&Arc<Value>>,
+    newest: &Arc<Value>,
+) -> Option<WatchEvent> {
+    let was = before.filter(|object| selector.matches(object));
+    let is = after.filter(|object| selector.matches(object));
+    let (kind, object) = match (was, is) {
+        (None, None) => return None,
+        (None, Some(object)) => ("ADDED", Arc::clone(object)),
+        (Some(_), Some(object)) => ("MODIFIED", Arc::clone(object)),
+        (Some(old), None) => {
+            let mut last = Value::clone(old);
+            last["metadata"]["resourceVersion"] = newest["metadata"]["resourceVersion"].clone();
+            ("DELETED", Arc::new(last))
+        }
+    };
+    Some(WatchEvent { kind, object: present(resource, &object) })
+}
+
+fn after(time: Timestamp, seconds: i64) -> Timestamp {
+    time.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(time)
+}

@@ -1,0 +1,14 @@
+//! The server as its clients see it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod audit;
+mod cluster;
+mod collector;
+mod deletes;
+mod determinism;
+mod jobs;
+mod lists;
+mod socket;
+mod transport;
+mod watches;
+mod writes;

@@ -1,0 +1,138 @@
+//! The server on a socket: good clients, broken ones, and its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
+use jobcheck_apiserver::{Config, Server};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::cluster::pod;
+
+struct Listening {
+    address: std::net::SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+async fn listening(limits: Limits) -> Listening {
+    let shared = SharedServer::new(Server::new(Config::default(), jiff::Timestamp::now()), SystemClock);
+    let users = BTreeMap::from([("secret".to_owned(), "me".to_owned())]);
+    let service = ApiService::new(shared, Auth::Tokens(Arc::new(users)));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let task =
+        tokio::spawn(async move { serve(listener, service, limits, async { drop(stopped.await) }).await });
+    Listening { address, stop, task }
+}
+
+/// What the server answers to raw bytes, until it closes or is silent.
+async fn raw(address: std::net::SocketAddr, sent: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // A body that is too large is refused before it is read to its end.
+    let _ = stream.write_all(sent).await;
+    let mut answer = Vec::new();
+    let reading = stream.read_to_end(&mut answer);
+    let _ = tokio::time::timeout(Duration::from_secs(5), reading).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn head(method: &str, path: &str, more: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer secret\r\n{more}\r\n"
+    )
+}
+
+fn post(body: &str) -> Vec<u8> {
+    let more = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    format!("{}{body}", head("POST", "/api/v1/namespaces/default/pods", &more)).into_bytes()
+}
+
+fn body_of(answer: &str) -> Value {
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test]
+async fn requests_are_answered_and_bad_ones_refused() {
+    let server = listening(Limits::default()).await;
+    let at = server.address;
+    let created = raw(at, &post(&pod("a").to_string())).await;
+    assert!(created.starts_with("HTTP/1.1 201"), "{created}");
+    let table = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io,application/json\r\n";
+    let shown = body_of(&raw(at, head("GET", "/api/v1/namespaces/default/pods", table).as_bytes()).await);
+    assert_eq!((&shown["kind"], &shown["rows"][0]["cells"][0]), (&json!("Table"), &json!("a")));
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (sent, code) in [
+        (b"GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".to_vec(), 401),
+        (head("GET", "/api/v1/secrets", "").into_bytes(), 404),
+        (head("GET", "/nowhere", "").into_bytes(), 404),
+        (head("GET", "/api/v1/pods/%ff", "").into_bytes(), 404),
+        (head("BREW", "/api/v1/pods", "").into_bytes(), 405),
+        (head("GET", "/api/v1/pods", "Accept: application/vnd.kubernetes.protobuf\r\n").into_bytes(), 406),
+        (post("{\"metadata\":"), 400),
+        (post(&deep), 400),
+        (post("\u{0}\u{1}"), 400),
+        (post(""), 400),
+        (
+            head(
+                "POST",
+                "/api/v1/namespaces/default/pods",
+                "Content-Type: application/yaml\r\nContent-Length: 2\r\n\r\n{}",
+            )
+            .into_bytes(),
+            415,
+        ),
+        (b"\x16\x03\x01\x02\x00 this is no HTTP\r\n\r\n".to_vec(), 400),
+    ] {
+        let answer = raw(at, &sent).await;
+        let start = format!("HTTP/1.1 {code}");
+        assert!(
+            answer.starts_with(&start),
+            "{code}: {answer} to {}",
+            String::from_utf8_lossy(&sent[..sent.len().min(80)])
+        );
+    }
+    let large = post(&"a".repeat(4 * 1024 * 1024));
+    assert!(raw(at, &large).await.starts_with("HTTP/1.1 413"));
+    server.stop.send(()).unwrap();
+    server.task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn slow_heads_are_cut_and_open_watches_do_not_hold_the_end_up() {
+    let limits = Limits {
+        connections: 3,
+        head_time: Duration::from_millis(200),
+        drain_time: Duration::from_millis(200),
+    };
+    let server = listening(limits).await;
+    // Neither says enough; both are cut, so that a third and fourth are heard with three slots.
+    for _ in 0..3 {
+        let mut idle = TcpStream::connect(server.address).await.unwrap();
+        idle.write_all(b"GET /api").await.unwrap();
+        let mut rest = Vec::new();
+        let read = tokio::time::timeout(Duration::from_secs(5), idle.read_to_end(&mut rest)).await;
+        assert!(read.is_ok(), "a slow client holds its connection");
+    }
+    let mut watch = TcpStream::connect(server.address).await.unwrap();
+    watch.write_all(head("GET", "/api/v1/pods?watch=1", "").as_bytes()).await.unwrap();
+    let created = raw(server.address, &post(&pod("a").to_string())).await;
+    assert!(created.starts_with("HTTP/1.1 201"), "{created}");
+    let mut seen = String::new();
+    while !seen.contains("\"type\":\"ADDED\"") {
+        let mut part = [0; 4096];
+        let count =
+            tokio::time::timeout(Duration::from_secs(5), watch.read(&mut part)).await.unwrap().unwrap();
+        assert!(count > 0, "the watch ended: {seen}");
+        seen.push_str(&String::from_utf8_lossy(&part[..count]));
+    }
+    server.stop.send(()).unwrap();
+    let end = tokio::time::timeout(Duration::from_secs(5), server.task).await;
+    end.expect("the server ends").unwrap().unwrap();
+}
