@@ -16,6 +16,7 @@ pub mod informer;
 pub mod io;
 pub(crate) mod lag;
 pub mod manage;
+pub mod memory;
 pub mod namesakes;
 pub mod orphan;
 pub(crate) mod outlook;
