@@ -113,3 +113,42 @@ fn exit_code(pod: &Pod, surroundings: &Surroundings<'_>) -> Option<i32> {
         evaluate(policy, &evidence) == pod.policy
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_model::job::{FailureAction, JobSpec, OnExitCodes, PodFailurePolicy, PodFailureRule};
+    use jobcheck_model::pod::PolicyMatch;
+    use jobcheck_model::scopes::named;
+    use jobcheck_model::time::Time;
+    use jobcheck_model::uid::Uid;
+
+    use super::*;
+
+    fn spec() -> JobSpec {
+        let on = |value| OnExitCodes { container_name: None, is_in: Some(true), values: vec![value] };
+        let rule = |action, value| PodFailureRule {
+            action,
+            on_exit_codes: Some(on(value)),
+            on_pod_conditions: Vec::new(),
+        };
+        let rules = vec![rule(FailureAction::Ignore, 3), rule(FailureAction::FailIndex, 4)];
+        let base = named("non-indexed").map(|scope| scope.jobs[0].clone()).expect("a scope of the library");
+        JobSpec { pod_failure_policy: Some(PodFailurePolicy { rules }), ..base }
+    }
+
+    fn exit_code_of(policy: PolicyMatch, exit_codes: &[i32]) -> Option<i32> {
+        let names = Names::in_order(vec![Uid(1)]);
+        let pod = Pod { phase: pod::Phase::Failed, finished: Some(Time(2)), policy, ..Pod::new(Uid(1)) };
+        let facts = facts(&pod, &Surroundings { spec: Some(&spec()), exit_codes, names: &names });
+        facts.containers[0].terminated.map(|terminated| terminated.exit_code)
+    }
+
+    #[test]
+    fn the_exit_code_is_one_by_which_the_pod_matches_what_it_matches() {
+        let act = PolicyMatch::Action;
+        assert_eq!(exit_code_of(act(FailureAction::Ignore), &[1, 3, 4]), Some(3));
+        assert_eq!(exit_code_of(act(FailureAction::FailIndex), &[1, 3, 4]), Some(4));
+        assert_eq!(exit_code_of(PolicyMatch::None, &[1, 3, 4]), Some(1));
+        assert_eq!(exit_code_of(PolicyMatch::None, &[3]), None, "its node was lost");
+    }
+}

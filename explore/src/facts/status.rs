@@ -95,3 +95,57 @@ fn stored_condition(condition: &Condition) -> job::Condition {
         last_transition_time: condition.last_transition.map(seconds),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_model::job::{Condition, ConditionKind, ConditionStatus, JobStatus, Uncounted};
+    use jobcheck_model::time::Time;
+
+    use super::*;
+
+    fn full() -> JobStatus {
+        let condition = |kind, status| Condition {
+            kind,
+            status,
+            reason: "Reason".into(),
+            message: "message".into(),
+            last_transition_time: Some(Time(7)),
+        };
+        JobStatus {
+            active: 1,
+            ready: Some(2),
+            terminating: Some(3),
+            succeeded: 4,
+            failed: 5,
+            start_time: Some(Time(6)),
+            completion_time: Some(Time(8)),
+            completed_indexes: "0,2-3".into(),
+            failed_indexes: Some("".into()),
+            uncounted: Some(Uncounted { succeeded: vec![Uid(1), Uid(3)], failed: vec![Uid(2)] }),
+            conditions: vec![
+                condition(ConditionKind::Suspended, ConditionStatus::False),
+                condition(ConditionKind::Other("Custom".into()), ConditionStatus::Unknown),
+                condition(ConditionKind::FailureTarget, ConditionStatus::True),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_status_comes_back_as_it_was_whatever_the_order_of_the_uids() {
+        for order in [[1, 2, 3], [3, 1, 2]] {
+            let names = Names::in_order(order.map(Uid).to_vec());
+            for status in [full(), JobStatus::default()] {
+                assert_eq!(stored(&facts(&status, &names), &names), status);
+            }
+        }
+    }
+
+    #[test]
+    fn a_uid_that_nobody_has_is_no_pod_of_the_model() {
+        let names = Names::in_order(vec![Uid(1)]);
+        let failed = vec![values::Uid::new("somebody")];
+        let uncounted = Some(jobcheck_controller::job::observed::Uncounted { succeeded: Vec::new(), failed });
+        let status = stored(&StatusFacts { uncounted, ..StatusFacts::default() }, &names);
+        assert_eq!(status.uncounted_failed(), [Uid::EMPTY]);
+    }
+}
