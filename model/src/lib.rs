@@ -34,6 +34,7 @@ pub mod scope;
 pub mod scopes;
 pub mod script;
 pub mod step;
+pub mod subject;
 pub mod time;
 pub mod ttl;
 pub mod uid;

@@ -13,6 +13,7 @@ use crate::job::JobSpec;
 use crate::pod::Phase;
 use crate::requirement::{Broken, Findings};
 use crate::script::Script;
+use crate::subject::Subject;
 
 /// A small world with a name. Everything that could grow has a bound here.
 #[derive(Clone, Debug)]
@@ -79,6 +80,8 @@ pub struct FoundPod {
 /// The algorithm that is explored.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Algorithm {
+    /// Whose decisions they are: those of the reference algorithm, or of controllers that are shipped.
+    pub subject: Subject,
     /// Processes that run it, each for itself; with none, the specification manages the Jobs.
     pub processes: usize,
     /// Its departures from what is right.
@@ -97,10 +100,12 @@ impl Scope {
     #[must_use]
     pub fn settings(&self) -> Settings<'_> {
         Settings {
+            subject: &self.algorithm.subject,
             switches: &self.algorithm.switches,
             constants: &self.constants,
             gates: Gates::ON,
             has_delays: self.has_delays(),
+            exit_codes: self.exit_codes(),
         }
     }
 

@@ -59,10 +59,12 @@ fn removal(life: &Life, held: &[Arc<Job>], clock: Time) -> Removal {
 }
 
 /// A DELETE by a TTL controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The UID that is its precondition.
     pub uid: Option<Uid>,
+    /// Whether a precondition is that the Job has not changed since it was read (TT-06).
+    pub if_unchanged: bool,
     /// Whether the propagation is Foreground; else it is Background.
     pub foreground: bool,
 }
@@ -74,17 +76,18 @@ impl Request {
         if self.foreground { "Foreground" } else { "Background" }
     }
 
-    /// Whether the server finds the Job that it asks for.
+    /// Whether the server finds the Job that it asks for, of which it held these versions since it was read.
     #[must_use]
-    pub fn fits(&self, job: &Job) -> bool {
-        self.uid.is_none_or(|uid| uid == job.uid)
+    pub fn fits(&self, job: &Job, held: &[Arc<Job>]) -> bool {
+        let unchanged = held.len() <= 1 || !self.if_unchanged;
+        self.uid.is_none_or(|uid| uid == job.uid) && unchanged
     }
 }
 
 /// The server handles a DELETE, which is judged by the versions that etcd held since the controller's GET. Whether
 /// there was such a Job.
 pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: Time, scope: &Scope) -> bool {
-    let Some(job) = life.job.clone().filter(|job| request.fits(job)) else { return false };
+    let Some(job) = life.job.clone().filter(|job| request.fits(job, held)) else { return false };
     let findings = judge_request(request, held, clock);
     let broken = scope.verdict(findings).map(|broken| broken.req);
     life.past.objection = life.past.objection.or(broken);

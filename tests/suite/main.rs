@@ -4,6 +4,7 @@
 mod algorithm;
 mod bad_input;
 mod check;
+mod controller;
 mod corpus;
 mod coverage;
 mod defects;

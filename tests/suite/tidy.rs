@@ -70,6 +70,22 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
     }
 }
 
+/// The adapter through which the shipped decisions are explored is the one library that sees both sides.
+#[test]
+fn nothing_but_the_adapter_knows_the_model_and_the_controllers() {
+    let metadata = metadata();
+    for package in ["jobcheck-model", "jobcheck-traces", "jobcheck-controller", "jobcheck-harness"] {
+        assert!(!needs(&metadata, package).iter().any(|it| it == "jobcheck-explore"), "{package}");
+    }
+    let seen = needs(&metadata, "jobcheck-explore");
+    for package in ["jobcheck-model", "jobcheck-controller"] {
+        assert!(seen.iter().any(|it| it == package), "the adapter does without {package}");
+    }
+    for package in ["jobcheck-harness", "jobcheck"] {
+        assert!(!seen.iter().any(|it| it == package), "the adapter depends on {package}");
+    }
+}
+
 #[test]
 fn the_model_searches_for_itself() {
     let metadata = metadata();
@@ -91,7 +107,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 }
 
 fn all_sources() -> Vec<PathBuf> {
-    ["model", "traces", "controller", "harness", "cli", "tests"]
+    ["model", "traces", "controller", "harness", "explore", "cli", "tests"]
         .iter()
         .flat_map(|folder| sources(folder))
         .collect()

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_model::Req;
+use jobcheck_model::mutants::Mutant;
+
+use super::subject::Subject;
 
 /// Arguments of `jobcheck check`.
 #[derive(Debug, Args)]
@@ -34,6 +37,9 @@ pub struct CheckArgs {
     /// What manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
     pub subject: Subject,
+    /// Explore with a known defect, such as B18: its own world, or the scopes that are named.
+    #[arg(long, value_name = "DEFECT", value_parser = mutant)]
+    pub mutant: Option<&'static Mutant>,
     /// Take worlds that are the same but for the names of pods and Jobs for one; `auto` where that is proved to
     /// change no verdict.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
@@ -80,17 +86,6 @@ pub enum Size {
     Default,
     /// What may not be finished in an hour, alone.
     Large,
-}
-
-/// What manages the Jobs of a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Subject {
-    /// The specification: every write that it admits.
-    Specification,
-    /// The reference algorithm, one request at a time, with stale caches and faults.
-    Algorithm,
-    /// One after the other.
-    All,
 }
 
 /// Whether events are held back until somebody looks.
@@ -140,6 +135,15 @@ Exit codes:
 /// There is none.
 pub fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
+}
+
+/// Reads a defect's id.
+///
+/// # Errors
+///
+/// There is none.
+pub fn mutant(id: &str) -> Result<&'static Mutant, String> {
+    Mutant::named(id).ok_or_else(|| format!("there is no defect {id} (jobcheck mutants shows all)"))
 }
 
 fn threads(text: &str) -> Result<usize, String> {

@@ -32,6 +32,7 @@ struct CheckReport {
 #[serde(rename_all = "camelCase")]
 struct ScopeReport {
     scope: &'static str,
+    subject: &'static str,
     bounds: String,
     states: usize,
     symmetry: bool,
@@ -153,6 +154,7 @@ fn scope(run: &Run) -> ScopeReport {
     };
     ScopeReport {
         scope: run.scope.name,
+        subject: subject_name(&run.scope),
         bounds: text::bounds(&run.scope),
         states: it.states,
         symmetry: it.symmetry,
@@ -173,6 +175,11 @@ fn scope(run: &Run) -> ScopeReport {
             .collect(),
         counterexample: found.map(|found| counterexample(&run.scope, found)),
     }
+}
+
+/// What manages the Jobs of a scope.
+pub fn subject_name(scope: &Scope) -> &'static str {
+    if scope.algorithm.processes == 0 { "specification" } else { scope.algorithm.subject.name }
 }
 
 /// What was found in a scope.

@@ -6,6 +6,7 @@ mod itf;
 mod json;
 mod process;
 mod progress;
+mod subject;
 mod text;
 mod walks;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
+use jobcheck_explore::of_the_controller;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::{About, export};
 use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
@@ -23,14 +25,16 @@ use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
+use jobcheck_model::subject::REFERENCE;
 use jobcheck_model::{Req, algorithm};
 
-pub use self::args::{CheckArgs, Subject, requirement};
+pub use self::args::{CheckArgs, mutant, requirement};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
 use self::progress::Progress;
+pub use self::subject::Subject;
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
@@ -194,8 +198,11 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
 /// Writes the first counterexample of a controller as a scenario. Says whether that succeeded.
 fn write_scenario(file: &Path, report: &Report) -> bool {
     let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
-    let controllers = report.runs.iter().filter(|run| run.scope.algorithm.processes > 0);
-    let Some((scope, found)) = controllers.chain(&report.runs).find_map(broken) else {
+    // A scenario is run by the reference algorithm: what others did wrong, it does not.
+    let explorable = |run: &&Run| run.scope.algorithm.subject == REFERENCE;
+    let runs = || report.runs.iter().filter(explorable);
+    let controllers = runs().filter(|run| run.scope.algorithm.processes > 0);
+    let Some((scope, found)) = controllers.chain(runs()).find_map(broken) else {
         eprintln!("note: nothing is broken, so that {} is not written", file.display());
         return true;
     };
@@ -227,17 +234,11 @@ fn write(file: &Path, text: &str) -> bool {
 
 /// The scopes that are asked for; all where none is.
 fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
-    let mut scopes = if args.scopes.is_empty() {
-        of_size(args.size, args.subject)
-    } else {
-        let known = jobcheck_model::check::scopes();
-        let named = |name: &String| {
-            let family = format!("{name}/");
-            let fits = |scope: &&Scope| scope.name == *name || scope.name.starts_with(&family);
-            let found: Vec<Scope> = known.iter().filter(fits).cloned().collect();
-            if found.is_empty() { Err(unknown(name)) } else { Ok(found) }
-        };
-        args.scopes.iter().map(named).collect::<Result<Vec<_>, _>>()?.concat()
+    let named = named(args)?;
+    let mut scopes = match args.mutant {
+        Some(mutant) => subject::with_defect(mutant, args.subject, named)?,
+        None if args.scopes.is_empty() => of_size(args.size, args.subject),
+        None => named,
     };
     if args.dot.is_some() && scopes.len() != 1 {
         return Err("--dot needs one scope".to_owned());
@@ -250,6 +251,18 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         }
     }
     Ok(scopes)
+}
+
+/// The scopes that are named, with the subject in them.
+fn named(args: &CheckArgs) -> Result<Vec<Scope>, String> {
+    let known = jobcheck_model::check::scopes();
+    let of_name = |name: &String| {
+        let family = format!("{name}/");
+        let fits = |scope: &&Scope| scope.name == *name || scope.name.starts_with(&family);
+        let found: Vec<Scope> = known.iter().filter(fits).cloned().collect();
+        if found.is_empty() { Err(unknown(name)) } else { args.subject.of_named(name, found) }
+    };
+    Ok(args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The scopes of a size.
@@ -267,6 +280,7 @@ fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
     match subject {
         Subject::Specification => specification(),
         Subject::Algorithm => algorithm(),
+        Subject::Controller => algorithm().into_iter().map(of_the_controller).collect(),
         Subject::All => [specification(), algorithm()].concat(),
     }
 }
@@ -317,7 +331,7 @@ fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report 
     Report {
         runs,
         not_run,
-        complete: args.scopes.is_empty() && args.size != Size::Large,
+        complete: args.scopes.is_empty() && args.mutant.is_none() && args.size != Size::Large,
         elapsed: start.elapsed(),
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
+use jobcheck_explore::CONTROLLER;
 use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story::{REST, ROUND, Story};
@@ -152,7 +153,9 @@ fn result(it: &Exploration) -> (Style, &'static str) {
 /// The way to a broken property, as a numbered story.
 pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
-    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
+    let shipped = scope.algorithm.subject == CONTROLLER;
+    let of = if shipped { " (shipped controllers)" } else { "" };
+    let _ = writeln!(out, "\n{BAD}{}{of}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
     // A scope asks for everything: there is nothing besides.
     tell(&Story::of(scope, found, None), out);
@@ -216,6 +219,8 @@ fn summary(report: &Report, out: &mut String) {
         1 => "1 scope".to_owned(),
         count => format!("{count} scopes"),
     };
+    let shipped = report.runs.iter().filter(|run| run.scope.algorithm.subject == CONTROLLER).count();
+    let scopes = if shipped > 0 { format!("{scopes} with the shipped controllers") } else { scopes };
     let reduced = report.runs.iter().any(|run| run.exploration.symmetry);
     let names = if reduced { " (but for names)" } else { "" };
     let _ = write!(out, "{scopes}, {states} states{names} in {seconds:.1} s: ");

@@ -8,6 +8,7 @@ mod show;
 
 use anstream::eprintln;
 use clap::Args;
+use jobcheck_explore::of_the_controller;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
 use jobcheck_model::check::{Bounds, Outcome, explore_for, scopes as all_scopes};
@@ -17,7 +18,7 @@ use jobcheck_model::step::Step;
 use jobcheck_model::{Req, scopes};
 
 use self::show::Explorer;
-use crate::check::{Subject, unknown};
+use crate::check::{Subject, mutant, unknown};
 
 /// Arguments of `jobcheck explore`.
 #[derive(Debug, Args)]
@@ -54,10 +55,6 @@ Exit codes:
 
 /// States that the search for a counterexample looks at.
 const MAX_STATES: usize = 3_000_000;
-
-fn mutant(id: &str) -> Result<&'static Mutant, String> {
-    Mutant::named(id).ok_or_else(|| format!("there is no defect {id} (jobcheck mutants shows all)"))
-}
 
 /// The page can start nothing but looks; still it is nobody's from outside.
 fn loopback(text: &str) -> Result<std::net::SocketAddr, String> {
@@ -105,6 +102,11 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
         Some(Subject::Algorithm) if !runs => {
             let lag = scope.lag;
             run_by_the_algorithm(scope, lag)
+        }
+        Some(Subject::Controller) if runs => of_the_controller(scope),
+        Some(Subject::Controller) => {
+            let lag = scope.lag;
+            of_the_controller(run_by_the_algorithm(scope, lag))
         }
         Some(_) | None => scope,
     };

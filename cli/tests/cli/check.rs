@@ -142,3 +142,49 @@ fn one_pod_is_no_plural() {
     let run = jobcheck(["check", "--list"]);
     assert!(run.code == 0 && run.out.contains("at most 1 pod") && !run.out.contains("1 pods"), "{}", run.out);
 }
+
+#[test]
+fn the_shipped_controllers_are_a_subject() {
+    let report = report(&["failed-request/ttl", "--subject", "controller"]);
+    let scope = &report["scopes"][0];
+    assert_eq!((&scope["subject"], &scope["result"]), (&"controller".into(), &"holds".into()), "{scope}");
+    let run = check(&[
+        "stale-caches/ttl",
+        "stale-caches/legacy-pods",
+        "--subject",
+        "controller",
+        "--without",
+        "TC-07",
+    ]);
+    assert!(run.code == 0 && run.out.contains("2 scopes with the shipped controllers"), "{run:?}");
+}
+
+#[test]
+fn a_subject_has_scopes_of_its_own() {
+    for (scope, subject, says) in [
+        ("two-jobs", "controller", "stale-caches/two-jobs"),
+        ("two-jobs", "algorithm", "stale-caches/two-jobs"),
+        ("crash/per-index", "spec", "that of the specification is per-index"),
+    ] {
+        let run = check(&[scope, "--subject", subject]);
+        assert!(run.code == 2 && run.err.contains(says), "{run:?}");
+    }
+    assert_eq!(check(&["two-jobs", "--subject", "spec"]).code, 0);
+}
+
+#[test]
+fn a_defect_can_be_explored() {
+    let run = check(&["--mutant", "B18"]);
+    assert!(run.code == 1 && run.out.contains("a property is broken"), "{run:?}");
+    let run = check(&["stale-caches/full-lists", "--mutant", "B07"]);
+    assert!(run.code == 1 && run.out.contains("stale-caches/full-lists"), "{run:?}");
+    for (arguments, says) in [
+        (["--subject", "controller"], "--subject controller has none"),
+        (["--subject", "spec"], "the specification has none"),
+    ] {
+        let run = check(&[&["--mutant", "B18"], &arguments[..]].concat());
+        assert!(run.code == 2 && run.err.contains(says), "{run:?}");
+    }
+    assert_eq!(check(&["two-jobs", "--mutant", "B18"]).code, 2);
+    assert_eq!(check(&["--mutant", "B999"]).code, 2);
+}

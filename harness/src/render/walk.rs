@@ -8,7 +8,9 @@ use std::io;
 use std::sync::Arc;
 
 use jobcheck_model::algorithm::io::Call;
-use jobcheck_model::algorithm::steps::{Delivery, Fortune, ProcessStep, is_held_back, releases_orphan};
+use jobcheck_model::algorithm::steps::{
+    Delivery, Fortune, ProcessStep, is_held_back, orphan_call, orphan_decision,
+};
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
@@ -368,10 +370,10 @@ impl Walker<'_> {
             }
             ProcessStep::Orphan(uid, fortune) => {
                 // A conflict changes nothing and is left out.
-                if releases_orphan(self.life(id), usize::from(number), uid, self.scope) != Some(true) {
+                let decision = orphan_decision(self.life(id), usize::from(number), uid, self.scope);
+                let Some(call) = decision.and_then(|decision| orphan_call(decision, uid)) else {
                     return Ok(());
-                }
-                let call = Call::ReleasePod(uid);
+                };
                 let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }

@@ -152,10 +152,9 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
         disruptions: needs.disruptions,
         algorithm: Algorithm {
             processes: 1,
-            switches: Switches::default(),
             job_lag: watches.jobs.unwrap_or_default(),
             ttl: ttl.or(has_ttl.then_some(0)),
-            lazy_caches: false,
+            ..Algorithm::default()
         },
         faults: needs.faults,
         late_requests: needs.late_requests,

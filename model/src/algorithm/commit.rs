@@ -63,12 +63,11 @@ pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time
     carry_out(life, hand, call, conflicts, now, scope)
 }
 
-/// The orphan path releases a pod. It must leave pods that an unfinished Job controls (FT-21).
-pub fn commit_orphan(life: &mut Life, uid: Uid, now: Time, scope: &Scope) -> Answer {
-    if !orphan_objections(life, uid).is_clean() {
-        life.past.objection.get_or_insert(Req::FT21);
-    }
-    carry_out(life, Hand::Nobody, &Call::ReleasePod(uid), false, now, scope)
+/// The request of the orphan path. It must leave pods that an unfinished Job controls (FT-21).
+pub fn commit_orphan(life: &mut Life, call: &Call, now: Time, scope: &Scope) -> Answer {
+    let broken = scope.verdict(orphan_objections(life, call)).map(|broken| broken.req);
+    life.past.objection = life.past.objection.or(broken);
+    carry_out(life, Hand::Nobody, call, false, now, scope)
 }
 
 /// A request of a process that is dead: nobody waits for the answer.
@@ -151,17 +150,42 @@ pub fn conflicts(life: &Life, by: usize, scope: &Scope) -> bool {
     sync.is_none_or(|sync| sync.conflicts) && !overwrites(scope)
 }
 
-/// FT-21: what the specification says against a release by the orphan path.
+/// FT-21: what the specification says against a request of the orphan path.
 #[must_use]
-pub fn orphan_objections(life: &Life, uid: Uid) -> Findings {
+pub fn orphan_objections(life: &Life, call: &Call) -> Findings {
     let mut findings = Findings::new();
     let job = life.job.as_deref();
-    let counted = |uid| life.past.is_counted(uid);
-    // PC-29: the Job of a pod of another incarnation is gone.
-    let is_free =
-        |pod: &Pod| !pod.controlled || !life.past.owns(pod) || may_release_by_truth(job, pod, &counted);
-    let free = job.is_none_or(|job| job.deleting) || life.pods.get(uid).is_none_or(is_free);
-    findings.require(Req::FT21, free, "a release by the orphan path", "a pod without a living Job", uid);
+    match call {
+        Call::ReleasePod(uid) => {
+            let counted = |uid| life.past.is_counted(uid);
+            // PC-29: the Job of a pod of another incarnation is gone.
+            let is_free = |pod: &Pod| {
+                !pod.controlled || !life.past.owns(pod) || may_release_by_truth(job, pod, &counted)
+            };
+            let free = job.is_none_or(|job| job.deleting) || life.pods.get(*uid).is_none_or(is_free);
+            findings.require(
+                Req::FT21,
+                free,
+                "a release by the orphan path",
+                "a pod without a living Job",
+                *uid,
+            );
+        }
+        // S-08: a late pod of a Job that has finished, and nobody else's.
+        Call::DeletePod(uid) => {
+            let over = job.is_none_or(|job| job.status.is_finished() || job.deleting);
+            let is_late = |pod: &Pod| pod.controlled && (over || !life.past.owns(pod));
+            let late = life.pods.get(*uid).is_none_or(is_late);
+            findings.require(
+                Req::FT21,
+                late,
+                "a deletion by the orphan path",
+                "a pod of a finished Job",
+                *uid,
+            );
+        }
+        Call::CreatePod(..) | Call::AdoptPod(_) | Call::GiveUpPod(_) | Call::WriteStatus(_) => {}
+    }
     findings
 }
 

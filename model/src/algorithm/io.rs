@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::read::Failures;
+use super::read::{Failures, Kept};
 use crate::job::JobStatus;
 use crate::pod::Pod;
 use crate::time::Time;
@@ -124,6 +124,13 @@ pub enum Effect {
     /// The record of failures. It tells pods apart, so that a sync that fails and is tried again counts none twice
     /// (BO-03).
     Remember(Failures),
+    /// The record of failures, and what else is kept until the next decision; from the decision on, whatever is
+    /// answered.
+    Keep(Failures, Kept),
+    /// The pod lost its finalizer, or is gone: an addition to what is kept.
+    Released(Uid),
+    /// The pod was deleted, or is gone: an addition to what is kept.
+    Deleted(Uid),
     /// The Job is gone: nothing of it is remembered (SY-09).
     Forget,
     /// The key is to be synced at this time.
@@ -148,6 +155,15 @@ impl Replies {
     fn has_answers(&self, stage: Stage) -> bool {
         let first = (stage, CallName::CreatePod(0));
         self.answers.range(first..).next().is_some_and(|((other, _), _)| *other == stage)
+    }
+
+    /// Whether a status was stored.
+    #[must_use]
+    pub fn has_written(&self) -> bool {
+        let stored = |((_, name), answer): (&(Stage, CallName), &Answer)| {
+            *name == CallName::WriteStatus && *answer == Answer::Done
+        };
+        self.answers.iter().any(stored)
     }
 
     /// An answer has come to one of the calls that are waited for.

@@ -13,7 +13,8 @@ use crate::pods::Pods;
 
 use super::informer::cleans_up;
 use super::io::Call;
-use super::process::{Memory, Process};
+use super::memory::Memory;
+use super::process::Process;
 use super::switches::{Switch, Switches};
 
 /// How the cache came to show a Job.

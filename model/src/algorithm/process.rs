@@ -14,10 +14,11 @@ use crate::world::{Manager, Own, Seen, Unseen, before};
 
 use super::informer::cleans_up;
 use super::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
-use super::read::{Failures, Read};
+use super::memory::Memory;
+use super::read::Read;
 use super::steps::Delivery;
 use super::switches::{Switch, Switches};
-use super::sync::{Settings, sync};
+use super::sync::Settings;
 
 /// A process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,30 +46,6 @@ pub struct UnseenJob {
     pub before: Option<Arc<Job>>,
     /// Whether the change is a status write of this process.
     pub own: bool,
-}
-
-/// The memory of a process, which a restart loses (SY-10).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Memory {
-    /// Which Job of the name it is of ([`super::namesakes`]).
-    pub(super) incarnation: u8,
-    /// Creations that were not seen yet.
-    pub(super) creations: i8,
-    /// Deletions that were not seen yet, as the built-in counts them.
-    pub(super) deletions: i8,
-    /// Pods whose deletion was not seen yet.
-    pub(super) deleting: BTreeSet<Uid>,
-    /// Pods whose release was not seen yet.
-    pub(super) releasing: BTreeSet<Uid>,
-    /// The record of failures.
-    pub(super) failures: Failures,
-    /// How often the key was queued again since a sync went well; kept for a departure alone.
-    pub(super) requeues: u8,
-    /// Whether the Job was finished, and the cache did not show it; kept for a departure alone, others look at what the
-    /// cache lacks.
-    pub(super) finished: bool,
-    /// The Job with a status that could not be stored, where a departure takes it for stored.
-    pub(super) unwritten: Option<Arc<Job>>,
 }
 
 /// A sync under way.
@@ -163,6 +140,7 @@ impl Process {
             creations_seen: self.memory.creations_seen(settings.switches),
             finished_unseen: finished || self.memory.finished,
             releasing: self.memory.releasing.clone(),
+            kept: self.memory.kept.clone(),
             failures: self.memory.failures.clone(),
             requeues: self.memory.requeues,
             now,
@@ -216,7 +194,7 @@ impl Process {
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = sync(&under_way.read, settings, &mut io);
+        let result = (settings.subject.sync)(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         let current = self.remembers(under_way.read.job.as_deref(), settings.switches);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {
@@ -263,6 +241,13 @@ impl Process {
                 memory.releasing.remove(&uid);
             }
             Effect::Remember(failures) => memory.failures = failures,
+            Effect::Keep(failures, kept) => (memory.failures, memory.kept) = (failures, kept),
+            Effect::Released(uid) => {
+                memory.kept.released.insert(uid);
+            }
+            Effect::Deleted(uid) => {
+                memory.kept.deleted.insert(uid);
+            }
             Effect::Forget => memory.forget(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
         }
@@ -350,89 +335,6 @@ impl Sync {
 fn is_repeated(call: &Call, others: &[Call]) -> bool {
     let Call::CreatePod(_, pod) = call else { return false };
     others.iter().any(|other| matches!(other, Call::CreatePod(_, twin) if twin == pod))
-}
-
-impl Memory {
-    /// The same of pods with other names.
-    #[must_use]
-    pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, failures, .. } = self;
-        let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
-        Memory {
-            creations: *creations,
-            deletions: *deletions,
-            deleting: all(deleting),
-            releasing: all(releasing),
-            failures: Failures { record: failures.record, pods: all(&failures.pods) },
-            incarnation: self.incarnation,
-            requeues: self.requeues,
-            finished: self.finished,
-            unwritten: self.unwritten.clone(),
-        }
-    }
-
-    /// Deletions that were not seen yet, as the built-in counts them.
-    #[must_use]
-    pub fn deletions(&self) -> i8 {
-        self.deletions
-    }
-
-    /// What it holds, in words.
-    #[must_use]
-    pub fn told(&self) -> Vec<String> {
-        let pods = |uids: &BTreeSet<Uid>| {
-            uids.iter().map(|uid| format!("pod {}", uid.0)).collect::<Vec<_>>().join(", ")
-        };
-        let mut told = Vec::new();
-        if self.creations != 0 {
-            told.push(format!("creations to be seen: {}", self.creations));
-        }
-        for (what, uids) in [
-            ("deletions to be seen", &self.deleting),
-            ("releases to be seen", &self.releasing),
-            ("failures", &self.failures.pods),
-        ] {
-            if !uids.is_empty() {
-                told.push(format!("{what}: {}", pods(uids)));
-            }
-        }
-        told
-    }
-
-    /// PC-26.
-    #[must_use]
-    pub fn is_satisfied(&self, switches: &Switches) -> bool {
-        let deleted =
-            if switches.on(Switch::CountsDeletions) { self.deletions <= 0 } else { self.deleting.is_empty() };
-        deleted && self.creations_seen(switches)
-    }
-
-    /// Whether all pods that were created have been seen.
-    #[must_use]
-    pub fn creations_seen(&self, switches: &Switches) -> bool {
-        self.creations <= 0 || switches.on(Switch::ForgetsCreations)
-    }
-
-    /// A pod was seen for the first time.
-    pub fn saw_creation(&mut self) {
-        self.creations = (self.creations - 1).max(0);
-    }
-
-    /// A pod was seen deleted.
-    pub fn saw_deletion(&mut self, uid: Uid) {
-        self.deletions = (self.deletions - 1).max(0);
-        self.deleting.remove(&uid);
-    }
-
-    /// A pod was seen without finalizer.
-    pub fn saw_release(&mut self, uid: Uid) {
-        self.releasing.remove(&uid);
-    }
-
-    /// The Job was seen deleted (SY-09).
-    pub fn forget_backoff(&mut self) {
-        self.failures = Failures::default();
-    }
 }
 
 impl Process {

@@ -33,6 +33,8 @@ pub struct Read {
     pub finished_unseen: bool,
     /// Pods whose release is to be seen (FT-28).
     pub releasing: BTreeSet<Uid>,
+    /// What a subject keeps that looks for itself at what its caches show.
+    pub kept: Kept,
     /// The record of failures (BO-05).
     pub failures: Failures,
     /// How often the key was queued again, where a departure counts it.
@@ -48,6 +50,15 @@ pub struct Failures {
     pub record: Backoff,
     /// The pods in it.
     pub pods: BTreeSet<Uid>,
+}
+
+/// What a subject remembers until the decision itself drops it, whatever events come meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Kept {
+    /// Pods whose finalizer it has removed (FT-28).
+    pub released: BTreeSet<Uid>,
+    /// Pods that it has deleted (PC-26).
+    pub deleted: BTreeSet<Uid>,
 }
 
 /// What the pods come to (step 8).

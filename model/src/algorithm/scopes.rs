@@ -10,7 +10,6 @@ pub use ttl::{both, empty, one_pod, ttl};
 
 use super::progress_scopes::progress;
 use super::steps::Faults;
-use super::switches::Switches;
 use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes;
@@ -223,12 +222,6 @@ pub(super) fn family(
 /// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm = Algorithm {
-        processes: 1,
-        switches: Switches::default(),
-        job_lag: lag,
-        ttl: None,
-        lazy_caches: false,
-    };
+    let algorithm = Algorithm { processes: 1, job_lag: lag, ..Algorithm::default() };
     Scope { algorithm, lag, job_lag: false, ..scope }
 }

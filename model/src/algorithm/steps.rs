@@ -3,6 +3,7 @@
 use crate::incarnation::is_of_another;
 use crate::scope::Scope;
 use crate::step::Step;
+use crate::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
 use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
@@ -12,7 +13,7 @@ use super::deliveries;
 use super::informer::{show_job, show_pod};
 use super::io::{Answer, Call, CallName};
 use super::process::Process;
-use super::switches::{Switch, Switches};
+use super::switches::Switches;
 
 /// What a process does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -232,36 +233,55 @@ fn send(life: &mut Life, fortune: Fortune, commit: impl FnOnce(&mut Life, bool) 
 
 /// FT-20, FT-21: what no sync releases any more is released without being counted.
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, scope: &Scope) {
-    let Some(releases) = releases_orphan(life, by, uid, scope) else { return };
-    if releases && send(life, fortune, |life, _| commit_orphan(life, uid, now, scope)) == Answer::Error {
-        return;
+    let Some(decision) = orphan_decision(life, by, uid, scope) else { return };
+    let call = orphan_call(decision, uid);
+    let sent = call.map(|call| send(life, fortune, |life, _| commit_orphan(life, &call, now, scope)));
+    if sent != Some(Answer::Error) {
+        life.processes[by].orphans.remove(&uid);
     }
-    life.processes[by].orphans.remove(&uid);
 }
 
-/// Whether the process asks for the release of a pod in its orphan queue; `None` where that conflicts.
+/// The request of the orphan path about a pod, if it makes one.
 #[must_use]
-pub fn releases_orphan(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Option<bool> {
+pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
+    match decision {
+        OrphanDecision::Leave => None,
+        OrphanDecision::Release(_) => Some(Call::ReleasePod(uid)),
+        OrphanDecision::Delete(_) => Some(Call::DeletePod(uid)),
+    }
+}
+
+/// What the process does about a pod in its orphan queue; `None` where the server answers that the pod has changed, and
+/// nothing happens.
+#[must_use]
+pub fn orphan_decision(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Option<OrphanDecision> {
     let process = life.processes.get(by)?;
     let job = process.cached_job(life.job.as_ref());
-    // MB-04: what another manager's pods hold is its own business.
-    let external = job.is_some_and(|job| !process.knowledge.gates.read(job).is_managed_by_built_in());
-    let over = super::process::is_over(job) && !external;
     let cached = process.cached_pods(&life.pods);
-    let stray = cached.get(uid).is_some_and(|pod| !pod.controlled);
-    let is_other = cached.get(uid).is_some_and(|pod| is_of_another(pod, job.map(AsRef::as_ref)));
+    let pod = cached.get(uid)?;
+    let is_other = is_of_another(pod, job.map(AsRef::as_ref));
     if (job.is_none() || is_other) && has_a_living_job(life, uid) {
         // FT-21: a GET finds the Job, which the cache does not show yet. One that is gone does not come back.
-        return Some(false);
+        return Some(OrphanDecision::Leave);
     }
-    let forgets = stray && scope.algorithm.switches.on(Switch::ForgetsOwnerlessPods);
-    let adopted = life.pods.get(uid).is_some_and(|pod| pod.controlled);
-    let is_blind = scope.algorithm.switches.on(Switch::StripsAdoptedPods);
-    if stray && !over && adopted && !is_blind {
-        // The PATCH carries the resourceVersion that was seen, unlike that of 1.36 (FT-29, S-25): a conflict.
-        return None;
-    }
-    Some((over || stray || is_other) && !forgets)
+    let owner = match () {
+        () if !pod.controlled => Owner::Nobody,
+        () if is_other || job.is_none() => Owner::Missing,
+        () => Owner::ThisJob,
+    };
+    let read = OrphanRead { pod, owner, job, gates: process.knowledge.gates };
+    let decision = (scope.algorithm.subject.orphan)(&read, &scope.algorithm.switches);
+    let stored = life.pods.get(uid);
+    let precondition = match decision {
+        OrphanDecision::Leave => Precondition::Uid,
+        OrphanDecision::Release(precondition) | OrphanDecision::Delete(precondition) => precondition,
+    };
+    let changed = match precondition {
+        Precondition::Uid => false,
+        Precondition::Owner => stored.is_some_and(|stored| stored.controlled != pod.controlled),
+        Precondition::Version => stored.is_some_and(|stored| stored != pod),
+    };
+    (!changed).then_some(decision)
 }
 
 /// Whether an unfinished Job controls the pod.

@@ -2,15 +2,15 @@
 
 use crate::explore::story::{name, written};
 use crate::scope::Scope;
+use crate::subject::OrphanDecision;
 use crate::time::Time;
 use crate::world::{JobId, Life, World};
 
 use super::commit::{as_write, commit};
 use super::io::{Answer, Call, CallName};
 use super::lag::{delivered, staleness};
-use super::outlook::decision;
 use super::process::Process;
-use super::steps::{Delivery, Fortune, ProcessStep};
+use super::steps::{Delivery, Fortune, ProcessStep, orphan_decision};
 use super::switches::Switch;
 use super::sync::Settings;
 use super::ttl::TtlStep;
@@ -41,7 +41,10 @@ pub(crate) fn process_step(
             format!("drops {} from its orphan queue", name(uid))
         }
         ProcessStep::Orphan(uid, fortune) => {
-            format!("removes the finalizer of the orphan {}{}", name(uid), fate(fortune))
+            let decision = orphan_decision(life, by, uid, scope);
+            let deletes = matches!(decision, Some(OrphanDecision::Delete(_)));
+            let does = if deletes { "deletes" } else { "removes the finalizer of" };
+            format!("{does} the orphan {}{}", name(uid), fate(fortune))
         }
         ProcessStep::ShowPod => return (cache("Pod cache", by), event(life, after, by, scope)),
         ProcessStep::ShowJob => return (cache("Job cache", by), event(life, after, by, scope)),
@@ -87,7 +90,7 @@ pub(crate) fn decided(after: &Life, number: u8, what: ProcessStep, scope: &Scope
     }
     let process = after.processes.get(usize::from(number))?;
     let settings = Settings { gates: process.knowledge.gates, ..scope.settings() };
-    decision(&process.sync.as_ref()?.read, &settings)
+    (settings.subject.outlook)(&process.sync.as_ref()?.read, &settings)
 }
 
 /// What the server answers, where it is not plain success.
@@ -127,15 +130,20 @@ pub(crate) fn ttl_step(life: &Life, what: TtlStep, now: Time, scope: &Scope) -> 
         let ttl = life.ttl.as_ref();
         ttl.map_or(String::new(), |ttl| ttl.outlook(life.job.as_ref(), fresh, now, scope))
     };
-    let request = life.ttl.as_ref().and_then(|ttl| ttl.request(&scope.algorithm.switches));
+    let request = life.ttl.as_ref().and_then(|ttl| ttl.request());
     match what {
         TtlStep::Sync => format!("looks at the Job in its cache ({})", looks(false)),
         TtlStep::Get(Fortune::Handled) => format!("reads the Job ({})", looks(true)),
         TtlStep::Get(fortune) => format!("reads the Job{}", fate(fortune)),
         TtlStep::Delete(fortune) => {
             let propagation = request.map_or("", |request| request.propagation());
-            let finds = request.zip(life.job.as_ref()).is_some_and(|(request, job)| request.fits(job));
-            let lost = if finds { "" } else { ", of which there is none with this UID (404)" };
+            let finds = life.ttl.as_ref().zip(life.job.as_ref()).is_some_and(|(ttl, job)| ttl.fits(job));
+            let same = request.zip(life.job.as_ref()).is_some_and(|(it, job)| it.uid == Some(job.uid));
+            let lost = match (finds, same) {
+                (true, _) => "",
+                (false, true) => ", which has changed (409)",
+                (false, false) => ", of which there is none with this UID (404)",
+            };
             format!("deletes the Job, propagation {propagation}{}{lost}", fate(fortune))
         }
         TtlStep::Show => "its cache shows the stored Job".to_owned(),

@@ -5,6 +5,7 @@ use crate::gates::Gates;
 use crate::job::{
     Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
 };
+use crate::subject::Subject;
 use crate::time::Time;
 
 use super::account::{Accounting, put};
@@ -18,6 +19,8 @@ use super::switches::{Switch, Switches};
 /// What does not change between the syncs of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
+    /// Whose decisions they are.
+    pub subject: &'a Subject,
     /// Departures from the algorithm.
     pub switches: &'a Switches,
     /// The numbers that it was started with.
@@ -26,6 +29,8 @@ pub struct Settings<'a> {
     pub gates: Gates,
     /// Whether pods carry times.
     pub has_delays: bool,
+    /// The codes with which failing containers exit.
+    pub exit_codes: &'a [i32],
 }
 
 impl Settings<'_> {

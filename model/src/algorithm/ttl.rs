@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use crate::job::{ConditionKind, ConditionStatus, Job};
 use crate::requirement::Findings;
-use crate::scope::Scope;
+use crate::scope::{Algorithm, Scope};
 use crate::step::Step;
+use crate::subject::{TtlDecision, TtlRead};
 use crate::time::Time;
 use crate::ttl::{Request, carry_out, judge_request};
 use crate::uid::Uid;
@@ -50,8 +51,8 @@ enum Phase {
     Idle,
     Get,
     Delete {
-        /// The UID that was checked.
-        uid: Uid,
+        /// What is asked for.
+        request: Request,
         /// The versions that etcd held since they were read (TT-06's window).
         held: Vec<Arc<Job>>,
     },
@@ -108,35 +109,38 @@ impl TtlController {
         }
     }
 
-    /// Whether a version is expired; one that will be is queued for then (TT-04).
-    fn is_expired(&mut self, job: Option<&Arc<Job>>, clock: Time, switches: &Switches) -> bool {
-        let Some(due) = job.and_then(|job| due(job, clock, switches)) else { return false };
-        if due > clock && !switches.on(Switch::TtlIsNotQueuedAgain) {
-            self.wake = Some(self.wake.map_or(due, |wake| wake.min(due)));
-        }
-        due <= clock
-    }
-
-    fn sync(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
+    fn sync(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         self.queued = false;
         self.wake = self.wake.filter(|wake| *wake > clock);
-        let cached = self.cached(stored);
-        if !self.is_expired(cached.as_ref(), clock, switches) {
-            return;
+        if let Some(cached) = self.cached(stored) {
+            let read = TtlRead { job: &cached, fresh: false, clock };
+            self.act(&read, stored, algorithm);
         }
-        self.phase = match cached {
-            Some(cached) if switches.on(Switch::TtlTrustsItsCache) => {
-                Phase::Delete { uid: cached.uid, held: stored.into_iter().cloned().collect() }
-            }
-            Some(_) | None => Phase::Get,
-        };
     }
 
     /// TT-05: everything is looked at again, on the fresh object.
-    fn read(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
+    fn read(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         self.phase = Phase::Idle;
-        if let Some(job) = stored.filter(|_| self.is_expired(stored, clock, switches)) {
-            self.phase = Phase::Delete { uid: job.uid, held: vec![job.clone()] };
+        if let Some(job) = stored {
+            self.act(&TtlRead { job, fresh: true, clock }, stored, algorithm);
+        }
+    }
+
+    /// Does what is decided.
+    fn act(&mut self, read: &TtlRead<'_>, stored: Option<&Arc<Job>>, algorithm: &Algorithm) {
+        let switches = &algorithm.switches;
+        match (algorithm.subject.ttl)(read, switches) {
+            TtlDecision::Leave => {}
+            // TT-04.
+            TtlDecision::WaitUntil(due) if !switches.on(Switch::TtlIsNotQueuedAgain) => {
+                self.wake = Some(self.wake.map_or(due, |wake| wake.min(due)));
+            }
+            TtlDecision::WaitUntil(_) => {}
+            TtlDecision::Fetch => self.phase = Phase::Get,
+            TtlDecision::Delete(request) => {
+                self.phase = Phase::Delete { request, held: stored.into_iter().cloned().collect() };
+            }
+            TtlDecision::Retry => self.retry(),
         }
     }
 
@@ -145,8 +149,24 @@ impl TtlController {
     }
 
     /// An event of its watch, or the list after a restart (TT-08, TT-14).
-    fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, switches: &Switches) {
-        self.queued |= self.cached(stored).is_some_and(|job| due(&job, clock, switches).is_some());
+    fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
+        let decide = |job: &Arc<Job>| {
+            (algorithm.subject.ttl)(&TtlRead { job, fresh: false, clock }, &algorithm.switches)
+        };
+        self.queued |= self.cached(stored).is_some_and(|job| decide(&job) != TtlDecision::Leave);
+    }
+}
+
+/// What the reference algorithm does about a Job.
+#[must_use]
+pub fn decide(read: &TtlRead<'_>, switches: &Switches) -> TtlDecision {
+    match due(read.job, read.clock, switches) {
+        None => TtlDecision::Leave,
+        Some(due) if due > read.clock => TtlDecision::WaitUntil(due),
+        Some(_) if read.fresh || switches.on(Switch::TtlTrustsItsCache) => {
+            TtlDecision::Delete(request(read.job.uid, switches))
+        }
+        Some(_) => TtlDecision::Fetch,
     }
 }
 
@@ -206,14 +226,14 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 /// Does it.
 pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
     let clock = clock(world.now, scope);
-    let switches = &scope.algorithm.switches;
+    let algorithm = &scope.algorithm;
     let life = world.life_mut(job);
     let Some(mut it) = life.ttl.take() else { return };
     let stored = life.job.clone();
     let stored = stored.as_ref();
     match what {
-        TtlStep::Sync => it.sync(stored, clock, switches),
-        TtlStep::Get(Fortune::Handled) => it.read(stored, clock, switches),
+        TtlStep::Sync => it.sync(stored, clock, algorithm),
+        TtlStep::Get(Fortune::Handled) => it.read(stored, clock, algorithm),
         TtlStep::Get(Fortune::Fails | Fortune::AnswerLost) | TtlStep::Delete(Fortune::Fails) => {
             life.faults.failures += 1;
             it.retry();
@@ -229,12 +249,12 @@ pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
         }
         TtlStep::Show => {
             it.cache = Cache::Stored;
-            it.look(stored, clock, switches);
+            it.look(stored, clock, algorithm);
         }
         TtlStep::Crash => {
             life.faults.crashes += 1;
             *it = TtlController { cache: it.cache.clone(), ..TtlController::started() };
-            it.look(stored, clock, switches);
+            it.look(stored, clock, algorithm);
         }
     }
     life.ttl = Some(it);
@@ -242,9 +262,8 @@ pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
 
 /// TT-06. Whether there was such a Job.
 fn delete(it: &TtlController, life: &mut Life, clock: Time, scope: &Scope) -> bool {
-    let Phase::Delete { uid, held } = &it.phase else { return false };
-    let request = request(*uid, &scope.algorithm.switches);
-    carry_out(life, &request, held, clock, scope)
+    let Phase::Delete { request, held } = &it.phase else { return false };
+    carry_out(life, request, held, clock, scope)
 }
 
 /// What the specification says against the DELETE under way.
@@ -252,17 +271,17 @@ fn delete(it: &TtlController, life: &mut Life, clock: Time, scope: &Scope) -> bo
 pub fn objections(world: &World, job: JobId, scope: &Scope) -> Findings {
     let life = world.life(job);
     let phase = life.ttl.as_ref().map(|it| &it.phase);
-    let Some(Phase::Delete { uid, held }) = phase else { return Findings::new() };
-    let request = request(*uid, &scope.algorithm.switches);
-    if !life.job.as_ref().is_some_and(|job| request.fits(job)) {
+    let Some(Phase::Delete { request, held }) = phase else { return Findings::new() };
+    if !life.job.as_ref().is_some_and(|job| request.fits(job, held)) {
         return Findings::new();
     }
-    judge_request(&request, held, clock(world.now, scope))
+    judge_request(request, held, clock(world.now, scope))
 }
 
 fn request(uid: Uid, switches: &Switches) -> Request {
     Request {
         uid: Some(uid).filter(|_| !switches.on(Switch::TtlOmitsUidPrecondition)),
+        if_unchanged: false,
         foreground: !switches.on(Switch::TtlDeletesInBackground),
     }
 }
@@ -273,29 +292,40 @@ impl TtlController {
     pub fn outlook(&self, stored: Option<&Arc<Job>>, fresh: bool, now: Time, scope: &Scope) -> String {
         let job = if fresh { stored.cloned() } else { self.cached(stored) };
         let Some(job) = job else { return "there is none".to_owned() };
-        let switches = &scope.algorithm.switches;
+        let algorithm = &scope.algorithm;
         let clock = clock(now, scope);
         let ttl = |job: &Job| job.spec.ttl_seconds_after_finished;
         let older = stored.filter(|stored| ttl(stored) != ttl(&job));
         let stored =
             older.map_or(String::new(), |stored| format!(", where {} is stored", or_none(ttl(stored))));
         let read = format!("ttlSecondsAfterFinished {}{stored}", or_none(ttl(&job)));
-        match due(&job, clock, switches) {
-            None => format!("{read}: no candidate"),
-            Some(due) if due <= clock => format!("{read}: expired"),
-            Some(due) => {
-                let timer = if switches.on(Switch::TtlIsNotQueuedAgain) { ", and sets no timer" } else { "" };
+        match (algorithm.subject.ttl)(&TtlRead { job: &job, fresh, clock }, &algorithm.switches) {
+            TtlDecision::Leave => format!("{read}: no candidate"),
+            TtlDecision::Fetch | TtlDecision::Delete(_) => format!("{read}: expired"),
+            TtlDecision::WaitUntil(due) => {
+                let forgets = algorithm.switches.on(Switch::TtlIsNotQueuedAgain);
+                let timer = if forgets { ", and sets no timer" } else { "" };
                 format!("{read}: not expired for {} s{timer}", due.since(clock))
             }
+            TtlDecision::Retry => format!("{read}: cannot be judged"),
         }
     }
 
     /// The DELETE under way.
     #[must_use]
-    pub fn request(&self, switches: &Switches) -> Option<Request> {
+    pub fn request(&self) -> Option<Request> {
         match self.phase {
-            Phase::Delete { uid, .. } => Some(request(uid, switches)),
+            Phase::Delete { request, .. } => Some(request),
             Phase::Idle | Phase::Get => None,
+        }
+    }
+
+    /// Whether the server carries the DELETE under way out.
+    #[must_use]
+    pub fn fits(&self, stored: &Job) -> bool {
+        match &self.phase {
+            Phase::Delete { request, held } => request.fits(stored, held),
+            Phase::Idle | Phase::Get => false,
         }
     }
 }

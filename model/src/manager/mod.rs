@@ -115,6 +115,18 @@ impl<'a> Moment<'a> {
         })
     }
 
+    /// What a subject decided by that writes the status first, and then creates, releases and deletes pods: its one
+    /// decision was taken from the caches as they were at the start of the sync, and the status that it wrote meanwhile
+    /// counts what they still show as not counted. None where its sync wrote none.
+    fn before_own_writes(self, by: usize) -> Option<Moment<'a>> {
+        let process = self.life.processes.get(by)?;
+        let sync = process.sync.as_ref()?;
+        let subject = &self.scope.algorithm.subject;
+        let wrote = subject.writes_first && sync.replies.has_written();
+        let read = sync.read.job.as_ref().filter(|_| wrote)?;
+        Some(Moment { cached: Some(self.gates.read(read)), ..self })
+    }
+
     /// MB-03, by the gates that it was started with (UG-14, UG-15).
     fn is_of_another_manager(&self) -> bool {
         self.stored.as_ref().is_some_and(|job| !job.is_managed_by_built_in())
@@ -174,7 +186,15 @@ pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Finding
 /// Judges a write of a process of the algorithm by the same guards.
 #[must_use]
 pub fn judge_by(life: &Life, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
-    Moment::of_process(life, by, now, scope).map_or_else(Findings::new, |moment| judge_at(&moment, write))
+    let Some(moment) = Moment::of_process(life, by, now, scope) else { return Findings::new() };
+    let findings = judge_at(&moment, write);
+    if scope.admits(&findings) || matches!(write, Write::Status(_)) {
+        return findings;
+    }
+    match moment.before_own_writes(by) {
+        Some(earlier) => Some(judge_at(&earlier, write)).filter(|it| scope.admits(it)).unwrap_or(findings),
+        None => findings,
+    }
 }
 
 fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {

@@ -1,7 +1,6 @@
 //! Small worlds, and what makes them harder.
 
 use crate::algorithm::steps::Faults;
-use crate::algorithm::switches::Switches;
 use crate::constants::Constants;
 use crate::job::{FailureAction, JobSpec, RestartPolicy, SuccessPolicy, SuccessRule, Template};
 use crate::scope::{Algorithm, Scope};
@@ -9,7 +8,7 @@ use crate::scopes::{policy, rule, scope};
 
 /// One process of the algorithm, as the algorithm is meant.
 pub fn one() -> Algorithm {
-    Algorithm { processes: 1, switches: Switches::default(), job_lag: 0, ttl: None, lazy_caches: false }
+    Algorithm { processes: 1, ..Algorithm::default() }
 }
 
 /// One Job, managed by the algorithm, in a world where nothing goes wrong.

@@ -41,7 +41,7 @@ impl Walker<'_> {
 
     /// The TTL controller of the specification.
     pub(super) fn expire(&mut self, id: JobId, after: &World) -> io::Result<()> {
-        let request = Request { uid: Some(self.known(id).job.uid), foreground: true };
+        let request = Request { uid: Some(self.known(id).job.uid), if_unchanged: false, foreground: true };
         let answer = self.job_stored(id, after);
         self.expire_by(id, request, answer)
     }
@@ -54,9 +54,10 @@ impl Walker<'_> {
             TtlStep::Delete(fortune) => fortune,
         };
         let life = self.life(id);
-        let switches = &self.scope.algorithm.switches;
-        let Some(request) = life.ttl.as_ref().and_then(|ttl| ttl.request(switches)) else { return Ok(()) };
-        let stored = life.job.clone();
+        let Some((ttl, request)) = life.ttl.as_ref().and_then(|ttl| Some((ttl, ttl.request()?))) else {
+            return Ok(());
+        };
+        let (stored, fits) = (life.job.clone(), life.job.as_ref().is_some_and(|job| ttl.fits(job)));
         match fortune {
             Fortune::Handled => {}
             Fortune::Fails => self.scribe.fault(FaultKind::Rejected, "the request fails")?,
@@ -67,7 +68,8 @@ impl Walker<'_> {
         let answer = match &stored {
             _ if fortune == Fortune::Fails => too_many_requests(),
             None => not_found("jobs.batch", &self.known(id).names.job),
-            Some(job) if !request.fits(job) => other_uid(job, request),
+            Some(job) if request.uid.is_some_and(|uid| uid != job.uid) => other_uid(job, request),
+            Some(job) if !fits => changed(job),
             Some(job) if job.deleting => {
                 let known = self.known(id);
                 Told::Done(known.render(job, known.version()))
@@ -108,6 +110,16 @@ impl Walker<'_> {
         self.known[number] = self.known[number].again(number, job);
         self.create_job(number, spec)
     }
+}
+
+/// The resourceVersion in the precondition is not the stored one.
+fn changed(job: &Job) -> Told {
+    let message = format!(
+        "Operation cannot be fulfilled on jobs.batch \"{}\": the ResourceVersion in the precondition does not match \
+         the ResourceVersion in record. The object might have been modified",
+        job.name
+    );
+    Told::Refused(409, "Conflict", message)
 }
 
 fn other_uid(job: &Job, request: Request) -> Told {

@@ -2,7 +2,6 @@
 //! controller and the garbage collector.
 
 use crate::algorithm::steps::Faults;
-use crate::algorithm::switches::Switches;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
@@ -41,13 +40,7 @@ pub fn one_pod(ttl: i32) -> JobSpec {
 /// The Job controller and the TTL controller as algorithms; the clock of the latter is `ahead`.
 #[must_use]
 pub fn both(scope: Scope, ahead: i64) -> Scope {
-    let algorithm = Algorithm {
-        processes: 1,
-        switches: Switches::default(),
-        job_lag: 0,
-        ttl: Some(ahead),
-        lazy_caches: false,
-    };
+    let algorithm = Algorithm { processes: 1, job_lag: 0, ttl: Some(ahead), ..Algorithm::default() };
     Scope { algorithm, ..scope }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::algorithm::commit;
 use crate::algorithm::io::Call;
-use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::algorithm::steps::{Fortune, ProcessStep, orphan_call, orphan_decision};
 use crate::algorithm::ttl::TtlStep;
 use crate::catalogue::Req;
 use crate::job::{Job, JobStatus};
@@ -86,8 +86,13 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
             let is_handled = !commit::conflicts(life, by, scope);
             Judgement { objections, refusal: refused_call(life, call, scope).filter(|_| is_handled) }
         }
-        Step::Process(job, _, ProcessStep::Orphan(uid, fortune)) if *fortune != Fortune::Fails => {
-            let objections = told(commit::orphan_objections(before.life(*job), *uid), &|_| true);
+        Step::Process(job, number, ProcessStep::Orphan(uid, fortune)) if *fortune != Fortune::Fails => {
+            let life = before.life(*job);
+            let decision = orphan_decision(life, usize::from(*number), *uid, scope);
+            let Some(call) = decision.and_then(|decision| orphan_call(decision, *uid)) else {
+                return Judgement::default();
+            };
+            let objections = told(commit::orphan_objections(life, &call), &|_| true);
             Judgement { objections, refusal: None }
         }
         Step::Land(job) => {

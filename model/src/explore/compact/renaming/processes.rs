@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Renaming;
 use crate::algorithm::io::{Answer, Call, CallName, Replies, Wait};
 use crate::algorithm::process::{Process, Sync, UnseenJob};
-use crate::algorithm::read::{Failures, Read};
+use crate::algorithm::read::{Failures, Kept, Read};
 use crate::algorithm::steps::Late;
 use crate::explore::compact::parts::Rest;
 use crate::pods::Pods;
@@ -76,6 +76,7 @@ impl Renaming {
             creations_seen: _,
             finished_unseen: _,
             releasing,
+            kept,
             failures,
             requeues: _,
             now: _,
@@ -85,6 +86,7 @@ impl Renaming {
             pods: Arc::new(self.pods(pods)),
             strays: Arc::new(self.pods(strays)),
             releasing: self.uids(releasing),
+            kept: Kept { released: self.uids(&kept.released), deleted: self.uids(&kept.deleted) },
             failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
             ..read.clone()
         }

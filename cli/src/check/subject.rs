@@ -1,0 +1,87 @@
+//! Whose decisions are explored: the scopes of a subject, and a known defect in them.
+
+use clap::ValueEnum;
+use jobcheck_explore::of_the_controller;
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::mutants::Mutant;
+use jobcheck_model::scope::{Algorithm, Scope};
+
+/// What manages the Jobs of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Subject {
+    /// The specification: every write that it admits.
+    #[value(alias = "spec")]
+    Specification,
+    /// The reference algorithm, one request at a time, with stale caches and faults.
+    Algorithm,
+    /// The shipped controllers' decisions, in the scopes of the reference algorithm.
+    Controller,
+    /// The specification, and then the reference algorithm.
+    All,
+}
+
+impl Subject {
+    /// The scopes of these that it can manage, with it in them; all of them come from the same argument.
+    ///
+    /// # Errors
+    ///
+    /// There is none, and which there are.
+    pub fn of_named(self, name: &str, scopes: Vec<Scope>) -> Result<Vec<Scope>, String> {
+        let runs = |scope: &Scope| scope.algorithm.processes > 0;
+        let (of_controllers, of_the_specification): (Vec<Scope>, Vec<Scope>) =
+            scopes.iter().cloned().partition(runs);
+        let found = match self {
+            Subject::All => scopes,
+            Subject::Specification => of_the_specification,
+            Subject::Algorithm => of_controllers,
+            Subject::Controller => of_controllers.into_iter().map(of_the_controller).collect(),
+        };
+        if found.is_empty() { Err(self.nothing(name)) } else { Ok(found) }
+    }
+
+    fn nothing(self, name: &str) -> String {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        if self == Subject::Specification {
+            return format!("{name} is a scope of controllers; that of the specification is {base}");
+        }
+        let end = format!("/{base}");
+        let known = jobcheck_model::check::scopes();
+        let like = |scope: &&Scope| scope.algorithm.processes > 0 && scope.name.ends_with(&end);
+        let like: Vec<&str> = known.iter().filter(like).map(|scope| scope.name).collect();
+        let hint = if like.is_empty() { String::new() } else { format!(": {}", like.join(", ")) };
+        format!(
+            "{name} is a scope of the specification; those of controllers have other names{hint} (--list \
+             --subject algorithm shows all)"
+        )
+    }
+}
+
+/// The defect's own world, where no scope is named; else the scopes with the defect in them.
+///
+/// # Errors
+///
+/// The subject has no such defect.
+pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Result<Vec<Scope>, String> {
+    match subject {
+        Subject::All | Subject::Algorithm => {}
+        Subject::Specification => {
+            return Err("--mutant needs a controller: the specification has none".to_owned());
+        }
+        Subject::Controller => {
+            return Err("--mutant is a departure of the reference algorithm: --subject controller has none"
+                .to_owned());
+        }
+    }
+    if named.is_empty() {
+        return Ok(vec![mutant.scope()]);
+    }
+    if let Some(scope) = named.iter().find(|scope| scope.algorithm.processes == 0) {
+        return Err(format!("--mutant needs scopes of the reference algorithm, and {} is none", scope.name));
+    }
+    let with = |scope: Scope| {
+        let switches = Switches::of(mutant.switches);
+        let rules = switches.on_server(scope.rules);
+        Scope { rules, algorithm: Algorithm { switches, ..scope.algorithm }, ..scope }
+    };
+    Ok(named.into_iter().map(with).collect())
+}

@@ -1,0 +1,48 @@
+//! The shipped controllers' decisions in the environment of the model.
+//!
+//! The model explores a [`Subject`]: its decisions as functions. [`CONTROLLER`] is `plan` of the crate
+//! `jobcheck-controller`. Here facts are copied from the model to what `plan` reads ([`facts`]), its commands are carried
+//! out one API call at a time ([`enact`]), and what it remembers is kept in the model's state ([`mod@sync`]). Nothing is
+//! decided here.
+//!
+//! # What is taken for granted of the runtime
+//!
+//! - It plans no Job whose caches do not show its own writes (SY-03): the model starts no sync then, and so
+//!   `caches_show_own_writes` is always true.
+//! - It keeps the memory of a plan from the planning on, adds answers to it, and drops it with the Job (SY-09).
+//! - Before it releases a pod whose Job its cache does not hold, it asks the API server for that Job (FT-21).
+//!
+//! # What `plan` is not shown
+//!
+//! The pods of the model run one container, their deletion has no grace, and `resourceVersion` is the same text
+//! everywhere: preconditions on it are the model's business.
+
+pub mod enact;
+pub mod facts;
+pub mod names;
+pub mod order;
+pub mod orphan;
+pub mod sync;
+pub mod ttl;
+
+use jobcheck_model::scope::{Algorithm, Scope};
+use jobcheck_model::subject::Subject;
+
+/// The decisions of the shipped controllers.
+pub const CONTROLLER: Subject = Subject {
+    name: "controller",
+    writes_first: true,
+    // It takes equals in the order of their UIDs, which the environment chooses ([`order`]).
+    reads_uids: false,
+    sync: sync::sync,
+    orphan: orphan::decide,
+    ttl: ttl::decide,
+    outlook: sync::outlook,
+};
+
+/// The scope with the shipped controllers in the place of the reference algorithm.
+#[must_use]
+pub fn of_the_controller(scope: Scope) -> Scope {
+    let algorithm = Algorithm { subject: CONTROLLER, ..scope.algorithm };
+    Scope { algorithm, ..scope }
+}

@@ -1,0 +1,32 @@
+//! Pods that no sync looks at.
+
+use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan};
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::constants::Constants;
+use jobcheck_model::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
+
+use crate::facts;
+use crate::facts::pod::Surroundings;
+use crate::names::Names;
+use crate::sync::options;
+
+/// What the shipped controller does about such a pod.
+#[must_use]
+pub fn decide(read: &OrphanRead<'_>, _switches: &Switches) -> OrphanDecision {
+    let names = Names::in_order(vec![read.pod.uid]);
+    let job = read.job.map(|job| facts::job::facts(job, &names));
+    let owner = match (read.owner, &job) {
+        (Owner::Nobody, _) => orphan::Owner::Nobody,
+        (Owner::ThisJob, Some(job)) => orphan::Owner::Job(job),
+        (Owner::Missing, _) | (Owner::ThisJob, None) => orphan::Owner::Missing,
+    };
+    let spec = read.job.map(|job| &*job.spec);
+    let pod = facts::pod::facts(read.pod, &Surroundings { spec, exit_codes: &[], names: &names });
+    // The orphan path reads no delay and no limit.
+    let settings = options(&Constants::V1_36, read.gates);
+    match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &settings }) {
+        OrphanPlan::Leave => OrphanDecision::Leave,
+        OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Uid),
+        OrphanPlan::Release(_) => OrphanDecision::Release(Precondition::Version),
+    }
+}
