@@ -16,7 +16,7 @@ use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes as model_scopes;
 use jobcheck_model::scopes::initial;
 use jobcheck_model::step::Step;
-use jobcheck_model::{Req, Time};
+use jobcheck_model::{Req, Time, Uid};
 use jobcheck_traces::{Answer, Body, Input, Reader, Resource};
 
 /// The way that is walked with a seed.
@@ -162,6 +162,9 @@ fn on_the_models_clock(time: Time) -> Time {
 fn job_back(job: &Job) -> Job {
     let mut job = without_digests(job);
     let status = &mut job.status;
+    if let Some(lists) = &mut status.uncounted {
+        lists.succeeded.iter_mut().chain(&mut lists.failed).for_each(|uid| *uid = number(*uid));
+    }
     job.created = on_the_models_clock(job.created);
     status.start_time = status.start_time.map(on_the_models_clock);
     status.completion_time = status.completion_time.map(on_the_models_clock);
@@ -170,6 +173,11 @@ fn job_back(job: &Job) -> Job {
         condition.message = "".into();
     }
     job
+}
+
+/// The UID of a pod without its first digits, which are for people.
+fn number(uid: Uid) -> Uid {
+    Uid(uid.0 & u128::from(u64::MAX))
 }
 
 fn without_messages(job: &Job) -> Job {
@@ -185,7 +193,8 @@ fn pod_back(pod: &Pod) -> Pod {
     // BO-07: a pod that is deleted has ended when that was asked for. The model's has not ended yet.
     let finished = finished.filter(|_| pod.is_terminated());
     // Whose pod it is a reader finds out by its owners and labels.
-    Pod { created: on_the_models_clock(pod.created), ready_changed, finished, policy, ..owned(pod) }
+    let (uid, created) = (number(pod.uid), on_the_models_clock(pod.created));
+    Pod { uid, created, ready_changed, finished, policy, ..owned(pod) }
 }
 
 /// The pod as if the Job controlled it.

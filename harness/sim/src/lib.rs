@@ -17,6 +17,7 @@ mod process;
 mod recorder;
 mod rng;
 mod run;
+mod start;
 mod store;
 mod ttl;
 
