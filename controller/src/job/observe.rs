@@ -97,6 +97,12 @@ impl PodSelector {
         selector.map(Selector::try_from).transpose().map(PodSelector)
     }
 
+    /// Selects nothing: for facts of a pod that are of no Job.
+    #[must_use]
+    pub fn nothing() -> Self {
+        PodSelector(None)
+    }
+
     /// Whether an object has the labels.
     #[must_use]
     pub fn matches(&self, metadata: &meta::ObjectMeta) -> bool {

@@ -195,8 +195,7 @@ impl KeptFrom<Pod> for KeptPod {
     /// Pods of other controllers, which never held the tracking finalizer, are of no interest.
     fn kept_from(pod: Pod, version: Version) -> Option<KeptPod> {
         let owner = owner(pod.metadata.owner_references.iter().flatten());
-        let nothing = PodSelector::of(&Job::default()).ok()?;
-        let facts = match observe::pod(&pod, &Uid::new(""), &nothing) {
+        let facts = match observe::pod(&pod, &Uid::new(""), &PodSelector::nothing()) {
             Ok(facts) => facts,
             Err(error) => {
                 warn!(pod = %ObjectKey::of(&pod), %error, "a pod that cannot be read is left alone");

@@ -1,5 +1,7 @@
 //! What a kubelet and a scheduler do to pods, for scenarios: each step is a request of theirs.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -134,12 +136,22 @@ impl Kubelet {
         pod: &str,
         change: impl FnOnce(&mut Value),
     ) -> Result<(), ApiError> {
-        let get =
-            Request::new(Resource::Pods, Some(namespace), Some(pod), Verb::Get { resource_version: None });
-        let mut object = Value::clone(&*server.handle(now, &self.signed(get)).object()?);
+        let mut object = Value::clone(&*self.get(server, now, namespace, pod)?);
         change(&mut object);
         let put = Request::new(Resource::Pods, Some(namespace), Some(pod), Verb::Update(object));
         server.handle(now, &self.signed(put.on(Subresource::Status))).object().map(drop)
+    }
+
+    fn get(
+        &self,
+        server: &mut Server,
+        now: Timestamp,
+        namespace: &str,
+        pod: &str,
+    ) -> Result<Arc<Value>, ApiError> {
+        let get =
+            Request::new(Resource::Pods, Some(namespace), Some(pod), Verb::Get { resource_version: None });
+        server.handle(now, &self.signed(get)).object()
     }
 
     /// Finishes the termination of a pod that is being deleted: removes it, or leaves it to its finalizers.
@@ -153,9 +165,7 @@ impl Kubelet {
         namespace: &str,
         pod: &str,
     ) -> Result<(), ApiError> {
-        let get =
-            Request::new(Resource::Pods, Some(namespace), Some(pod), Verb::Get { resource_version: None });
-        let object = server.handle(now, &self.signed(get)).object()?;
+        let object = self.get(server, now, namespace, pod)?;
         let uid = crate::object::meta(&object, "uid").to_owned();
         let options = DeleteOptions {
             grace_period_seconds: Some(0),

@@ -1,14 +1,12 @@
 //! What a scenario says of a Job and its pods, asked of what the API server holds.
 
+use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::scenario::{Claims, Condition, PodClaims, Quantity};
 use jobcheck_model::indexes::IndexSet;
+use jobcheck_model::pod::TRACKING_FINALIZER;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, NAMESPACE};
-use jobcheck_apiserver::resource::Resource;
-
-/// The tracking finalizer.
-const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
 /// The first claim about a Job that does not hold, in words.
 #[must_use]
@@ -105,7 +103,7 @@ fn of_pods(cluster: &Cluster, job: &str, claims: &PodClaims) -> Option<String> {
     let ended = |pod: &Value| phase(pod, "Succeeded") || phase(pod, "Failed");
     let deleting = |pod: &Value| !pod["metadata"]["deletionTimestamp"].is_null();
     let tracked = |pod: &Value| {
-        pod["metadata"]["finalizers"].as_array().is_some_and(|it| it.contains(&FINALIZER.into()))
+        pod["metadata"]["finalizers"].as_array().is_some_and(|it| it.contains(&TRACKING_FINALIZER.into()))
     };
     let controlled = |pod: &Value| {
         let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();

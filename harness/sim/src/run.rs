@@ -4,17 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb as SentVerb};
 use jobcheck_apiserver::resource::Resource as SentResource;
 use jobcheck_harness::scenario::{
-    ControllerName, Crash, Gate, JobEntry, Leader, Outcome as Met, Request, Resource, Rollout, Scenario,
-    Step, Verb, Watched,
+    ControllerName, Crash, JobEntry, Leader, Outcome as Met, Request, Resource, Rollout, Scenario, Step,
+    Verb, Watched,
 };
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::acts::{act, completion_index, create_job, create_pod};
 use crate::claims::objection;
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
-use crate::start::{gates, header, is_on, rules, settings};
+use crate::start::{header, rolled_out, settings, told};
 use crate::ttl::{self, TtlProcess};
 
 /// Turns after which a run that has not come to rest is given up.
@@ -55,10 +55,9 @@ impl<'a> Play<'a> {
     ///
     /// What the API server says against a Job or a pod.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Play<'a>, String> {
-        let settings = settings(scenario);
-        let rules = rules(scenario);
-        let header = header(scenario, &settings, seed);
-        let mut cluster = Cluster::new(seed, rules, header).map_err(|error| error.message)?;
+        let subject = scenario.subject();
+        let header = header(scenario, &subject, seed);
+        let mut cluster = Cluster::new(seed, subject.rules, header).map_err(|error| error.message)?;
         for entry in &scenario.jobs {
             create_job(&mut cluster, entry)?;
         }
@@ -66,7 +65,7 @@ impl<'a> Play<'a> {
             create_pod(&mut cluster, &scenario.jobs[0], number, pod)?;
         }
         let now = cluster.now();
-        let processes = vec![Process::started(&mut cluster.server, now, settings)];
+        let processes = vec![Process::started(&mut cluster.server, now, settings(&subject))];
         let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
         let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
         Ok(Play {
@@ -409,14 +408,8 @@ impl<'a> Play<'a> {
         match rollout {
             None => self.cluster.fault("crash", process::ACTOR, "the process dies and is started again"),
             Some(rollout) => {
-                settings.gates = gates(&rollout.feature_gates);
-                let assume: Map<String, Value> = Gate::ALL
-                    .iter()
-                    .map(|gate| {
-                        (format!("{gate:?}"), json!(is_on(&rollout.feature_gates, *gate).to_string()))
-                    })
-                    .collect();
-                mark["assume"] = assume.into();
+                settings = rolled_out(&self.scenario.subject(), rollout);
+                mark["assume"] = told(rollout);
             }
         }
         self.cluster.advance(SignedDuration::from_millis(1));

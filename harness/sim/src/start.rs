@@ -1,75 +1,37 @@
 //! How the processes of a scenario are started.
 
-use std::collections::BTreeMap;
-
-use jobcheck_controller::job::observed::{Gates, Settings};
-use jobcheck_harness::scenario::{Gate, Scenario};
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_controller::job::observed::Settings;
+use jobcheck_explore::sync::options;
+use jobcheck_harness::report::Subject;
+use jobcheck_harness::scenario::{Gate, Rollout, Scenario};
+use jobcheck_traces::{FORMAT, VERSION};
 use serde_json::{Map, Value, json};
 
-/// Whether a gate is on: those that are not named are.
-pub fn is_on(switched: &BTreeMap<Gate, bool>, gate: Gate) -> bool {
-    switched.get(&gate).copied().unwrap_or(true)
-}
-
-/// The gates of a process.
-pub fn gates(switched: &BTreeMap<Gate, bool>) -> Gates {
-    Gates {
-        pod_replacement_policy: is_on(switched, Gate::JobPodReplacementPolicy),
-        backoff_limit_per_index: is_on(switched, Gate::JobBackoffLimitPerIndex),
-        success_policy: is_on(switched, Gate::JobSuccessPolicy),
-        managed_by: is_on(switched, Gate::JobManagedBy),
-    }
-}
-
 /// How the controller of a scenario is started.
-pub fn settings(scenario: &Scenario) -> Settings {
-    let default = Settings::default();
-    let Some(it) = &scenario.controller else { return default };
-    let span = |milliseconds: i64| std::time::Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0));
-    Settings {
-        pod_failure_backoff: it.pod_failure_backoff.map_or(default.pod_failure_backoff, |it| span(it.0)),
-        pod_failure_backoff_max: it
-            .pod_failure_backoff_max
-            .map_or(default.pod_failure_backoff_max, |it| span(it.0)),
-        max_uncounted_pods: it.max_uncounted_pods.unwrap_or(default.max_uncounted_pods),
-        gates: gates(&it.feature_gates),
-        ..default
-    }
+pub fn settings(subject: &Subject) -> Settings {
+    options(&subject.constants, subject.gates)
 }
 
-/// The rules of the API server of a scenario.
-pub fn rules(scenario: &Scenario) -> RuleSet {
-    let none = BTreeMap::new();
-    let switched = scenario.api_server.as_ref().map_or(&none, |it| &it.feature_gates);
-    RuleSet {
-        job_managed_by: is_on(switched, Gate::JobManagedBy),
-        pod_replacement_policy: is_on(switched, Gate::JobPodReplacementPolicy),
-        backoff_limit_per_index: is_on(switched, Gate::JobBackoffLimitPerIndex),
-        success_policy: is_on(switched, Gate::JobSuccessPolicy),
-        ..RuleSet::V1_36
-    }
+/// The same after a rollout.
+pub fn rolled_out(subject: &Subject, rollout: &Rollout) -> Settings {
+    options(&subject.constants, rollout.gates())
+}
+
+/// The gates of the process that takes over, as a mark of the trace says them: each, on or off.
+pub fn told(rollout: &Rollout) -> Value {
+    let off = rollout.gates().off();
+    let names = Gate::ALL.iter().map(|gate| format!("{gate:?}"));
+    let told = names.map(|name| {
+        let on = !off.contains(&name.as_str());
+        (name, json!(on.to_string()))
+    });
+    told.collect::<Map<String, Value>>().into()
 }
 
 /// The first line of the trace.
-pub fn header(scenario: &Scenario, settings: &Settings, seed: u64) -> Value {
-    let mut assume = Map::new();
-    let milliseconds = |span: std::time::Duration| json!(format!("{}ms", span.as_millis()));
-    assume.insert("pod-failure-backoff".to_owned(), milliseconds(settings.pod_failure_backoff));
-    assume.insert("pod-failure-backoff-max".to_owned(), milliseconds(settings.pod_failure_backoff_max));
-    assume.insert("max-uncounted-pods".to_owned(), json!(settings.max_uncounted_pods.to_string()));
-    let none = BTreeMap::new();
-    let own = scenario.controller.as_ref().map_or(&none, |it| &it.feature_gates);
-    let server = scenario.api_server.as_ref().map_or(&none, |it| &it.feature_gates);
-    for gate in Gate::ALL {
-        for (prefix, switched) in [("", own), ("apiserver/", server)] {
-            if !is_on(switched, gate) {
-                assume.insert(format!("{prefix}{gate:?}"), json!("false"));
-            }
-        }
-    }
+pub fn header(scenario: &Scenario, subject: &Subject, seed: u64) -> Value {
     json!({
-        "format": "jobcheck.dev/trace", "version": "1.1", "kubernetes": "1.36", "assume": assume,
+        "format": FORMAT, "version": VERSION.to_string(), "kubernetes": "1.36", "assume": subject.told(),
         "producer": format!("jobcheck {}, scenario {}, seed {seed}", env!("CARGO_PKG_VERSION"), scenario.name),
     })
 }

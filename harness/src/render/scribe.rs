@@ -13,6 +13,7 @@ use jobcheck_traces::{
 use serde_json::{Value, json};
 
 use super::EPOCH;
+use crate::report::Subject;
 
 /// The first resourceVersion of a trace.
 const FIRST_VERSION: u64 = 100;
@@ -106,23 +107,10 @@ pub(super) struct Scribe {
 
 impl Scribe {
     pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<Scribe> {
-        let constants = &scope.constants;
-        let milliseconds = |ms: i64| format!("{ms}ms");
-        let first = constants.pod_failure_backoff_ms;
-        let mut assume: BTreeMap<String, String> = [
-            ("pod-failure-backoff", milliseconds(first)),
-            ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
-            ("max-uncounted-pods", constants.max_uncounted_pods.to_string()),
-        ]
-        .map(|(key, value)| (key.to_owned(), value))
-        .into();
-        let off = |gate: String| (gate, false.to_string());
-        let server = scope.rules.gates().off();
-        assume.extend(scope.gates_after(0).off().into_iter().map(|gate| off(gate.to_owned())));
-        assume.extend(server.into_iter().map(|gate| off(format!("apiserver/{gate}"))));
+        let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
         let header = Header {
             kubernetes: Some("1.36".to_owned()),
-            assume,
+            assume: subject.told(),
             producer: Some(format!("jobcheck {}, scope {}", env!("CARGO_PKG_VERSION"), scope.name)),
             ..Header::new()
         };

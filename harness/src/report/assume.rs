@@ -1,6 +1,8 @@
 //! What is assumed of the API server and of the subject, as `--kubernetes` and `--assume` take it, and as the
 //! header of a native trace tells it.
 
+use std::collections::BTreeMap;
+
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
@@ -36,6 +38,25 @@ pub struct Subject {
     pub constants: Constants,
     /// The Job controller's feature gates.
     pub gates: Gates,
+}
+
+impl Subject {
+    /// The same as the header of a native trace says it.
+    #[must_use]
+    pub fn told(&self) -> BTreeMap<String, String> {
+        let milliseconds = |ms: i64| format!("{ms}ms");
+        let Subject { rules, constants, gates } = self;
+        let constants = [
+            ("pod-failure-backoff", milliseconds(constants.pod_failure_backoff_ms)),
+            ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
+            ("max-uncounted-pods", constants.max_uncounted_pods.to_string()),
+        ];
+        let mut told: BTreeMap<String, String> = constants.map(|(key, value)| (key.to_owned(), value)).into();
+        let off = |gate: String| (gate, false.to_string());
+        told.extend(gates.off().into_iter().map(|gate| off(gate.to_owned())));
+        told.extend(rules.gates().off().into_iter().map(|gate| off(format!("apiserver/{gate}"))));
+        told
+    }
 }
 
 impl Assumption {

@@ -12,7 +12,7 @@ mod judge;
 mod types;
 
 pub(crate) use self::duration::milliseconds;
-pub use assume::{Assumption, consistent, rules};
+pub use assume::{Assumption, Subject, consistent, rules};
 pub use group::{Grouping, group};
 pub use id::{ALIASES, Id, aliases, find};
 pub use judge::{Judging, judge};

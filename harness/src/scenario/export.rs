@@ -23,13 +23,13 @@ use super::format::{
     ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
     Watches,
 };
-use super::model;
 use super::read::ScenarioError;
 use super::spec::SpecExcerpt;
 use super::steps::{
     ControllerName, Crash, Denial, Edit, Failure, JobDeletion, Leader, Mirror, Nothing, Outcome, PodDeletion,
     PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb,
 };
+use super::subject;
 use super::values::{Condition, ExitCode, Gate, Id, Span};
 
 /// What a scenario says of itself.
@@ -145,7 +145,7 @@ fn api_server(scope: &Scope) -> Result<Option<ApiServer>, ExportError> {
         job_backoff_limit_per_index: scope.rules.backoff_limit_per_index,
         job_success_policy: scope.rules.success_policy,
     };
-    if model::rules(&gates) != scope.rules {
+    if subject::rules(&gates) != scope.rules {
         return Err(ExportError::NoWord("an API server of another version"));
     }
     Ok((scope.rules != RuleSet::V1_36).then(|| ApiServer { feature_gates: off(gates) }))

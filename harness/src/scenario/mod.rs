@@ -18,6 +18,7 @@ mod read;
 mod script;
 mod spec;
 mod steps;
+mod subject;
 mod values;
 
 pub use claims::{Claims, PodClaims};

@@ -7,12 +7,10 @@ use std::collections::BTreeSet;
 
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::apiserver::{RuleSet, would_refuse_create};
+use jobcheck_model::apiserver::would_refuse_create;
 use jobcheck_model::check::{Bounds, Exploration, explore_for};
-use jobcheck_model::constants::Constants;
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story::cause;
-use jobcheck_model::gates::Gates;
 use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress;
 use jobcheck_model::properties::PROPERTIES;
@@ -21,8 +19,9 @@ use jobcheck_model::scopes::{initial, named};
 
 use super::format::Scenario;
 use super::read::ScenarioError;
-use super::script::{gates, needs};
+use super::script::needs;
 use super::spec::SpecExcerpt;
+use crate::report::Subject;
 
 /// Pods that are created for one Job at most, where the scenario does not say.
 const PODS: usize = 10;
@@ -115,8 +114,8 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
             format!("the model is for small Jobs: at most {MOST_PODS} completions and pods at once");
         return Err(ScenarioError::at(job.spec.referenced, message));
     }
-    let delays = scenario.controller.as_ref().map(constants).unwrap_or(Constants::V1_36);
-    if delays.pod_failure_backoff_max_ms < delays.pod_failure_backoff_ms {
+    let Subject { rules, constants, gates } = scenario.subject();
+    if constants.pod_failure_backoff_max_ms < constants.pod_failure_backoff_ms {
         return Err(ScenarioError::of_the_whole("podFailureBackoffMax is less than podFailureBackoff"));
     }
     let Some(base) = named("non-indexed") else {
@@ -129,13 +128,10 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     let has_ttl = jobs.iter().any(|job| job.ttl_seconds_after_finished.is_some())
         || edits.into_iter().any(|edit| edit.ttl_seconds_after_finished.is_some());
     let watches = scenario.watches.clone().unwrap_or_default();
-    let controller = scenario.controller.clone().unwrap_or_default();
-    let server = scenario.api_server.clone().unwrap_or_default();
     let found = scenario
         .pods_before
         .iter()
         .map(|pod| FoundPod { controlled: pod.controlled, phase: pod.phase.into() });
-    let first = gates(&controller.feature_gates);
     let scope = Scope {
         name: "scenario",
         about: "a scenario",
@@ -159,39 +155,15 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
         faults: needs.faults,
         late_requests: needs.late_requests,
         progress: true,
-        constants: constants(&controller),
-        gates: std::iter::once(first).chain(needs.gates).collect(),
-        rules: rules(&gates(&server.feature_gates)),
+        constants,
+        gates: std::iter::once(gates).chain(needs.gates).collect(),
+        rules,
         script: Some(needs.script),
         without: scenario.except.iter().map(|id| id.0).collect(),
         ..base
     };
     accepted(scenario, &scope)?;
     Ok(scope)
-}
-
-fn constants(controller: &super::format::Controller) -> Constants {
-    let default = Constants::V1_36;
-    Constants {
-        pod_failure_backoff_ms: controller
-            .pod_failure_backoff
-            .map_or(default.pod_failure_backoff_ms, |span| span.0),
-        pod_failure_backoff_max_ms: controller
-            .pod_failure_backoff_max
-            .map_or(default.pod_failure_backoff_max_ms, |span| span.0),
-        max_uncounted_pods: controller.max_uncounted_pods.unwrap_or(default.max_uncounted_pods),
-    }
-}
-
-/// The rules of an API server of 1.36 with these gates.
-pub(super) fn rules(gates: &Gates) -> RuleSet {
-    RuleSet {
-        job_managed_by: gates.job_managed_by,
-        pod_replacement_policy: gates.job_pod_replacement_policy,
-        backoff_limit_per_index: gates.job_backoff_limit_per_index,
-        success_policy: gates.job_success_policy,
-        ..RuleSet::V1_36
-    }
 }
 
 /// Whether the API server takes the Jobs.

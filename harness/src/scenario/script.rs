@@ -1,7 +1,5 @@
 //! From the steps of a scenario to the script of a scope.
 
-use std::collections::BTreeMap;
-
 use jobcheck_model::algorithm::steps::{Faults, Fortune};
 use jobcheck_model::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_model::env::kubelet::KubeletStep;
@@ -21,7 +19,7 @@ use super::steps::{
     ControllerName, Edit, Leader, Outcome, PodTarget, Propagation, Report, Request, Resource, Step, Verb,
     Watched,
 };
-use super::values::{Condition, Gate};
+use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
 #[derive(Default)]
@@ -282,7 +280,7 @@ impl Translation<'_> {
             return Ok(vec![What::Usurp]);
         }
         if let Some(rollout) = &step.rollout {
-            self.needs.gates.push(gates(&rollout.feature_gates));
+            self.needs.gates.push(rollout.gates());
             return Ok(vec![What::Rollout]);
         }
         if let Some(resignation) = step.resign {
@@ -397,17 +395,6 @@ fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         [action] => Ok(*action),
         [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
         _ => Err("the model changes one field at a time: write a step for each".to_owned()),
-    }
-}
-
-/// Gates of which those that are not named are on.
-pub fn gates(switched: &BTreeMap<Gate, bool>) -> Gates {
-    let on = |gate| switched.get(&gate).copied().unwrap_or(true);
-    Gates {
-        job_managed_by: on(Gate::JobManagedBy),
-        job_pod_replacement_policy: on(Gate::JobPodReplacementPolicy),
-        job_backoff_limit_per_index: on(Gate::JobBackoffLimitPerIndex),
-        job_success_policy: on(Gate::JobSuccessPolicy),
     }
 }
 

@@ -21,8 +21,8 @@ use jobcheck_model::apiserver::{
     RuleSet, created, validate_create, validate_spec_update, validate_status_update, would_refuse_create,
     would_refuse_spec, would_refuse_status,
 };
-use jobcheck_model::job::{Job, JobSpec, JobStatus, Selector, Template};
-use jobcheck_model::{Findings, Req, Said, Time, Uid};
+use jobcheck_model::job::{Job, Selector};
+use jobcheck_model::{Findings, Req, Said};
 
 use pod::Pod;
 use random::Random;
@@ -81,7 +81,7 @@ fn line(case: &Case) -> String {
 }
 
 fn status_case(random: &mut Random, rules: &RuleSet) -> Case {
-    let mut old = base(rules);
+    let mut old = specs::base(rules);
     statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     let mut new = old.clone();
@@ -104,7 +104,7 @@ fn status_case(random: &mut Random, rules: &RuleSet) -> Case {
 }
 
 fn spec_case(random: &mut Random, rules: &RuleSet) -> Case {
-    let (mut old, mut old_pod) = (base(rules), Pod::plain());
+    let (mut old, mut old_pod) = (specs::base(rules), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     for _ in 0..random.below(4) {
@@ -139,7 +139,7 @@ fn spec_case(random: &mut Random, rules: &RuleSet) -> Case {
 }
 
 fn stored_case(random: &mut Random, rules: &RuleSet) -> Case {
-    let (mut job, mut pod) = (base(rules), Pod::plain());
+    let (mut job, mut pod) = (specs::base(rules), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut job.spec));
     for _ in 0..random.below(4) {
         specs::vary(random, &mut job);
@@ -182,39 +182,4 @@ fn ids(findings: &Findings, without: &[Req]) -> Vec<Req> {
     ids.sort_unstable();
     ids.dedup();
     ids
-}
-
-/// A Job of the default specification.
-fn base(rules: &RuleSet) -> Job {
-    let spec = JobSpec {
-        parallelism: None,
-        completions: None,
-        active_deadline_seconds: None,
-        backoff_limit: None,
-        backoff_limit_per_index: None,
-        max_failed_indexes: None,
-        ttl_seconds_after_finished: None,
-        completion_mode: None,
-        suspend: None,
-        manual_selector: None,
-        pod_replacement_policy: None,
-        pod_failure_policy: None,
-        success_policy: None,
-        managed_by: None,
-        selector: Selector::default(),
-        template: Template::default(),
-    };
-    let sent = Job {
-        uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
-        name: "pi".into(),
-        namespace: "default".into(),
-        generation: 0,
-        created: Time(1),
-        deleting: false,
-        finalizers: Vec::new(),
-        metadata_digest: 0,
-        spec: Arc::new(spec),
-        status: JobStatus::default(),
-    };
-    created(rules, &sent)
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use jobcheck_model::apiserver::{
-    CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL,
+    CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, RuleSet,
+    created,
 };
 use jobcheck_model::job::{
-    CompletionMode, ConditionPattern, FailureAction, Job, JobSpec, OnExitCodes, PodFailurePolicy,
-    PodFailureRule, PodReplacementPolicy, RestartPolicy, SuccessPolicy, SuccessRule,
+    CompletionMode, ConditionPattern, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy,
+    PodFailureRule, PodReplacementPolicy, RestartPolicy, Selector, SuccessPolicy, SuccessRule, Template,
 };
+use jobcheck_model::{Time, Uid};
 
 use crate::random::Random;
 
@@ -191,4 +193,39 @@ fn long_or(random: &mut Random, texts: &[&str]) -> String {
     }
     let count = random.pick(&[10_922, 10_923]);
     (0..count).map(|index| (10_000 + index).to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// A Job of the default specification.
+pub fn base(rules: &RuleSet) -> Job {
+    let spec = JobSpec {
+        parallelism: None,
+        completions: None,
+        active_deadline_seconds: None,
+        backoff_limit: None,
+        backoff_limit_per_index: None,
+        max_failed_indexes: None,
+        ttl_seconds_after_finished: None,
+        completion_mode: None,
+        suspend: None,
+        manual_selector: None,
+        pod_replacement_policy: None,
+        pod_failure_policy: None,
+        success_policy: None,
+        managed_by: None,
+        selector: Selector::default(),
+        template: Template::default(),
+    };
+    let sent = Job {
+        uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
+        name: "pi".into(),
+        namespace: "default".into(),
+        generation: 0,
+        created: Time(1),
+        deleting: false,
+        finalizers: Vec::new(),
+        metadata_digest: 0,
+        spec: Arc::new(spec),
+        status: JobStatus::default(),
+    };
+    created(rules, &sent)
 }

@@ -5,25 +5,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::runtime::reflector::Cache;
-use crate::runtime::retry::RetryLimiter;
-
-fn wiring() -> Wiring {
-    let metrics = Metrics::new();
-    let queue = |name| WorkQueue::new(RetryLimiter::of_jobs(), metrics.queue(name));
-    let wiring = Wiring {
-        jobs: Arc::default(),
-        pods: Arc::default(),
-        job_queue: queue("job"),
-        orphan_queue: queue("job_orphan_pod"),
-        ttl_queue: queue("ttl_jobs_to_delete"),
-        memories: Arc::default(),
-        own_writes: Arc::default(),
-        metrics,
-        settings: Arc::default(),
-    };
-    wiring.connect();
-    wiring
-}
+use crate::runtime::testing::wiring;
 
 /// What comes out of the queues: Jobs within two seconds, and after how many; then orphans and TTL.
 async fn woken(wiring: &Wiring) -> Vec<String> {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::apiserver::{RuleSet, created};
-use jobcheck_model::job::{Job, JobSpec, JobStatus, Selector, Template};
-use jobcheck_model::{Time, Uid};
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_model::job::Job;
 use serde_json::Value;
 
 use crate::json;
@@ -20,7 +19,7 @@ pub struct Update {
 
 /// A write of the status.
 pub fn status(random: &mut Random) -> Update {
-    let mut old = base();
+    let mut old = specs::base(&RuleSet::V1_36);
     statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     let mut new = old.clone();
@@ -36,7 +35,7 @@ pub fn status(random: &mut Random) -> Update {
 
 /// A write of the specification.
 pub fn spec(random: &mut Random) -> Update {
-    let (mut old, mut old_pod) = (base(), Pod::plain());
+    let (mut old, mut old_pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut old.spec));
     old.status = statuses::arbitrary(random, &old);
     for _ in 0..random.below(4) {
@@ -59,7 +58,7 @@ pub fn spec(random: &mut Random) -> Update {
 
 /// A Job that a client sends: with what the server generates left out, as a rule, and some defaults too.
 pub fn sent(random: &mut Random) -> Value {
-    let (mut job, mut pod) = (base(), Pod::plain());
+    let (mut job, mut pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut job.spec));
     for _ in 0..random.below(4) {
         specs::vary(random, &mut job);
@@ -92,39 +91,4 @@ pub fn sent(random: &mut Random) -> Value {
 
 fn value(job: &Job, pod: &Pod) -> Value {
     serde_json::from_str(&json::job(job, pod)).expect("the generator writes JSON")
-}
-
-/// A Job of the default specification.
-fn base() -> Job {
-    let spec = JobSpec {
-        parallelism: None,
-        completions: None,
-        active_deadline_seconds: None,
-        backoff_limit: None,
-        backoff_limit_per_index: None,
-        max_failed_indexes: None,
-        ttl_seconds_after_finished: None,
-        completion_mode: None,
-        suspend: None,
-        manual_selector: None,
-        pod_replacement_policy: None,
-        pod_failure_policy: None,
-        success_policy: None,
-        managed_by: None,
-        selector: Selector::default(),
-        template: Template::default(),
-    };
-    let sent = Job {
-        uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
-        name: "pi".into(),
-        namespace: "default".into(),
-        generation: 0,
-        created: Time(1),
-        deleting: false,
-        finalizers: Vec::new(),
-        metadata_digest: 0,
-        spec: Arc::new(spec),
-        status: JobStatus::default(),
-    };
-    created(&RuleSet::V1_36, &sent)
 }
