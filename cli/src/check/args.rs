@@ -1,5 +1,6 @@
 //! Arguments of `jobcheck check`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,9 +32,10 @@ pub struct CheckArgs {
     /// Give up once this much memory is in use, such as 512MB or 4GB.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// Threads that explore a scope. What is found does not depend on them.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
-    pub threads: usize,
+    /// Threads; as many as there are processors if not given. Each explores a scope, or all a single one. What is found
+    /// does not depend on them.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
     /// What manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
     pub subject: Subject,
@@ -144,6 +146,13 @@ pub fn requirement(id: &str) -> Result<Req, String> {
 /// There is none.
 pub fn mutant(id: &str) -> Result<&'static Mutant, String> {
     Mutant::named(id).ok_or_else(|| format!("there is no defect {id} (jobcheck mutants shows all)"))
+}
+
+impl CheckArgs {
+    /// How many threads explore.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+    }
 }
 
 fn threads(text: &str) -> Result<usize, String> {

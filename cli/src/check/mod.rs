@@ -10,8 +10,10 @@ mod subject;
 mod text;
 mod walks;
 
+use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
@@ -187,7 +189,9 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
         }
     };
     let graph = match (&args.dot, report.runs.as_slice()) {
-        (Some(file), [run]) => write(file, &dot::render(&run.scope, &bounds(args, &run.scope, None, None))),
+        (Some(file), [run]) => {
+            write(file, &dot::render(&run.scope, &bounds(args, args.threads(), &run.scope, None, None)))
+        }
         _ => true,
     };
     let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report));
@@ -293,7 +297,13 @@ pub fn unknown(name: &str) -> String {
 }
 
 /// What bounds the exploration of a scope.
-fn bounds(args: &CheckArgs, scope: &Scope, end: Option<Instant>, progress: Option<&Arc<Progress>>) -> Bounds {
+fn bounds(
+    args: &CheckArgs,
+    threads: usize,
+    scope: &Scope,
+    end: Option<Instant>,
+    progress: Option<&Arc<Progress>>,
+) -> Bounds {
     let told = progress.cloned();
     let name = scope.name;
     Bounds {
@@ -308,26 +318,44 @@ fn bounds(args: &CheckArgs, scope: &Scope, end: Option<Instant>, progress: Optio
         }),
         symmetry: args.symmetry != Symmetry::Off && symmetry_is_sound(scope),
         partial_order: args.partial_order == PartialOrder::On,
-        ..Bounds::none(args.threads)
+        ..Bounds::none(threads)
     }
 }
 
+/// Explores scopes side by side, as many as there are threads; where there are fewer, with several threads each.
 fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report {
     let start = Instant::now();
     let end = args.budget.map(|budget| start + budget);
-    let progress = Arc::new(Progress::new(!global.quiet));
-    let (mut runs, mut not_run) = (Vec::new(), Vec::new());
-    for scope in scopes {
+    let progress = Arc::new(Progress::new(!global.quiet, scopes.len()));
+    let at_once = args.threads().min(scopes.len()).max(1);
+    let threads = args.threads() / at_once;
+    let explored = |scope: Scope| {
         if end.is_some_and(|end| Instant::now() >= end) {
-            not_run.push(scope.name);
-            continue;
+            return Err(scope.name);
         }
         let begun = Instant::now();
-        progress.begin();
-        let exploration = explore(&scope, &bounds(args, &scope, end, Some(&progress)));
-        runs.push(Run { scope, exploration, elapsed: begun.elapsed() });
-    }
+        progress.begin(scope.name);
+        let exploration = explore(&scope, &bounds(args, threads, &scope, end, Some(&progress)));
+        progress.end(scope.name);
+        Ok(Run { scope, exploration, elapsed: begun.elapsed() })
+    };
+    let queue = Mutex::new(scopes.into_iter().enumerate());
+    let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(take).map(|(place, scope)| (place, explored(scope))).collect::<Vec<_>>();
+    let mut results = thread::scope(|all| {
+        let workers: Vec<_> = (0..at_once).map(|_| all.spawn(work)).collect();
+        let done = workers.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.flatten().collect::<Vec<_>>()
+    });
     progress.finish();
+    results.sort_by_key(|(place, _)| *place);
+    let (mut runs, mut not_run) = (Vec::new(), Vec::new());
+    for (_, result) in results {
+        match result {
+            Ok(run) => runs.push(run),
+            Err(scope) => not_run.push(scope),
+        }
+    }
     Report {
         runs,
         not_run,

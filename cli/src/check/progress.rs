@@ -1,7 +1,8 @@
 //! Progress on standard error, where that is a terminal.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,42 +11,75 @@ use jobcheck_model::check::Progress as SoFar;
 /// How long a scope may take before a line appears.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A line that says how far the search has come, if anybody is there to see it.
+/// A line that says how far the searches have come, if anybody is there to see it.
 pub struct Progress {
     bar: ProgressBar,
-    began: Mutex<Instant>,
+    scopes: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    done: usize,
+    /// The scopes that are being explored, since when, and the last that was heard of each.
+    under_way: BTreeMap<&'static str, (Instant, String)>,
 }
 
 impl Progress {
-    /// A line, hidden unless it is wanted and standard error is a terminal.
-    pub fn new(wanted: bool) -> Progress {
+    /// A line about so many scopes, hidden unless it is wanted and standard error is a terminal.
+    pub fn new(wanted: bool, scopes: usize) -> Progress {
         let is_seen = wanted && std::io::stderr().is_terminal();
         let target = if is_seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
-        Progress { bar, began: Mutex::new(Instant::now()) }
+        Progress { bar, scopes, state: Mutex::default() }
     }
 
     /// A scope begins.
-    pub fn begin(&self) {
-        *self.began.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    pub fn begin(&self, scope: &'static str) {
+        self.state().under_way.insert(scope, (Instant::now(), String::new()));
+    }
+
+    /// A scope has been explored.
+    pub fn end(&self, scope: &'static str) {
+        let mut state = self.state();
+        state.under_way.remove(scope);
+        state.done += 1;
     }
 
     /// Shows how far the search of a scope has come.
     pub fn show(&self, scope: &str, so_far: &SoFar) {
-        let elapsed = self.began.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-        if self.bar.is_hidden() || elapsed < PATIENCE {
+        if self.bar.is_hidden() {
             return;
         }
-        self.bar.set_message(line(scope, so_far, elapsed));
-        self.bar.tick();
+        let mut state = self.state();
+        let Some((began, said)) = state.under_way.get_mut(scope) else { return };
+        let elapsed = began.elapsed();
+        if elapsed >= PATIENCE {
+            *said = line(scope, so_far, elapsed);
+            self.bar.set_message(state.line(self.scopes));
+            self.bar.tick();
+        }
     }
 
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn line(&self, scopes: usize) -> String {
+        let said = self.under_way.values().map(|(_, said)| said.as_str()).filter(|said| !said.is_empty());
+        let said: Vec<&str> = said.collect();
+        let done = if scopes > 1 { format!("{} of {scopes} scopes; ", self.done) } else { String::new() };
+        format!("{done}{}", said.join("; "))
     }
 }
 
@@ -65,5 +99,11 @@ mod tests {
         let so_far = SoFar { states: 3000, frontier: 200, depth: 7, estimate: Some(3500) };
         let expected = "ttl: 3000 states of about 3500, 200 to look at, depth 7, 1500/s";
         assert_eq!(line("ttl", &so_far, Duration::from_secs(2)), expected);
+
+        let now = Instant::now();
+        let under_way = [("ttl", (now, expected.to_owned())), ("suspend", (now, String::new()))].into();
+        let state = State { done: 4, under_way };
+        assert_eq!(state.line(9), format!("4 of 9 scopes; {expected}"));
+        assert_eq!(state.line(1), expected);
     }
 }
