@@ -144,6 +144,13 @@ const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/two-jobs", "two-jobs"),
 ];
 
+/// The same again, see [`smaller`].
+const SMALLER: &[(&str, &str)] = &[
+    ("all-faults/failed-indexes", "max-failed-indexes"),
+    ("all-faults/one-ready", "ready-pods"),
+    ("all-faults/one-terminating", "replace-terminating"),
+];
+
 /// The same, ten million worlds and more each.
 const MORE_FAULTS: &[(&str, &str)] = &[
     ("all-faults/deleted-pods", "deleted-pods"),
@@ -192,7 +199,21 @@ pub fn one_fault() -> Vec<Scope> {
 /// Scopes in which everything goes wrong at once.
 #[must_use]
 pub fn all_faults() -> Vec<Scope> {
-    everything_wrong(ALL_FAULTS).collect()
+    everything_wrong(ALL_FAULTS).chain(smaller()).collect()
+}
+
+/// What is too large with everything wrong, with less in it: without the user who deletes pods, or with one pod at a time.
+fn smaller() -> impl Iterator<Item = Scope> {
+    everything_wrong(SMALLER).map(|scope| match scope.name {
+        "all-faults/failed-indexes" => {
+            Scope { about: "no retries, and no failed index is allowed", user: Vec::new(), ..scope }
+        }
+        _ => Scope { jobs: scope.jobs.iter().map(one_at_a_time).collect(), ..scope },
+    })
+}
+
+fn one_at_a_time(spec: &JobSpec) -> JobSpec {
+    JobSpec { parallelism: Some(1), ..spec.clone() }
 }
 
 fn everything_wrong(names: &'static [(&str, &str)]) -> impl Iterator<Item = Scope> {
