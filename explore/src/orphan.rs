@@ -26,7 +26,7 @@ pub fn decide(read: &OrphanRead<'_>, _switches: &Switches) -> OrphanDecision {
     let settings = options(&Constants::V1_36, read.gates);
     match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &settings }) {
         OrphanPlan::Leave => OrphanDecision::Leave,
-        OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Uid),
+        OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Version),
         OrphanPlan::Release(_) => OrphanDecision::Release(Precondition::Version),
     }
 }

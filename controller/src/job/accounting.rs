@@ -7,7 +7,7 @@ use super::command::{PodRef, Release};
 use super::fate::Fate;
 use super::observed::PodFacts;
 use super::per_index::{Indexes, is_ignored};
-use super::view::{Life, Pod, PodIndex, Verdict, View};
+use super::view::{Pod, PodIndex, Verdict, View};
 use crate::values::Uid;
 
 /// What one plan does about the pods that have ended, or that a Job at its end lets go.
@@ -21,10 +21,8 @@ pub struct Accounting<'a> {
     pub counted_succeeded: usize,
     /// Listed failures that hold no finalizer any more.
     pub counted_failed: usize,
-    /// Pods that lose the finalizer between the two status writes.
+    /// Pods that lose the finalizer between the two status writes; the deletion of active ones was asked for before (FT-17).
     pub releases: Vec<Pod<'a>>,
-    /// Active pods of a Job at its end, which lose it after their deletion was asked for (FT-17).
-    pub releases_after_deletion: Vec<Pod<'a>>,
     /// Whether a pod of the Job holds the finalizer and is in neither list: the Job cannot finish now (FT-10, B07).
     pub unreleased: bool,
 }
@@ -72,11 +70,7 @@ pub fn account<'a>(
             Treatment::RecordFailure => accounting.listed_failed.push(pod.facts.uid.clone()),
             Treatment::Keep | Treatment::Release | Treatment::ReleaseForIndex => {}
         }
-        if fate.is_some() && pod.life == Life::Active {
-            accounting.releases_after_deletion.push(*pod);
-        } else {
-            accounting.releases.push(*pod);
-        }
+        accounting.releases.push(*pod);
     }
     accounting
 }

@@ -20,6 +20,8 @@ use crate::values::{ResourceVersion, Text, Uid};
 ///   up its own count and the Job's end, and no other pod (EN-06); a quota that refuses new pods does not hold up the
 ///   counting of old ones (PC-13).
 ///
+/// A status write counts on the deletions before it in its sequence: it says that those pods terminate (PC-01, PC-02).
+///
 /// After a failure the Job is observed again, with a delay of 1 s·2^n up to 60 s (requirements.md 0.1), or earlier if
 /// something happens. No decision reads an answer: a plan may be cut after any call without a loss (FT-02).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

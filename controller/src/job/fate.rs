@@ -176,13 +176,7 @@ fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
     if !enough || view.active_count() > 0 || !view.adopted.is_empty() {
         return None;
     }
-    // Reason and message came with the gate (UG-07).
-    let (reason, message) = if view.gates().success_policy {
-        ("CompletionsReached", "Reached expected number of succeeded pods")
-    } else {
-        ("", "")
-    };
-    Some(success(interim(view), reason, message))
+    Some(success(interim(view), "CompletionsReached", "Reached expected number of succeeded pods"))
 }
 
 fn interim(view: &View) -> Interim {

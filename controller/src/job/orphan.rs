@@ -36,8 +36,8 @@ pub enum Owner<'a> {
 pub enum OrphanPlan {
     /// Nothing.
     Leave,
-    /// Delete the pod, with its UID as precondition (S-08): it was created too late to be of use. It keeps the finalizer
-    /// until it is seen to be deleted, so that a crash in between is made good (FT-17).
+    /// Delete the pod, with UID and resourceVersion as preconditions (S-08): it was created too late to be of use. It
+    /// keeps the finalizer until it is seen to be deleted, so that a crash in between is made good (FT-17).
     Delete(PodRef),
     /// Take the tracking finalizer from the pod, with UID and resourceVersion as preconditions (S-25). 404 is a success,
     /// 409 a reason to look again.

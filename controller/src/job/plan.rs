@@ -22,7 +22,8 @@ pub const RESERVED_MANAGER: &str = "kubernetes.io/job-controller";
 /// What to do for a Job now.
 ///
 /// Deterministic, and the same for every order of the pods. In the order of the KEPs: what has succeeded and failed;
-/// whether the Job is at its end; what is recorded, released and counted; what is created or deleted.
+/// whether the Job is at its end, or is suspended, and its active pods go; what is recorded, released and counted; what
+/// is created or deleted.
 #[must_use]
 pub fn plan(observed: &Observed) -> Plan {
     if let Some(skipped) = skipped(observed) {
@@ -39,7 +40,7 @@ pub fn plan(observed: &Observed) -> Plan {
     let fate = fate(&view, &indexes, tally);
     let accounting = account(&view, &indexes, fate.as_ref(), holds_indexes(&view, &indexes));
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
-    let scaling = scale(work, fate.as_ref(), &accounting);
+    let scaling = scale(work, fate.as_ref());
     let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
     assemble(&view, fate.as_ref(), writes, scaling, Memory { backoff: record, ..memory })
 }
@@ -119,11 +120,12 @@ fn writes(
     scaling: &Scaling,
 ) -> Vec<Step> {
     let stored = &view.job().status;
-    let recorded = status::first(view, indexes, fate, accounting);
+    let stops = !scaling.stop.is_empty();
+    let recorded = status::first(view, indexes, fate, accounting, stops);
     // While more pods are created or deleted at once than one plan may, their number is not news: it is written when
     // the last of them is there. This keeps the status writes of a large Job few (SC-04).
     let first = if scaling.capped && differ_in_pods_alone(stored, &recorded) { stored } else { &recorded };
-    let counted = status::second(view, fate, accounting, first);
+    let counted = status::second(view, fate, accounting, first, stops);
     let released = releases(view, &accounting.releases);
     let release = (!released.is_empty()).then(|| Step::from(Command::ReleasePods(released)));
     [status_step(view, stored, first), release, status_step(view, first, &counted)]
@@ -137,7 +139,8 @@ fn assemble(view: &View, fate: Option<&Fate>, writes: Vec<Step>, scaling: Scalin
     let adopted = view.adopted.iter().map(|it| pod_ref(it.facts)).collect();
     let wake_after = wake_after(view, fate, &scaling);
     let decisions = decisions(view, fate, &scaling);
-    let before = [batch(given_up, Command::GiveUpPods), writes, batch(adopted, Command::AdoptPods)];
+    let stop_and_write = [scaling.stop, writes].concat();
+    let before = [batch(given_up, Command::GiveUpPods), stop_and_write, batch(adopted, Command::AdoptPods)];
     let sequences = before.into_iter().chain(scaling.sequences).filter(|it| !it.is_empty());
     Plan {
         sequences: sequences.collect(),

@@ -144,6 +144,14 @@ pub fn pod_deletion(pod: &Uid) -> Value {
     json!({ "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": { "uid": pod.as_str() } })
 }
 
+/// The body of the deletion of a pod that came too late: it may have been given up since it was seen (FT-21).
+#[must_use]
+pub fn orphan_deletion(pod: &PodRef) -> Value {
+    let (uid, version) = (pod.uid.as_str(), pod.resource_version.as_str());
+    json!({ "kind": "DeleteOptions", "apiVersion": "v1",
+        "preconditions": { "uid": uid, "resourceVersion": version } })
+}
+
 /// The pods of one Job: the template, prepared once (PC-14 to PC-17, FT-01).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodTemplate {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::accounting::{Accounting, pod_ref, releases};
+use super::accounting::{pod_ref, releases};
 use super::command::{Command, Decision, Step, SyncAction};
 use super::creation;
 use super::deletion::surplus;
@@ -14,7 +14,10 @@ use super::view::{Pod, View, waits_for_end};
 /// What is done about the pods of a Job. Either pods are deleted or pods are created (PC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scaling {
-    /// The calls, as a plan has them.
+    /// What comes before the status is written: all active pods go, as the Job ends or is suspended. The status says so,
+    /// and is not written if a deletion fails (TC-08).
+    pub stop: Vec<Step>,
+    /// What comes after, as a plan has it.
     pub sequences: Vec<Vec<Step>>,
     /// What the sync metrics call it (MX-11).
     pub action: SyncAction,
@@ -28,7 +31,7 @@ pub struct Scaling {
 
 impl Scaling {
     fn new(action: SyncAction) -> Self {
-        Scaling { sequences: Vec::new(), action, wait: None, capped: false, decision: None }
+        Scaling { stop: Vec::new(), sequences: Vec::new(), action, wait: None, capped: false, decision: None }
     }
 
     fn because(self, requirement: &'static str, why: &'static str) -> Self {
@@ -51,34 +54,30 @@ pub struct Work<'w, 'a> {
 
 /// What to do about the pods of a Job.
 #[must_use]
-pub fn scale(work: Work, fate: Option<&Fate>, accounting: &Accounting) -> Scaling {
+pub fn scale(work: Work, fate: Option<&Fate>) -> Scaling {
     let spec = &work.view.job().spec;
     if fate.is_some() {
-        stop(work.view, accounting)
+        end(work.view)
     } else if work.view.job().deletion.is_some() {
         // FT-19: the garbage collector deletes the pods.
         Scaling::new(SyncAction::Reconciling)
     } else if spec.suspend {
-        let all: Vec<Pod> = surplus(work.view, work.view.active_count());
-        remove(work.view, all, usize::MAX).because("SU-01", "suspended: all active pods go")
+        let mut scaling = remove(work.view, surplus(work.view, work.view.active_count()), usize::MAX);
+        scaling.stop = scaling.sequences.drain(..).flatten().collect();
+        scaling.because("SU-01", "suspended: all active pods go")
     } else {
         towards(work, wanted(work))
     }
 }
 
-/// TC-07, FT-17: a Job at its end deletes its active pods first, and lets them go then.
-fn stop(view: &View, accounting: &Accounting) -> Scaling {
+/// TC-07, FT-17: a Job at its end deletes its active pods; they are let go after that.
+fn end(view: &View) -> Scaling {
     let mut scaling = Scaling::new(SyncAction::Reconciling);
-    let active: Vec<_> = view.active().map(|it| pod_ref(it.facts)).collect();
+    let active: Vec<Pod> = view.active().copied().collect();
     if active.is_empty() {
         return scaling;
     }
-    let mut steps = vec![Step::from(Command::DeletePods(active))];
-    if !accounting.releases_after_deletion.is_empty() {
-        let released = releases(view, &accounting.releases_after_deletion);
-        steps.push(Step::from(Command::ReleasePods(released)));
-    }
-    scaling.sequences.push(steps);
+    scaling.stop.push(delete(&active));
     scaling.because("TC-07", "the end is decided: active pods go")
 }
 

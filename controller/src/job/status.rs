@@ -12,7 +12,7 @@ use crate::values::{Text, Time};
 /// Whether a Job was suspended or resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suspension {
-    /// SU-01: its last active pod has gone.
+    /// SU-01: its active pods have been deleted.
     Begins,
     /// SU-04.
     Ends,
@@ -22,7 +22,7 @@ pub enum Suspension {
 
 /// What the condition Suspended becomes. Not at the end of a Job, nor while it is being deleted (SU-05).
 ///
-/// It is True only with no active pod: who takes that for free resources is not deceived, even if a deletion fails.
+/// It is True only where all active pods are being deleted: who takes that for free resources is not deceived.
 #[must_use]
 pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
     let job = view.job();
@@ -30,8 +30,7 @@ pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
     if fate.is_some() || job.deletion.is_some() {
         Suspension::Unchanged
     } else if job.spec.suspend {
-        let at_rest = view.active_count() == 0 && view.adopted.is_empty();
-        if at_rest && !said { Suspension::Begins } else { Suspension::Unchanged }
+        if view.adopted.is_empty() && !said { Suspension::Begins } else { Suspension::Unchanged }
     } else if conditions::find_not_false(&job.status.conditions, SUSPENDED).is_some() {
         Suspension::Ends
     } else {
@@ -41,23 +40,31 @@ pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
 
 /// The status before finalizers are removed: what there is, what has ended, and how it will end.
 ///
-/// All numbers are those of the caches: every status write comes before the creations and deletions of its plan, and the
-/// next plan sees their effects before it reports (PC-03, J-01, H2, H3, H4).
+/// All numbers are those of the caches: creations and deletions come after it in the plan, and the next plan sees their
+/// effects before it reports (PC-03, J-01, H2, H3, H4). Where the Job `stops`, each active pod has been deleted before,
+/// and terminates.
 #[must_use]
-pub fn first(view: &View, indexes: &Indexes, fate: Option<&Fate>, accounting: &Accounting) -> StatusFacts {
+pub fn first(
+    view: &View,
+    indexes: &Indexes,
+    fate: Option<&Fate>,
+    accounting: &Accounting,
+    stops: bool,
+) -> StatusFacts {
     let before = &view.job().status;
     let suspension = suspension(view, fate);
     let uncounted = Uncounted {
         succeeded: accounting.listed_succeeded.clone(),
         failed: accounting.listed_failed.clone(),
     };
+    let (active, ready) = if stops { (0, 0) } else { (view.active_count(), view.ready_count()) };
     let status = StatusFacts {
         start_time: start_time(view, fate, suspension),
         conditions: conditions_before_release(view, fate, suspension),
-        active: int(view.active_count()),
-        ready: Some(int(view.ready_count())),
+        active: int(active),
+        ready: Some(int(ready)),
         // RP-06, UG-05.
-        terminating: view.gates().pod_replacement_policy.then(|| int(view.terminating_count())),
+        terminating: view.gates().pod_replacement_policy.then(|| int(terminating(view, stops))),
         failed: before.failed.saturating_add(int(accounting.counted_failed)),
         // FT-30.
         uncounted: Some(uncounted),
@@ -136,13 +143,19 @@ fn conditions_before_release(view: &View, fate: Option<&Fate>, suspension: Suspe
 
 /// The status after finalizers were removed: the counters, and the terminal condition if nothing is left to wait for.
 #[must_use]
-pub fn second(view: &View, fate: Option<&Fate>, accounting: &Accounting, first: &StatusFacts) -> StatusFacts {
+pub fn second(
+    view: &View,
+    fate: Option<&Fate>,
+    accounting: &Accounting,
+    first: &StatusFacts,
+    stops: bool,
+) -> StatusFacts {
     let after = accounting.after_releases();
     let indexed = view.indexed();
     // An Indexed Job counts its indexes (PC-21).
     let succeeded = if indexed { 0 } else { int(after.counted_succeeded) };
     let uncounted = Uncounted { succeeded: after.listed_succeeded, failed: after.listed_failed };
-    let finishes = fate.filter(|_| ends_now(view, accounting, &uncounted));
+    let finishes = fate.filter(|_| ends_now(view, accounting, &uncounted, stops));
     let status = StatusFacts {
         succeeded: first.succeeded.saturating_add(succeeded),
         failed: first.failed.saturating_add(int(after.counted_failed)),
@@ -153,11 +166,16 @@ pub fn second(view: &View, fate: Option<&Fate>, accounting: &Accounting, first: 
 }
 
 /// TC-04, B05, B07, B18: no pod of the Job is at work or terminates, none keeps the finalizer, none is uncounted.
-fn ends_now(view: &View, accounting: &Accounting, uncounted: &Uncounted) -> bool {
-    let at_rest = view.active_count() == 0 && view.adopted.is_empty();
-    let ended = view.terminating_count() == 0 || !view.delays_terminal();
+fn ends_now(view: &View, accounting: &Accounting, uncounted: &Uncounted, stops: bool) -> bool {
+    let at_rest = (stops || view.active_count() == 0) && view.adopted.is_empty();
+    let ended = terminating(view, stops) == 0 || !view.delays_terminal();
     let counted = uncounted.succeeded.is_empty() && uncounted.failed.is_empty();
     at_rest && ended && counted && !accounting.unreleased
+}
+
+/// Pods that terminate, with those that are deleted where the Job `stops`.
+fn terminating(view: &View, stops: bool) -> usize {
+    view.terminating_count() + if stops { view.active_count() } else { 0 }
 }
 
 /// TC-03, TC-05. The time is not before the start, whoever's clock that was (SS-11).

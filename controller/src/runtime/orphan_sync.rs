@@ -77,7 +77,7 @@ impl OrphanSync {
             }
             OrphanPlan::Delete(pod) => {
                 info!(pod = %key, "deleting a pod that came after its Job had finished (S-08)");
-                rest::delete(&self.client, &path, &requests::pod_deletion(&pod.uid)).await
+                rest::delete(&self.client, &path, &requests::orphan_deletion(pod)).await
             }
         };
         match answer {

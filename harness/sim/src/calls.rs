@@ -215,14 +215,18 @@ fn pod_call(pod: &PodRef, body: Value, what: What) -> Call {
 }
 
 fn deletion(pod: &PodRef) -> Call {
-    Call { request: pod_deletion(pod), what: What::Delete(pod.uid.clone()) }
+    Call { request: delete(pod, None), what: What::Delete(pod.uid.clone()) }
 }
 
-/// DELETE of a pod, with its UID as precondition.
+/// DELETE of a pod by the orphan path, if it is as it was seen.
 #[must_use]
-pub fn pod_deletion(pod: &PodRef) -> Request {
+pub fn orphan_deletion(pod: &PodRef) -> Request {
+    delete(pod, Some(pod.resource_version.as_str().to_owned()))
+}
+
+fn delete(pod: &PodRef, resource_version: Option<String>) -> Request {
     let uid = Some(pod.uid.as_str().to_owned());
-    let preconditions = Some(Preconditions { uid, resource_version: None });
+    let preconditions = Some(Preconditions { uid, resource_version });
     let verb = Verb::Delete(DeleteOptions { preconditions, ..DeleteOptions::default() });
     Request::new(Resource::Pods, Some(NAMESPACE), Some(&pod.name), verb)
 }

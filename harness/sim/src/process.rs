@@ -21,7 +21,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 
-use crate::calls::{Call, Enactment, pod_deletion, pod_patch, stored_version};
+use crate::calls::{Call, Enactment, orphan_deletion, pod_patch, stored_version};
 use crate::rng::Rng;
 use crate::store::Store;
 
@@ -292,11 +292,10 @@ impl Process {
             (Some(_), Some((_, job))) if job.uid == uid => Owner::Job(job),
             (Some(_), _) => Owner::Missing,
         };
-        let nothing = PodSelector::of(&Job::default()).ok()?;
-        let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &nothing).ok()?;
+        let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &PodSelector::nothing()).ok()?;
         match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings }) {
             OrphanPlan::Leave => None,
-            OrphanPlan::Delete(pod) => Some(pod_deletion(&pod)),
+            OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
             OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
         }
     }

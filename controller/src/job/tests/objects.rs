@@ -355,6 +355,10 @@ fn patches_of_pods_name_the_uid() {
         requests::pod_deletion(&pod.uid),
         json!({ "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": { "uid": "pu" } })
     );
+    assert_eq!(
+        requests::orphan_deletion(&pod)["preconditions"],
+        json!({ "uid": "pu", "resourceVersion": "3" })
+    );
 }
 
 fn template(body: Value, indexed: bool) -> PodTemplate {

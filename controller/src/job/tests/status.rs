@@ -135,14 +135,15 @@ fn a_suspended_job_can_end() {
     assert_eq!(said(&stuck.last(), COMPLETE), Some(("True", "CompletionsReached")));
 }
 
-/// SU-01, SU-02, SU-03, J-01: the condition comes once no pod is active.
+/// SU-01, SU-02, SU-03: the condition comes in the write after the deletions.
 #[test]
-fn suspended_is_said_when_the_last_active_pod_has_gone() {
+fn suspended_is_said_when_all_active_pods_have_been_deleted() {
     let mut suspended = job();
     suspended.spec.suspend = true;
-    let going = Case::new(suspended.clone(), [pod("a")]);
-    assert!(said(&going.first(), SUSPENDED).is_none());
-    assert_eq!(going.first().start_time, Some(ago(100)));
+    let going = Case::new(suspended.clone(), [pod("a").ready()]);
+    assert_eq!(going.shape(), "release a, delete a, write");
+    assert_eq!(said(&going.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    assert_eq!(numbers(&going.first()), (0, Some(0), Some(1)));
     let stray = Case::new(suspended.clone(), [pod("a").stray()]);
     assert_eq!(stray.shape(), "adopt a");
     let gone = Case::new(suspended.clone(), [pod("a").deleted().free()]);
