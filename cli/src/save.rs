@@ -82,6 +82,19 @@ pub fn scenario(
     }
 }
 
+/// Writes native traces, each to a file of its name. Says whether that succeeded.
+pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, &'a [u8])>) -> bool {
+    all.into_iter().all(|(name, trace)| {
+        let file = directory.join(format!("{name}.jsonl"));
+        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, trace));
+        match written {
+            Ok(()) => eprintln!("note: {} is written", file.display()),
+            Err(ref error) => eprintln!("error: cannot write {}: {error}", file.display()),
+        }
+        written.is_ok()
+    })
+}
+
 fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
     let requirement = one.requirement.filter(|req| req.entry().judged.by_trace());
     let expected = requirement.map(|req| Expected {

@@ -12,13 +12,20 @@ pub struct RunArgs {
     /// Scenarios: files, directories that are searched for *.yaml and *.yml, or - for standard input.
     #[arg(value_name = "SCENARIO", default_value = "scenarios")]
     pub scenarios: Vec<PathBuf>,
-    /// What runs them: model explores every interleaving with the reference algorithm.
+    /// What runs them: model explores every interleaving with the reference algorithm; sim runs the decisions of the
+    /// shipped controllers on the embedded API server, under virtual time, and judges the traces.
     #[arg(long, value_name = "TARGET", default_value = "model", value_parser = target)]
     pub target: Target,
-    /// Run the reference algorithm with a known defect of `jobcheck mutants`, such as B18.
+    /// On sim: run each scenario so many times, each with a seed of its own.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub runs: u64,
+    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// On model: run the reference algorithm with a known defect of `jobcheck mutants`, such as B18.
     #[arg(long, value_name = "ID", value_parser = mutant)]
     pub mutant: Option<&'static Mutant>,
-    /// Give up a scenario after looking at this many states.
+    /// On model: give up a scenario after looking at this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
     /// Write the counterexample of each that is broken to this directory, as a native trace that `jobcheck replay` judges.
@@ -34,6 +41,26 @@ pub struct RunArgs {
 pub enum Target {
     /// Every interleaving with the reference algorithm.
     Model,
+    /// The shipped controllers on the embedded API server.
+    Sim,
+}
+
+impl Target {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Model => "model",
+            Target::Sim => "sim",
+        }
+    }
+
+    /// The other ones, which are not run.
+    pub fn others(self) -> &'static str {
+        match self {
+            Target::Model => "sim; live, builtin, external are not there yet",
+            Target::Sim => "model; live, builtin, external are not there yet",
+        }
+    }
 }
 
 /// Form of the report.
@@ -56,17 +83,18 @@ Exit codes:
   0  every scenario holds: no requirement is broken, and every expectation is met
   1  a requirement is broken, or an expectation is not met; the shortest way there is told
   2  a scenario cannot be read, or the target cannot express it (the message names file and line), or wrong usage
-  3  not finished: a limit was reached
+  3  not finished: a limit was reached, or a trace cannot be judged
   4  the output cannot be written
   5  internal error: please report it";
 
 fn target(name: &str) -> Result<Target, String> {
     match name {
         "model" => Ok(Target::Model),
-        "sim" | "live" | "builtin" | "external" => {
-            Err(format!("the target {name} is not there yet: scenarios run on the target model"))
+        "sim" => Ok(Target::Sim),
+        "live" | "builtin" | "external" => {
+            Err(format!("the target {name} is not there yet: scenarios run on the targets model and sim"))
         }
-        _ => Err(format!("there is no target {name:?}: write model")),
+        _ => Err(format!("there is no target {name:?}: write model or sim")),
     }
 }
 
@@ -80,8 +108,10 @@ mod tests {
 
     #[test]
     fn targets_that_are_to_come_are_told_from_those_that_are_not() {
-        assert_eq!(target("model"), Ok(Target::Model));
-        for name in ["sim", "live", "builtin", "external"] {
+        for known in [Target::Model, Target::Sim] {
+            assert_eq!(target(known.name()), Ok(known));
+        }
+        for name in ["live", "builtin", "external"] {
             assert!(target(name).unwrap_err().contains("not there yet"));
         }
         assert!(target("modle").unwrap_err().contains("there is no target"));

@@ -14,7 +14,7 @@ use super::report::Run;
 
 /// The report as XML.
 pub fn render(report: &Report, args: &RunArgs) -> anyhow::Result<String> {
-    let mut suite = TestSuite::new("model");
+    let mut suite = TestSuite::new(args.target.name());
     if let Some(mutant) = args.mutant {
         suite.add_property(("mutant", mutant.id));
     }
@@ -33,7 +33,12 @@ fn case(run: &Run) -> TestCase {
     case.set_classname("jobcheck.scenario");
     case.set_time(run.elapsed);
     case.add_property(("file", &*run.file));
-    case.add_property(("states", &*run.came.exploration.states.to_string()));
+    if let Some(came) = run.on_model() {
+        case.add_property(("states", &*came.exploration.states.to_string()));
+    }
+    if let Some(came) = run.on_sim() {
+        case.add_property(("runs", &*came.runs.to_string()));
+    }
     for id in &run.scenario.requirements {
         case.add_property(("requirement", id.0.id()));
     }
@@ -41,21 +46,23 @@ fn case(run: &Run) -> TestCase {
 }
 
 fn status(run: &Run) -> TestCaseStatus {
-    match (run.exit(), run.came.found()) {
+    let id = run.requirement().map_or("expectation", Req::id);
+    match (run.exit(), run.why()) {
         (Exit::Conforms, _) => TestCaseStatus::success(),
-        (_, Some(found)) => {
-            let id = run.came.requirement.map_or("expectation", Req::id);
-            let mut status =
-                failed(NonSuccessKind::Failure, id, &format!("{}: {}", found.property, found.why));
+        (Exit::Violates, Some(why)) => {
+            let found = run.on_model().and_then(|came| Some((came, came.found()?)));
+            let property = found.map(|(_, found)| format!("{}: ", found.property)).unwrap_or_default();
+            let mut status = failed(NonSuccessKind::Failure, id, &format!("{property}{why}"));
             let mut told = String::new();
-            for line in story::tell(&run.came.scope, &found.path) {
+            for line in found.map(|(came, found)| story::tell(&came.scope, &found.path)).unwrap_or_default() {
                 let _ = writeln!(told, "{} {}", line.who, line.what);
             }
             status.set_description(told);
             status
         }
-        (_, None) => {
-            failed(NonSuccessKind::Error, "not finished", run.limit().unwrap_or("a limit was reached"))
+        (_, why) => {
+            let why = run.limit().or(why).unwrap_or("a limit was reached");
+            failed(NonSuccessKind::Error, "not finished", why)
         }
     }
 }

@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use anstream::eprintln;
 use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::model;
+use jobcheck_harness::scenario::{Scenario, model};
 use jobcheck_model::check::Bounds;
 
-use self::args::Format;
 pub use self::args::RunArgs;
+use self::args::{Format, Target};
 use self::files::Source;
-use self::report::{InputProblem, Run};
+use self::report::{Came, InputProblem, Run, SimFound, SimRun};
 use crate::args::Global;
 use crate::save::Counterexample;
 use crate::{check, output};
@@ -43,6 +43,10 @@ impl Report {
 
 /// Runs scenarios, prints the report, and returns what it comes to.
 pub fn run(args: &RunArgs, global: &Global) -> Exit {
+    if args.mutant.is_some() && args.target != Target::Model {
+        eprintln!("error: --mutant is for the target model: defects are those of the reference algorithm");
+        return Exit::Unreadable;
+    }
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
     for source in files::collect(&args.scenarios) {
         match source.and_then(|source| run_one(&source, args)) {
@@ -68,26 +72,58 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
     }
 }
 
-/// Writes the counterexamples as native traces. Says whether that succeeded.
+/// Writes what is wrong as native traces. Says whether that succeeded.
 fn save(directory: &Path, runs: &[Run]) -> bool {
     let found = runs.iter().filter_map(|run| {
-        let found = run.came.found()?;
+        let came = run.on_model()?;
+        let found = came.found()?;
         Some(Counterexample {
             name: &run.scenario.name,
-            scope: &run.came.scope,
+            scope: &came.scope,
             path: &found.path,
-            requirement: run.came.requirement,
+            requirement: came.requirement,
             why: &found.why,
         })
     });
-    crate::save::save(directory, found)
+    let of_sim = runs.iter().filter_map(|run| {
+        let outcome = &run.on_sim()?.wrong.as_ref()?.outcome;
+        Some((format!("{}-seed-{}", run.scenario.name, outcome.seed), outcome.trace.as_slice()))
+    });
+    let of_sim: Vec<_> = of_sim.collect();
+    if of_sim.is_empty() {
+        return crate::save::save(directory, found);
+    }
+    crate::save::save_traces(directory, of_sim)
 }
 
 fn run_one(source: &Source, args: &RunArgs) -> Result<Run, InputProblem> {
     let scenario = source.read()?;
     let begun = Instant::now();
-    let bounds = Bounds { max_states: Some(args.max_states), ..Bounds::none(1) };
-    let came = model::run(&scenario, args.mutant, &bounds);
-    let came = came.map_err(|error| InputProblem::of(&source.name, &error))?;
+    let came = match args.target {
+        Target::Model => {
+            let bounds = Bounds { max_states: Some(args.max_states), ..Bounds::none(1) };
+            let came = model::run(&scenario, args.mutant, &bounds);
+            Came::Model(Box::new(came.map_err(|error| InputProblem::of(&source.name, &error))?))
+        }
+        Target::Sim => Came::Sim(simulate(&scenario, args).map_err(|why| {
+            InputProblem::whole(Path::new(&source.name), &format!("the API server refuses a Job: {why}"))
+        })?),
+    };
     Ok(Run { file: source.name.clone(), scenario, came, elapsed: begun.elapsed() })
+}
+
+/// Runs a scenario with one seed after the other, up to the first that is wrong.
+fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
+    let mut came = SimRun { runs: 0, requests: 0, wrong: None };
+    for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
+        let outcome = jobcheck_sim::run(scenario, seed)?;
+        came.runs += 1;
+        came.requests += outcome.requests;
+        if outcome.exit() != Exit::Conforms {
+            let (requirement, why) = outcome.told();
+            came.wrong = Some(SimFound { outcome, requirement, why });
+            break;
+        }
+    }
+    Ok(came)
 }

@@ -14,6 +14,34 @@ use serde::Serialize;
 use super::Report;
 use super::args::RunArgs;
 
+/// What a scenario came to on a target.
+pub enum Came {
+    /// On the model.
+    Model(Box<ModelRun>),
+    /// On the embedded API server.
+    Sim(SimRun),
+}
+
+/// Runs of a scenario with many seeds.
+pub struct SimRun {
+    /// Runs that were made: they end with the first that is wrong.
+    pub runs: u64,
+    /// Requests of all of them.
+    pub requests: usize,
+    /// The first run that is wrong.
+    pub wrong: Option<SimFound>,
+}
+
+/// A run that is wrong.
+pub struct SimFound {
+    /// What it came to.
+    pub outcome: jobcheck_sim::Outcome,
+    /// The requirement that is broken; none where something did not happen as the scenario says.
+    pub requirement: Option<Req>,
+    /// What is wrong.
+    pub why: String,
+}
+
 /// A scenario, and what it came to.
 pub struct Run {
     /// The file, or `-`.
@@ -21,7 +49,7 @@ pub struct Run {
     /// The scenario.
     pub scenario: Scenario,
     /// What it came to.
-    pub came: ModelRun,
+    pub came: Came,
     /// How long that took.
     pub elapsed: Duration,
 }
@@ -30,15 +58,30 @@ pub struct Run {
 const POD_BOUND: &str = "the bound on pods, which the scenario does not set itself (bounds.pods)";
 
 impl Run {
+    /// What it came to on the model, if that was the target.
+    pub fn on_model(&self) -> Option<&ModelRun> {
+        match &self.came {
+            Came::Model(came) => Some(came),
+            Came::Sim(_) => None,
+        }
+    }
+
+    /// What it came to on the embedded API server, if that was the target.
+    pub fn on_sim(&self) -> Option<&SimRun> {
+        match &self.came {
+            Came::Model(_) => None,
+            Came::Sim(came) => Some(came),
+        }
+    }
+
     /// The limit that keeps it from being finished.
     pub fn limit(&self) -> Option<&'static str> {
-        match &self.came.exploration.outcome {
+        let exploration = &self.on_model()?.exploration;
+        match &exploration.outcome {
             Outcome::NotFinished(Cut::States) => Some("the number of states"),
             Outcome::NotFinished(Cut::Memory) => Some("memory"),
             Outcome::NotFinished(Cut::Time) => Some("time"),
-            Outcome::Holds if self.came.exploration.pods_bound_reached && !self.bounds_pods() => {
-                Some(POD_BOUND)
-            }
+            Outcome::Holds if exploration.pods_bound_reached && !self.bounds_pods() => Some(POD_BOUND),
             Outcome::Holds | Outcome::Broken(_) => None,
         }
     }
@@ -49,10 +92,27 @@ impl Run {
 
     /// What it comes to alone.
     pub fn exit(&self) -> Exit {
-        match (&self.came.exploration.outcome, self.limit()) {
-            (Outcome::Broken(_), _) => Exit::Violates,
-            (_, Some(_)) => Exit::Inconclusive,
-            (Outcome::Holds | Outcome::NotFinished(_), None) => Exit::Conforms,
+        match &self.came {
+            Came::Model(came) if came.found().is_some() => Exit::Violates,
+            Came::Model(_) if self.limit().is_some() => Exit::Inconclusive,
+            Came::Model(_) => Exit::Conforms,
+            Came::Sim(came) => came.wrong.as_ref().map_or(Exit::Conforms, |wrong| wrong.outcome.exit()),
+        }
+    }
+
+    /// The requirement that is broken.
+    pub fn requirement(&self) -> Option<Req> {
+        match &self.came {
+            Came::Model(came) => came.requirement,
+            Came::Sim(came) => came.wrong.as_ref().and_then(|wrong| wrong.requirement),
+        }
+    }
+
+    /// What is wrong.
+    pub fn why(&self) -> Option<&str> {
+        match &self.came {
+            Came::Model(came) => came.found().map(|found| found.why.as_str()),
+            Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.as_str()),
         }
     }
 
@@ -126,9 +186,18 @@ struct ScenarioReport<'a> {
     property: Option<&'static str>,
     why: Option<&'a str>,
     turn: Option<usize>,
-    states: usize,
-    depth: usize,
-    pods_bound_reached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    states: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pods_bound_reached: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
     seconds: f64,
     story: Vec<StoryLine>,
 }
@@ -146,7 +215,7 @@ pub fn whole<'a>(report: &'a Report, args: &RunArgs) -> Whole<'a> {
         api_version: API_VERSION,
         kind: "RunReport",
         exit_code: report.exit().code(),
-        target: "model",
+        target: args.target.name(),
         mutant: args.mutant.map(|mutant| mutant.id),
         scenarios: report.runs.iter().map(scenario).collect(),
         errors: &report.problems,
@@ -154,9 +223,12 @@ pub fn whole<'a>(report: &'a Report, args: &RunArgs) -> Whole<'a> {
 }
 
 fn scenario(run: &Run) -> ScenarioReport<'_> {
-    let found = run.came.found();
-    let lines = found.map(|found| story::tell(&run.came.scope, &found.path)).unwrap_or_default();
-    let it = &run.came.exploration;
+    let model = run.on_model();
+    let found = model.and_then(|came| came.found());
+    let told = |came: &ModelRun| found.map(|found| story::tell(&came.scope, &found.path));
+    let lines = model.and_then(told).unwrap_or_default();
+    let exploration = model.map(|came| &came.exploration);
+    let sim = run.on_sim();
     ScenarioReport {
         file: &run.file,
         name: &run.scenario.name,
@@ -164,13 +236,16 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         requirements: run.scenario.requirements.iter().map(|id| id.0.id()).collect(),
         result: run.result(),
         limit: run.limit(),
-        requirement: run.came.requirement.map(Req::id),
+        requirement: run.requirement().map(Req::id),
         property: found.map(|found| found.property),
-        why: found.map(|found| found.why.as_str()),
+        why: run.why(),
         turn: found.and_then(|found| found.turn),
-        states: it.states,
-        depth: it.depth,
-        pods_bound_reached: it.pods_bound_reached,
+        states: exploration.map(|it| it.states),
+        depth: exploration.map(|it| it.depth),
+        pods_bound_reached: exploration.map(|it| it.pods_bound_reached),
+        runs: sim.map(|it| it.runs),
+        requests: sim.map(|it| it.requests),
+        seed: sim.and_then(|it| it.wrong.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),
         story: lines
             .into_iter()

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::Exit;
+use jobcheck_harness::scenario::model::ModelRun;
 use jobcheck_model::explore::story::Story;
 
 use super::Report;
-use super::args::RunArgs;
-use super::report::Run;
+use super::args::{RunArgs, Target};
+use super::report::{Came, Run};
 use crate::args::Global;
 use crate::check;
 
@@ -22,10 +23,14 @@ const OPEN: Style = AnsiColor::Yellow.on_default();
 pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
     let mut out = String::new();
     if !global.quiet && !report.runs.is_empty() {
+        let (first, second) = match args.target {
+            Target::Model => ("states", "depth"),
+            Target::Sim => ("requests", "runs"),
+        };
         let _ = writeln!(
             out,
-            "{BOLD}{:<24} {:>8} {:>6} {:>8}  {:<12} about{BOLD:#}",
-            "scenario", "states", "depth", "time", "result"
+            "{BOLD}{:<24} {first:>8} {second:>6} {:>8}  {:<12} about{BOLD:#}",
+            "scenario", "time", "result"
         );
         report.runs.iter().for_each(|run| row(run, &mut out));
     }
@@ -35,32 +40,53 @@ pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
 }
 
 fn row(run: &Run, out: &mut String) {
-    let it = &run.came.exploration;
     let (paint, result) = match run.exit() {
         Exit::Conforms => (GOOD, "holds"),
         Exit::Violates => (BAD, "broken"),
         _ => (OPEN, "not finished"),
     };
-    let bound = if it.pods_bound_reached { " (bound on pods reached)" } else { "" };
+    let (size, depth, bound) = match &run.came {
+        Came::Model(came) => {
+            let it = &came.exploration;
+            let bound = if it.pods_bound_reached { " (bound on pods reached)" } else { "" };
+            (it.states.to_string(), it.depth.to_string(), bound)
+        }
+        Came::Sim(came) => (came.requests.to_string(), came.runs.to_string(), ""),
+    };
     let _ = writeln!(
         out,
-        "{:<24} {:>8} {:>6} {:>7.2}s  {paint}{result:<12}{paint:#} {DIM}{}{bound}{DIM:#}",
+        "{:<24} {size:>8} {depth:>6} {:>7.2}s  {paint}{result:<12}{paint:#} {DIM}{}{bound}{DIM:#}",
         run.scenario.name,
-        it.states,
-        it.depth,
         run.elapsed.as_secs_f64(),
         run.scenario.about
     );
 }
 
 fn tell(run: &Run, out: &mut String) {
+    match &run.came {
+        Came::Model(came) => tell_model(run, came, out),
+        Came::Sim(came) => {
+            let Some(wrong) = &came.wrong else { return };
+            let req = wrong.requirement.map_or(String::new(), |req| format!("{req} "));
+            let seed = wrong.outcome.seed;
+            let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, wrong.why);
+            let _ = writeln!(
+                out,
+                "  again: jobcheck run --target sim --runs 1 --seed {seed} --save DIR {}, then jobcheck replay --explain",
+                run.file
+            );
+        }
+    }
+}
+
+fn tell_model(run: &Run, came: &ModelRun, out: &mut String) {
     if let Some(limit) = run.limit() {
         let _ = writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", run.file);
     }
-    let Some(found) = run.came.found() else { return };
-    let req = run.came.requirement.map_or(String::new(), |req| format!("{req} "));
+    let Some(found) = came.found() else { return };
+    let req = came.requirement.map_or(String::new(), |req| format!("{req} "));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
-    check::tell(&Story::of(&run.came.scope, found, run.came.requirement), out);
+    check::tell(&Story::of(&came.scope, found, came.requirement), out);
 }
 
 fn summary(report: &Report, args: &RunArgs, out: &mut String) {
@@ -68,7 +94,12 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
     let all = report.runs.len() + report.problems.len();
     let noun = if all == 1 { "scenario" } else { "scenarios" };
     let defect = args.mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
-    let _ = write!(out, "{all} {noun} on the model{defect}: {GOOD}{} hold{GOOD:#}", count(Exit::Conforms));
+    let _ = write!(
+        out,
+        "{all} {noun} on {}{defect}: {GOOD}{} hold{GOOD:#}",
+        name(args.target),
+        count(Exit::Conforms)
+    );
     for (count, paint, what) in [
         (count(Exit::Violates), BAD, "broken"),
         (count(Exit::Inconclusive), OPEN, "not finished"),
@@ -78,5 +109,12 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
             let _ = write!(out, ", {paint}{count} {what}{paint:#}");
         }
     }
-    let _ = writeln!(out, "; not run on sim, live, builtin, external, which are not there yet");
+    let _ = writeln!(out, "; not run on {}", args.target.others());
+}
+
+fn name(target: Target) -> &'static str {
+    match target {
+        Target::Model => "the model",
+        Target::Sim => "sim",
+    }
 }
