@@ -32,7 +32,7 @@ pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Optio
             cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, true)).is_ok()
         })
     } else if let Some(it) = target(&step.restart) {
-        on_pod(it, &is_running, &restart)
+        on_pod(it, &has_not_ended, &restart)
     } else if let Some(it) = target(&step.succeed) {
         on_pod(it, &has_not_ended, &|cluster, pod| end(cluster, pod, End::Succeeded))
     } else if let Some(it) = &step.fail {
@@ -210,7 +210,13 @@ fn end(cluster: &mut Cluster, pod: &str, end: End) -> bool {
     cluster.kubelet(|it, server, now| it.end(server, now, NAMESPACE, pod, end)).is_ok()
 }
 
+/// A container ends and is started again in its place; the first time, it was started before.
 fn restart(cluster: &mut Cluster, pod: &str) -> bool {
+    if cluster.pod(pod).is_some_and(|pod| !is_running(pod))
+        && cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_err()
+    {
+        return false;
+    }
     let count = |pod: &mut Value| {
         let restarts = &mut pod["status"]["containerStatuses"][0]["restartCount"];
         *restarts = json!(restarts.as_i64().unwrap_or(0) + 1);

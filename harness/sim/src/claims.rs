@@ -90,6 +90,9 @@ fn indexes(status: &Value, claims: &Claims) -> Option<String> {
 
 fn of_pods(cluster: &Cluster, job: &str, claims: &PodClaims) -> Option<String> {
     let created = cluster.created(job);
+    // A Job that was created again has pods of its own.
+    let uid = cluster.job(job).map(|job| &job["metadata"]["uid"]);
+    let own = created.iter().filter(|pod| uid.is_none_or(|uid| *uid == *pod.job)).count();
     let prefix = format!("{NAMESPACE}/");
     let pods: Vec<&Value> = cluster
         .server
@@ -117,7 +120,7 @@ fn of_pods(cluster: &Cluster, job: &str, claims: &PodClaims) -> Option<String> {
         ("pods.failed", claims.failed, count(&|pod| phase(pod, "Failed"))),
         ("pods.tracked", claims.tracked, count(&tracked)),
         ("pods.controlled", claims.controlled, count(&controlled)),
-        ("pods.created", claims.created, created.len() as u64),
+        ("pods.created", claims.created, own as u64),
     ];
     first_wrong(&all)
 }

@@ -31,6 +31,8 @@ pub struct Created {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
+    /// UID of the Job that it was created for.
+    pub job: String,
 }
 
 /// An API server with a clock, a kubelet, and a garbage collector.
@@ -133,7 +135,8 @@ impl Cluster {
         }
         let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default().to_owned();
         let job = pod["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
-        let created = Created { name: text("name"), uid: text("uid") };
+        let owner = self.job(job).map(|job| job["metadata"]["uid"].as_str().unwrap_or_default().to_owned());
+        let created = Created { name: text("name"), uid: text("uid"), job: owner.unwrap_or_default() };
         self.advance(TAKES);
         // A pod that cannot be bound is refused by nobody: it is new.
         let _ = self.kubelet.bind(&mut self.server, self.now, NAMESPACE, &created.name);
@@ -141,7 +144,7 @@ impl Cluster {
         self.created.entry(job.to_owned()).or_default().push(created);
     }
 
-    /// The pods that a Job got, in their order.
+    /// The pods that Jobs of this name got, in their order.
     #[must_use]
     pub fn created(&self, job: &str) -> &[Created] {
         self.created.get(job).map_or(&[], Vec::as_slice)

@@ -189,6 +189,15 @@ impl Process {
         self.asked = Some(asked);
     }
 
+    /// Nobody knows what became of its request: nothing is planned before the caches show what is stored now, which the
+    /// shipped runtime asks the API server for.
+    pub fn doubt(&mut self, server: &mut Server, now: Timestamp) {
+        let Some(sync) = &self.sync else { return };
+        let (job, pods) = self.written.entry(sync.job.uid.clone()).or_default();
+        *job = self.jobs.newest(server, now).max(*job);
+        *pods = self.pods.newest(server, now).max(*pods);
+    }
+
     /// Its request was answered, or never will be.
     pub fn answered(&mut self, response: Option<&Response>) {
         match self.asked.take() {

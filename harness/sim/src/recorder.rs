@@ -41,10 +41,11 @@ impl Recorder {
         self.lines.push(json!({ kind: line }));
     }
 
-    /// The request that was answered last had been on its way since then.
-    pub fn was_received(&mut self, time: &str) {
+    /// The request of this agent that was answered last had been on its way since then.
+    pub fn was_received(&mut self, agent: &str, time: &str) {
         self.gather();
-        if let Some(request) = self.lines.last_mut().and_then(|line| line.get_mut("request")) {
+        let requests = self.lines.iter_mut().rev().filter_map(|line| line.get_mut("request"));
+        if let Some(request) = requests.into_iter().find(|request| request["agent"] == agent) {
             request["received"] = json!(time);
         }
     }

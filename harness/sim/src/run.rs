@@ -86,10 +86,8 @@ impl<'a> Play<'a> {
     /// Runs to the end; what is wrong with it.
     pub fn run(&mut self) -> Option<String> {
         for _ in 0..MOST_TURNS {
-            if self.turn() {
-                continue;
-            }
-            if self.step(true) || self.wait() {
+            // A step that is not done yet may have let something happen: a watch is released.
+            if self.turn() || self.step(true) || self.turn() || self.wait() {
                 continue;
             }
             return self.left_over();
@@ -190,6 +188,10 @@ impl<'a> Play<'a> {
             }
             fate => {
                 let response = self.send(&request, &fate, process::ACTOR);
+                let now = self.cluster.now();
+                if response.as_ref().is_none_or(|response| response.code() >= 500) {
+                    self.processes[number].doubt(&mut self.cluster.server, now);
+                }
                 self.processes[number].answered(response.as_ref());
             }
         }
@@ -226,6 +228,8 @@ impl<'a> Play<'a> {
     }
 
     fn observed(&mut self, began: &Began) {
+        // Behind the answer to the request before, which belongs to the sync before.
+        self.cluster.advance(SignedDuration::from_micros(1));
         let at = self.cluster.time();
         for (resource, version) in [("jobs", began.jobs), ("pods", began.pods)] {
             let line = json!({
@@ -431,7 +435,7 @@ impl<'a> Play<'a> {
     fn land(&mut self) -> bool {
         let Some((request, sent)) = self.late.take() else { return false };
         self.cluster.ask(&request);
-        self.cluster.recorder.was_received(&sent);
+        self.cluster.recorder.was_received(&request.user_agent, &sent);
         true
     }
 

@@ -66,11 +66,16 @@ impl Store {
         self.pending.len()
     }
 
+    /// The version that it will have seen once it has caught up.
+    pub fn newest(&mut self, server: &mut Server, now: Timestamp) -> u64 {
+        self.lag(server, now);
+        self.pending.iter().map(|event| version(&event.object)).fold(self.seen, u64::max)
+    }
+
     /// Shows the next event, if there is one.
     pub fn show(&mut self) -> Option<Change> {
         let event = self.pending.pop_front()?;
-        let version = event.object["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
-        self.seen = self.seen.max(version.unwrap_or(0));
+        self.seen = self.seen.max(version(&event.object));
         let key = name(&event.object).to_owned();
         match event.kind {
             "ADDED" | "MODIFIED" => {
@@ -107,6 +112,10 @@ impl Store {
             server.watches().close(watch);
         }
     }
+}
+
+fn version(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
 fn name(object: &Value) -> &str {

@@ -35,7 +35,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Manager => {
             let mut findings = Findings::new();
             if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
-                judge_birth(&job, pod, birth, &mut findings);
+                judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
             }
             let warning = track.setbacks.judge_retry(event, settings, &mut findings);
             track.warnings.extend(warning.map(|warning| (event.place, warning)));
