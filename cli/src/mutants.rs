@@ -34,7 +34,7 @@ pub struct MutantsArgs {
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
     /// Write the counterexample of the one defect that is given as a scenario, which `jobcheck run --mutant ID` breaks,
-    /// and `jobcheck run` does not; of each defect, where this is a directory.
+    /// and `jobcheck run` does not; of each defect, where this is a directory, or has no extension.
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
 }
@@ -100,8 +100,8 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
-    let is_file = args.scenario.as_ref().is_some_and(|file| !file.is_dir());
-    if is_file && mutants.len() != 1 {
+    let is_directory = |path: &Path| path.is_dir() || path.extension().is_none();
+    if mutants.len() != 1 && args.scenario.as_ref().is_some_and(|path| !is_directory(path)) {
         eprintln!("error: --scenario needs one defect, or a directory");
         return Exit::Unreadable;
     }
@@ -114,10 +114,14 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let exit = check::print(rendered, exit);
     let saved = args.save.as_ref().is_none_or(|directory| save(directory, &runs));
     let written = args.scenario.as_ref().is_none_or(|path| {
-        let file = |run: &Run| match path.is_dir() {
-            true => path.join(format!("{}.yaml", run.mutant.id.to_ascii_lowercase())),
-            false => path.clone(),
-        };
+        if !is_directory(path) {
+            return runs.iter().all(|run| write_scenario(path, run));
+        }
+        if let Err(error) = std::fs::create_dir_all(path) {
+            eprintln!("error: cannot make the directory {}: {error}", path.display());
+            return false;
+        }
+        let file = |run: &Run| path.join(format!("{}.yaml", run.mutant.id.to_ascii_lowercase()));
         runs.iter().all(|run| write_scenario(&file(run), run))
     });
     if saved && written { exit } else { Exit::Environment }

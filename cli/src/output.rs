@@ -20,12 +20,14 @@ pub fn print(text: &str, exit: Exit) -> Exit {
     }
 }
 
-/// A text of a trace, fit for a terminal: control characters, which could move its cursor, are written out.
+/// A text of a trace, fit for a terminal: characters that could move its cursor, or turn the order of others around, are
+/// written out.
 pub fn clean(text: &str) -> String {
-    if !text.chars().any(char::is_control) {
+    let moves = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.chars().any(moves) {
         return text.to_owned();
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars().flat_map(|c| if moves(c) { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 #[cfg(test)]
@@ -36,5 +38,6 @@ mod tests {
     fn control_characters_of_a_trace_do_not_reach_the_terminal() {
         assert_eq!(clean("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
         assert_eq!(clean("Größe"), "Größe");
+        assert_eq!(clean("a\u{202e}b"), "a\\u{202e}b");
     }
 }

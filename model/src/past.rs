@@ -71,6 +71,8 @@ pub struct PodPast {
     pub released: bool,
     /// Whether a policy rule ignores its failure.
     pub ignored: bool,
+    /// How often its containers were restarted before it ended.
+    pub restarts: u32,
     /// Whether the kubelet took its success back, so that it has ended in both ways: `end` is the first of them.
     pub flipped: bool,
     /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
@@ -183,7 +185,8 @@ impl Past {
             let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
             // UG-10: what failed while nobody counted is not known.
             let known = self.gates.job_backoff_limit_per_index;
-            let wrong = failures != pod.failure_count && fresh && !surprised && known;
+            // PC-23: what was scaled down runs again from the start.
+            let wrong = failures != pod.failure_count && fresh && !surprised && known && !self.rescaled;
             if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
@@ -239,6 +242,7 @@ impl Past {
             past.deleted = after.deleting;
             past.released = !after.finalizer;
             past.ignored = after.is_ignored();
+            past.restarts = past.restarts.max(after.restarts);
             past.end = match after.phase {
                 Phase::Succeeded => Some(End::Success),
                 Phase::Failed => Some(End::Failure),
@@ -351,7 +355,7 @@ impl Past {
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
         if self.decision.is_none() {
-            self.decision = Decision::of(spec, new, pods, now);
+            self.decision = Decision::of(spec, new, &self.pods, now);
         }
     }
 
@@ -419,6 +423,7 @@ impl PodPast {
             deleted: false,
             released: false,
             ignored: false,
+            restarts: 0,
             flipped: false,
             unasked: false,
             listed: None,

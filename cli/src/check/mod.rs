@@ -20,6 +20,7 @@ use anstream::eprintln;
 use jobcheck_explore::of_the_controller;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::{About, export};
+use jobcheck_model::algorithm;
 use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::similar;
@@ -28,7 +29,6 @@ use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
-use jobcheck_model::{Req, algorithm};
 
 pub use self::args::{CheckArgs, mutant, requirement};
 use self::args::{Format, PartialOrder, Size, Symmetry};
@@ -154,14 +154,15 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     if let Some(count) = args.walks {
         return walks::run(&scopes, count, args, global);
     }
-    let report = explore_all(scopes, args, global);
+    let start = Instant::now();
+    let report = explore_all(scopes, args, global, start);
     let rendered = match args.output {
         Format::Text => Ok(text::render(&report, global)),
         Format::Json => json::json(&report),
         Format::Yaml => json::yaml(&report),
     };
     let exit = print(rendered, report.exit());
-    if write_files(&report, args) { exit } else { Exit::Environment }
+    if write_files(&report, args, start) { exit } else { Exit::Environment }
 }
 
 /// Prints a report, if there is one.
@@ -176,7 +177,7 @@ pub fn print(rendered: anyhow::Result<String>, exit: Exit) -> Exit {
 }
 
 /// Writes what was asked for besides the report. Says whether that succeeded.
-fn write_files(report: &Report, args: &CheckArgs) -> bool {
+fn write_files(report: &Report, args: &CheckArgs, start: Instant) -> bool {
     let found = report.runs.iter().find_map(|run| run.found().map(|found| (&run.scope, found)));
     let trace = match (&args.itf, found) {
         (None, _) => true,
@@ -190,7 +191,8 @@ fn write_files(report: &Report, args: &CheckArgs) -> bool {
     };
     let graph = match (&args.dot, report.runs.as_slice()) {
         (Some(file), [run]) => {
-            write(file, &dot::render(&run.scope, &bounds(args, args.threads(), &run.scope, None, None)))
+            let end = args.budget.map(|budget| start + budget);
+            write(file, &dot::render(&run.scope, &bounds(args, args.threads(), &run.scope, end, None)))
         }
         _ => true,
     };
@@ -250,8 +252,7 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     for scope in &mut scopes {
         scope.without.clone_from(&args.without);
         if args.symmetry == Symmetry::On && !symmetry_is_sound(scope) {
-            let without: Vec<&str> = scope.without.iter().map(|req: &Req| req.id()).collect();
-            return Err(format!("--symmetry on is not sound without {}", without.join(", ")));
+            return Err(format!("--symmetry on is not sound in {}: auto leaves it off there", scope.name));
         }
     }
     Ok(scopes)
@@ -323,11 +324,11 @@ fn bounds(
 }
 
 /// Explores scopes side by side, as many as there are threads; where there are fewer, with several threads each.
-fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global) -> Report {
-    let start = Instant::now();
+fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global, start: Instant) -> Report {
     let end = args.budget.map(|budget| start + budget);
     let progress = Arc::new(Progress::new(!global.quiet, scopes.len()));
-    let at_once = args.threads().min(scopes.len()).max(1);
+    // A bound on the memory of the process is one for each scope only if they come one after the other.
+    let at_once = if args.max_memory.is_some() { 1 } else { args.threads().min(scopes.len()).max(1) };
     let threads = args.threads() / at_once;
     let explored = |scope: Scope| {
         if end.is_some_and(|end| Instant::now() >= end) {

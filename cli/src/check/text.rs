@@ -39,8 +39,11 @@ pub fn bounds(scope: &Scope) -> String {
         }
     };
     add(scope.jobs.len() > 1, format!("{} Jobs", scope.jobs.len()));
-    add(scope.lag > 0, format!("Pod cache {} changes behind", scope.lag));
-    add(scope.job_lag, "Job cache one version behind".to_owned());
+    let behind =
+        |count: usize, what: &str| format!("{count} {what}{} behind", if count == 1 { "" } else { "s" });
+    add(scope.lag > 0, format!("Pod cache {}", behind(scope.lag, "change")));
+    let jobs = if scope.job_lag { 1 } else { scope.algorithm.job_lag };
+    add(jobs > 0, format!("Job cache {}", behind(jobs, "version")));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
     let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
     add(!moves.is_empty(), format!("user: {}", moves.join(", ")));

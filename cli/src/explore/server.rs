@@ -1,13 +1,14 @@
 //! The HTTP server: one page, and what it asks for.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
 use anstream::eprintln;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::HOST;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -25,6 +26,9 @@ const PAGE: &str = include_str!("page.html");
 
 /// How long a client may take for the head of a request: one that says nothing does not stay for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long nobody is accepted after an error.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is answered to a request.
 struct Reply {
@@ -64,8 +68,11 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
         return printed;
     }
     loop {
-        // A client that is gone before it is accepted is no error.
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        // A client that is gone before it is accepted is no error; where descriptors have run out, waiting helps.
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
         tokio::task::spawn_local(talk(explorer.clone(), stream));
     }
 }
@@ -74,7 +81,11 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
 async fn talk(explorer: Rc<Explorer>, stream: TcpStream) {
     let service = service_fn(|request: Request<Incoming>| {
         let target = request.uri().path_and_query().map_or("/", |it| it.as_str());
-        let response = response(answer(&explorer, request.method(), target));
+        let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
+        let response = response(match host.is_none_or(is_this_machine) {
+            true => answer(&explorer, request.method(), target),
+            false => failed(403, "this page is for this machine alone: ask for it by its address"),
+        });
         async { Ok::<_, Infallible>(response) }
     });
     let mut server = http1::Builder::new();
@@ -93,6 +104,14 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
         .header("Content-Security-Policy", policy)
         .body(Full::from(reply.body))
         .expect("the headers are constants, and the codes are three digits")
+}
+
+/// Whether a Host header names an address, or this machine: a name of somebody else's may be made to lead here.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
+    let name = name.map_or(host, |(name, _)| name);
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok()
 }
 
 /// The answer to a request for this address.
@@ -131,6 +150,16 @@ mod tests {
     use jobcheck_model::{Req, scopes};
 
     use super::*;
+
+    #[test]
+    fn names_of_somebody_elses_are_not_answered() {
+        for host in ["127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]:80", "10.0.0.1"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["evil.example:80", "127.0.0.1.evil.example", "localhost.evil", "", "?"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 
     fn get(explorer: &Explorer, url: &str) -> (u16, Value) {
         let reply = answer(explorer, &Method::GET, url);

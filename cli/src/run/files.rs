@@ -7,6 +7,9 @@ use jobcheck_harness::scenario::{Scenario, read};
 
 use super::report::InputProblem;
 
+/// The most bytes of a scenario: a device, or a pipe that nobody closes, is read no further.
+const MOST: u64 = 16 << 20;
+
 /// The text of a scenario, and where it comes from.
 pub struct Source {
     /// The file, or `-`.
@@ -59,12 +62,25 @@ fn found(path: &Path) -> Result<Vec<PathBuf>, InputProblem> {
 
 fn text_of(file: &Path) -> Result<Source, InputProblem> {
     let name = file.display().to_string();
+    let unreadable = |error: std::io::Error| InputProblem::unreadable(file, &error);
     let text = if name == "-" {
-        let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        beginning(std::io::stdin().lock())
     } else {
-        std::fs::read_to_string(file)
+        beginning(std::fs::File::open(file).map_err(unreadable)?)
     };
-    let text = text.map_err(|error| InputProblem::unreadable(file, &error))?;
+    let text = text.map_err(unreadable)?;
+    if text.len() as u64 > MOST {
+        return Err(InputProblem::whole(
+            file,
+            &format!("it is longer than {MOST} bytes, which no scenario is"),
+        ));
+    }
     Ok(Source { name, text })
+}
+
+/// What there is to read, or a little more than may be.
+fn beginning(from: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    from.take(MOST + 1).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -121,7 +121,7 @@ fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
         came.requests += outcome.requests;
         if outcome.exit() != Exit::Conforms {
             let (requirement, why) = outcome.told();
-            came.wrong = Some(SimFound { outcome, requirement, why });
+            came.wrong = Some(Box::new(SimFound { outcome, requirement, why }));
             break;
         }
     }

@@ -9,6 +9,7 @@ use jobcheck_harness::scenario::{Scenario, ScenarioError};
 use jobcheck_model::Req;
 use jobcheck_model::check::{Cut, Outcome};
 use jobcheck_model::explore::story;
+use jobcheck_model::script::AT_REST;
 use serde::Serialize;
 
 use super::Report;
@@ -29,7 +30,7 @@ pub struct SimRun {
     /// Requests of all of them.
     pub requests: usize,
     /// The first run that is wrong.
-    pub wrong: Option<SimFound>,
+    pub wrong: Option<Box<SimFound>>,
 }
 
 /// A run that is wrong.
@@ -81,8 +82,11 @@ impl Run {
             Outcome::NotFinished(Cut::States) => Some("the number of states"),
             Outcome::NotFinished(Cut::Memory) => Some("memory"),
             Outcome::NotFinished(Cut::Time) => Some("time"),
-            Outcome::Holds if exploration.pods_bound_reached && !self.bounds_pods() => Some(POD_BOUND),
-            Outcome::Holds | Outcome::Broken(_) => None,
+            Outcome::Broken(found) if found.property != AT_REST => None,
+            // More pods might have come, and a step that waits in vain might have become possible.
+            Outcome::Holds | Outcome::Broken(_) => {
+                (exploration.pods_bound_reached && !self.bounds_pods()).then_some(POD_BOUND)
+            }
         }
     }
 
@@ -93,8 +97,8 @@ impl Run {
     /// What it comes to alone.
     pub fn exit(&self) -> Exit {
         match &self.came {
-            Came::Model(came) if came.found().is_some() => Exit::Violates,
             Came::Model(_) if self.limit().is_some() => Exit::Inconclusive,
+            Came::Model(came) if came.found().is_some() => Exit::Violates,
             Came::Model(_) => Exit::Conforms,
             Came::Sim(came) => came.wrong.as_ref().map_or(Exit::Conforms, |wrong| wrong.outcome.exit()),
         }

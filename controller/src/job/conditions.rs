@@ -47,6 +47,14 @@ pub fn new(kind: &str, status: &str, reason: &Text, message: &Text, now: Time) -
     }
 }
 
+/// The conditions with one set as the last: behind the interim condition, where somebody had set a terminal one to False
+/// before there was an interim one (TC-09).
+#[must_use]
+pub fn with_last(conditions: &[Condition], condition: Condition) -> Vec<Condition> {
+    let others = conditions.iter().filter(|it| it.kind != condition.kind).cloned();
+    others.chain([condition.clone()]).collect()
+}
+
 /// The conditions with one set: in the place of the first entry of its type, else at the end (S-12, TC-10).
 #[must_use]
 pub fn with(conditions: &[Condition], condition: Condition) -> Vec<Condition> {

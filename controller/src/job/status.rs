@@ -185,7 +185,11 @@ fn finished(view: &View, fate: &Fate, status: StatusFacts) -> StatusFacts {
     let kind = if fate.succeeds { COMPLETE } else { FAILED };
     let condition = conditions::new(kind, "True", &fate.reason, &fate.message, at);
     let completion_time = if fate.succeeds { Some(at) } else { status.completion_time };
-    StatusFacts { conditions: conditions::with(&status.conditions, condition), completion_time, ..status }
+    StatusFacts {
+        conditions: conditions::with_last(&status.conditions, condition),
+        completion_time,
+        ..status
+    }
 }
 
 /// Whether two statuses differ in numbers of pods alone.

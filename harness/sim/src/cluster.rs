@@ -98,6 +98,15 @@ impl Cluster {
         self.now = self.now.saturating_add(span).unwrap_or(self.now);
     }
 
+    /// Notes that there is a controller of this name, which has seen what is there.
+    pub fn introduce(&mut self, actor: &str) {
+        let (at, version) = (self.time(), self.server.revision().to_string());
+        for resource in ["jobs", "pods"] {
+            let line = json!({ "at": at, "actor": actor, "resource": resource, "resourceVersion": version });
+            self.recorder.note("observed", line);
+        }
+    }
+
     /// Notes a mark in the trace.
     pub fn mark(&mut self, mut mark: Value) {
         mark["at"] = json!(self.time());

@@ -58,6 +58,7 @@ impl<'a> Play<'a> {
         let subject = scenario.subject();
         let header = header(scenario, &subject, seed);
         let mut cluster = Cluster::new(seed, subject.rules, header).map_err(|error| error.message)?;
+        cluster.introduce(process::ACTOR);
         for entry in &scenario.jobs {
             create_job(&mut cluster, entry)?;
         }

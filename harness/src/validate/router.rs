@@ -153,6 +153,7 @@ impl Validator {
     /// An object in it has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
         if let jobcheck_traces::Body::Observed(observed) = record.body {
+            self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
             self.judge.settings.observations.take(observed);
         }
         let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };

@@ -302,7 +302,7 @@ fn write_status(life: &mut Life, hand: Hand, new: &JobStatus, now: Time, scope: 
     let fresh = is_fresh(life, hand) && !waits;
     life.past.announces(&gates.read(&job), new, fresh, &life.pods);
     life.past.status_written(&gates.read(&job).spec, &job.status, new, &life.pods, now);
-    life.past.status_written_with(gates, &job, new, &life.pods, now);
+    life.past.status_written_with(gates, &job, new, now);
     if new.is_finished() && !job.status.is_finished() && !job.deleting {
         life.past.slips.passed_over = passed_over(life, hand);
     }

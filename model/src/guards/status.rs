@@ -74,9 +74,7 @@ pub fn judge_status_shape(
         (ConditionKind::FailureTarget, ConditionKind::Failed),
     ] {
         if new.is_true(&terminal) && !old.is_true(&terminal) {
-            // One entry for each type (S-12): where somebody had set the terminal one to False, it keeps its place.
-            let stood = old.condition(&terminal).is_some();
-            judge_terminal(&interim, &terminal, stood, new, findings);
+            judge_terminal(&interim, &terminal, new, findings);
         }
     }
     judge_enough_successes(spec, old, new, ledger, findings);
@@ -150,7 +148,6 @@ fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findin
 fn judge_terminal(
     interim: &ConditionKind,
     terminal: &ConditionKind,
-    stood: bool,
     new: &JobStatus,
     findings: &mut Findings,
 ) {
@@ -162,7 +159,7 @@ fn judge_terminal(
     let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
     findings.require(
         Req::TC09,
-        first < second || stood,
+        first < second,
         "conditions",
         "the interim condition first",
         "the terminal one first",

@@ -112,7 +112,7 @@ pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
     let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
     life.past.announces(&read, new, fresh, &life.pods);
     life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
-    life.past.status_written_with(life.manager.gates, &job, new, &life.pods, now);
+    life.past.status_written_with(life.manager.gates, &job, new, now);
     life.job = Some(status_updated(&job, &sent).into());
     life.manager.end_sync();
 }

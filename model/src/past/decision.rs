@@ -1,8 +1,7 @@
 //! That a Job's fate is decided.
 
-use super::first_true;
+use super::{PodPast, first_true};
 use crate::job::{ConditionKind, JobSpec, JobStatus, RestartPolicy, Text};
-use crate::pods::Pods;
 use crate::time::Time;
 
 /// An interim condition.
@@ -18,7 +17,7 @@ pub struct Decision {
     pub when: Time,
     /// The fewest `completions` since then.
     pub completions: Option<i32>,
-    /// BO-13: restarts of containers in the pods that there were then, where they count.
+    /// BO-13: restarts of containers, where they count, in all pods so far: a cache may have shown each as it still ran.
     pub restarts: u32,
     /// `backoffLimit` then.
     pub backoff_limit: Option<i32>,
@@ -27,7 +26,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(super) fn of(spec: &JobSpec, status: &JobStatus, pods: &Pods, when: Time) -> Option<Decision> {
+    pub(super) fn of(spec: &JobSpec, status: &JobStatus, pods: &[PodPast], when: Time) -> Option<Decision> {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
@@ -39,7 +38,7 @@ impl Decision {
 }
 
 /// BO-13: restarts of containers, where they count.
-pub(super) fn restarts(spec: &JobSpec, pods: &Pods) -> u32 {
+pub(super) fn restarts(spec: &JobSpec, pods: &[PodPast]) -> u32 {
     let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
     if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }
 }

@@ -4,7 +4,6 @@ use super::{Decision, Past, restarts};
 use crate::catalogue::Req;
 use crate::gates::Gates;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
-use crate::pods::Pods;
 use crate::time::Time;
 
 /// Whose status writes a Job has had (MB-14).
@@ -25,7 +24,7 @@ impl Past {
     }
 
     /// A status write of the built-in with these gates was stored; [`Past::status_written`] knows of it already.
-    pub fn status_written_with(&mut self, gates: Gates, job: &Job, new: &JobStatus, pods: &Pods, now: Time) {
+    pub fn status_written_with(&mut self, gates: Gates, job: &Job, new: &JobStatus, now: Time) {
         self.writers.built_in |= !job.is_managed_by_built_in();
         let old = &job.status;
         let is_new = |it: &&Condition| it.status == ConditionStatus::True && !old.is_true(&it.kind);
@@ -40,7 +39,7 @@ impl Past {
             self.slips.gates.get_or_insert(req);
         }
         if !gates.delay_the_end() && !old.is_finished() {
-            self.ended_at_once(&job.spec, new, restarts(&job.spec, pods), now);
+            self.ended_at_once(&job.spec, new, restarts(&job.spec, &self.pods), now);
         }
     }
 

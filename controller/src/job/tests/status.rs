@@ -58,6 +58,16 @@ fn numbers_are_those_of_the_caches() {
     assert_eq!(numbers(&case.first()), (3, Some(1), Some(1)));
 }
 
+/// TC-09, S-12: also where somebody had set the terminal one to False before.
+#[test]
+fn the_terminal_condition_stands_behind_the_interim_one() {
+    let job = job().status_with(FAILED, "False", "x").status_with(FAILURE_TARGET, "True", "DeadlineExceeded");
+    let conditions = Case::new(job, []).last().conditions;
+    let kinds: Vec<&str> = conditions.iter().map(|it| &*it.kind).collect();
+    assert_eq!(kinds, [FAILURE_TARGET, FAILED]);
+    assert!(conditions.iter().all(|it| &*it.status == "True"));
+}
+
 /// At rest nothing is written.
 #[test]
 fn a_status_that_says_all_is_left_alone() {

@@ -204,6 +204,7 @@ impl Renaming {
             deleted: _,
             released: _,
             ignored: _,
+            restarts: _,
             flipped: _,
             unasked: _,
             listed: _,
