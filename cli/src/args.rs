@@ -12,6 +12,7 @@ use crate::explore::ExploreArgs;
 use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
 use crate::run::RunArgs;
+use crate::verify::VerifyArgs;
 
 /// Checks controllers of Kubernetes Jobs against the specification.
 #[derive(Debug, Parser)]
@@ -28,6 +29,8 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// The main job, offline: specification, shipped controllers, scenarios, and the corpus of traces.
+    Verify(VerifyArgs),
     /// Judge recorded traces: audit logs, watch streams, native traces.
     Replay(ReplayArgs),
     /// Explore the specification: every behaviour of small scopes keeps the invariants.

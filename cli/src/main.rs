@@ -11,6 +11,7 @@ mod output;
 mod replay;
 mod run;
 mod save;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Run(args) => run::run(&args, &cli.global),
         Command::Controller(args) => controller::run(&args, &cli.global),
+        Command::Verify(args) => verify::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }
 }

@@ -149,13 +149,26 @@ pub fn mutant(id: &str) -> Result<&'static Mutant, String> {
 }
 
 impl CheckArgs {
+    /// Those of the quick scopes of a subject.
+    pub fn quick(subject: Subject, threads: Option<usize>) -> CheckArgs {
+        /// The arguments as a command of their own.
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            args: CheckArgs,
+        }
+        let Alone { args } = <Alone as clap::Parser>::parse_from(["check", "--scope", "quick"]);
+        CheckArgs { subject, threads, ..args }
+    }
+
     /// How many threads explore.
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+/// Reads a number of threads.
+pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if (1..=256).contains(&count) => Ok(count),
         _ => Err(format!("expected 1 to 256 threads, found {text:?}")),

@@ -102,6 +102,11 @@ pub fn json(report: &Report) -> anyhow::Result<String> {
     to_json(&whole(report))
 }
 
+/// The report as a value.
+pub fn value(report: &Report) -> anyhow::Result<serde_json::Value> {
+    serde_json::to_value(whole(report)).context("the report as JSON")
+}
+
 /// Anything as JSON.
 pub fn to_json(report: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(report).context("the report as JSON")? + "\n")

@@ -30,7 +30,7 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
 
-pub use self::args::{CheckArgs, mutant, requirement};
+pub use self::args::{CheckArgs, mutant, requirement, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
@@ -163,6 +163,42 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     };
     let exit = print(rendered, report.exit());
     if write_files(&report, args, start) { exit } else { Exit::Environment }
+}
+
+/// What the quick scopes of a subject come to.
+pub struct Quick {
+    /// The exit code.
+    pub exit: Exit,
+    /// How many there are.
+    pub scopes: usize,
+    /// Their states.
+    pub states: usize,
+    /// What is wrong, a line each.
+    pub wrong: Vec<String>,
+    /// The report for programs.
+    pub report: anyhow::Result<serde_json::Value>,
+}
+
+/// Explores the quick scopes of a subject; counterexamples go to a directory.
+pub fn quick(subject: Subject, threads: Option<usize>, directory: &Path, global: &Global) -> Quick {
+    let args = CheckArgs::quick(subject, threads);
+    let report = explore_all(of_size(Size::Quick, subject), &args, global, Instant::now());
+    let found = |run: &Run| Some((run.scope.clone(), run.found()?.clone()));
+    let broken: Vec<(Scope, Found)> = report.runs.iter().filter_map(found).collect();
+    let mut wrong: Vec<String> =
+        broken.iter().map(|(scope, found)| format!("{}: {}", scope.name, found.why)).collect();
+    wrong.extend(report.empty().iter().map(|it| format!("never put to the test: {}", PROPERTIES[*it].name)));
+    wrong.extend(report.never_taken().iter().map(|kind| format!("never possible: {}", kind.name())));
+    if !broken.is_empty() {
+        crate::save::save(directory, broken.iter().map(|(scope, found)| counterexample(scope, found)));
+    }
+    Quick {
+        exit: report.exit(),
+        scopes: report.runs.len(),
+        states: report.runs.iter().map(|run| run.exploration.states).sum(),
+        wrong,
+        report: json::value(&report),
+    }
 }
 
 /// Prints a report, if there is one.

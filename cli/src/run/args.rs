@@ -36,6 +36,20 @@ pub struct RunArgs {
     pub output: Format,
 }
 
+impl RunArgs {
+    /// Those of scenarios on sim, each run so many times.
+    pub fn on_sim(scenarios: PathBuf, runs: u64) -> RunArgs {
+        /// The arguments as a command of their own.
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            args: RunArgs,
+        }
+        let Alone { args } = <Alone as clap::Parser>::parse_from(["run"]);
+        RunArgs { scenarios: vec![scenarios], target: Target::Sim, runs, ..args }
+    }
+}
+
 /// What runs scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {

@@ -47,17 +47,10 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
         eprintln!("error: --mutant is for the target model: defects are those of the reference algorithm");
         return Exit::Unreadable;
     }
-    let (mut runs, mut problems) = (Vec::new(), Vec::new());
-    for source in files::collect(&args.scenarios) {
-        match source.and_then(|source| run_one(&source, args)) {
-            Ok(run) => runs.push(run),
-            Err(problem) => problems.push(problem),
-        }
-    }
-    for problem in &problems {
+    let report = run_all(args);
+    for problem in &report.problems {
         eprintln!("error: {}", output::clean(&problem.told()));
     }
-    let report = Report { runs, problems };
     let exit = report.exit();
     let rendered = match args.output {
         Format::Text => Ok(text::render(&report, args, global)),
@@ -69,6 +62,43 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
     match &args.save {
         Some(directory) if !save(directory, &report.runs) => Exit::Environment,
         Some(_) | None => exit,
+    }
+}
+
+/// What the scenarios of a directory come to on sim.
+pub struct OnSim {
+    /// How many there are.
+    pub scenarios: usize,
+    /// How often they ran.
+    pub runs: u64,
+    /// Requests of all runs.
+    pub requests: usize,
+    /// The exit code.
+    pub exit: Exit,
+    /// What is wrong, a line each.
+    pub wrong: Vec<String>,
+    /// The report for programs.
+    pub report: anyhow::Result<serde_json::Value>,
+}
+
+/// Runs the scenarios of a directory on sim, each so many times; traces of what is wrong go to another.
+pub fn on_sim(scenarios: &Path, runs: u64, kept: &Path) -> OnSim {
+    let args = RunArgs::on_sim(scenarios.to_owned(), runs);
+    let report = run_all(&args);
+    let sims = || report.runs.iter().filter_map(Run::on_sim);
+    let told = |run: &Run| Some(format!("{}: {}", run.file, run.why()?));
+    let wrong = report.runs.iter().filter_map(told).chain(report.problems.iter().map(InputProblem::told));
+    let wrong: Vec<String> = wrong.collect();
+    if !wrong.is_empty() {
+        save(kept, &report.runs);
+    }
+    OnSim {
+        scenarios: report.runs.len() + report.problems.len(),
+        runs: sims().map(|it| it.runs).sum(),
+        requests: sims().map(|it| it.requests).sum(),
+        exit: report.exit(),
+        wrong,
+        report: serde_json::to_value(report::whole(&report, &args)).map_err(anyhow::Error::from),
     }
 }
 
@@ -94,6 +124,17 @@ fn save(directory: &Path, runs: &[Run]) -> bool {
         return crate::save::save(directory, found);
     }
     crate::save::save_traces(directory, of_sim)
+}
+
+fn run_all(args: &RunArgs) -> Report {
+    let mut report = Report { runs: Vec::new(), problems: Vec::new() };
+    for source in files::collect(&args.scenarios) {
+        match source.and_then(|source| run_one(&source, args)) {
+            Ok(run) => report.runs.push(run),
+            Err(problem) => report.problems.push(problem),
+        }
+    }
+    report
 }
 
 fn run_one(source: &Source, args: &RunArgs) -> Result<Run, InputProblem> {
