@@ -21,6 +21,9 @@ pub struct Fate {
     pub message: Text,
     /// What there is of the condition that comes before the terminal one.
     pub interim: Interim,
+    /// Whether it comes true with the deletion of the active pods of a suspended Job, which go as those of a suspended
+    /// Job do (FT-16).
+    pub by_stopping: bool,
 }
 
 /// What there is of FailureTarget or SuccessCriteriaMet.
@@ -87,6 +90,7 @@ fn stored(view: &View) -> Option<Fate> {
         reason: found.reason.clone(),
         message: found.message.clone(),
         interim: Interim::Stored(found.last_transition),
+        by_stopping: false,
     };
     find_true(conditions, SUCCESS_CRITERIA_MET)
         .map(|it| fate(it, true))
@@ -167,16 +171,18 @@ fn succeeded_by_policy(view: &View, indexes: &Indexes) -> Option<Fate> {
     Some(success(Interim::New, "SuccessPolicy", &format!("Matched rules at index {rule}")))
 }
 
-/// PC-24: and no pod of the Job, or one that it adopts, is at work.
+/// PC-24, TC-14: and no pod of the Job, or one that it adopts, is at work, or will be after this plan.
 fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
     let enough = match view.job().spec.completions {
         Some(completions) => tally.succeeded >= i64::from(completions),
         None => tally.succeeded > 0,
     };
-    if !enough || view.active_count() > 0 || !view.adopted.is_empty() {
+    let at_work = view.active_count() > 0;
+    if !enough || (at_work && !view.job().spec.suspend) || !view.adopted.is_empty() {
         return None;
     }
-    Some(success(interim(view), "CompletionsReached", "Reached expected number of succeeded pods"))
+    let fate = success(interim(view), "CompletionsReached", "Reached expected number of succeeded pods");
+    Some(Fate { by_stopping: at_work, ..fate })
 }
 
 fn interim(view: &View) -> Interim {
@@ -184,7 +190,8 @@ fn interim(view: &View) -> Interim {
 }
 
 fn failure(interim: Interim, reason: &str, message: &str) -> Fate {
-    Fate { succeeds: false, reason: Text::from(reason), message: Text::from(message), interim }
+    let (reason, message) = (Text::from(reason), Text::from(message));
+    Fate { succeeds: false, reason, message, interim, by_stopping: false }
 }
 
 fn success(interim: Interim, reason: &str, message: &str) -> Fate {

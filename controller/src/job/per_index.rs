@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::backoff;
 use super::command::NewPod;
+use super::conditions::{FAILURE_TARGET, find_true};
 use super::indexes::IndexSet;
-use super::observed::{PodFacts, PodFailureAction};
+use super::observed::{Phase, PodFacts, PodFailureAction};
 use super::view::{Pod, Verdict, View};
 use crate::values::Text;
 
@@ -101,9 +102,10 @@ pub fn is_ignored(view: &View, pod: &Pod) -> bool {
     view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::Ignore)
 }
 
-/// BI-01.
+/// BI-01. A pod that is recorded as failed because its Job failed, and ends well after that, fails no index.
 fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
-    if pod.verdict != Verdict::Failed {
+    let ends = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
+    if pod.verdict != Verdict::Failed || (pod.facts.phase == Phase::Succeeded && ends()) {
         return false;
     }
     match view.policy_match(pod).map(|it| it.action) {

@@ -38,7 +38,8 @@ pub fn plan(observed: &Observed) -> Plan {
     let tally = tally(&view, &indexes);
     let record = backoff::updated(&memory.backoff, &view);
     let fate = fate(&view, &indexes, tally);
-    let accounting = account(&view, &indexes, fate.as_ref(), holds_indexes(&view, &indexes));
+    let decided = fate.as_ref().filter(|fate| !fate.by_stopping);
+    let accounting = account(&view, &indexes, decided, holds_indexes(&view, &indexes));
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
     let scaling = scale(work, fate.as_ref());
     let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);

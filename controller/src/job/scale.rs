@@ -56,7 +56,7 @@ pub struct Work<'w, 'a> {
 #[must_use]
 pub fn scale(work: Work, fate: Option<&Fate>) -> Scaling {
     let spec = &work.view.job().spec;
-    if fate.is_some() {
+    if fate.is_some_and(|fate| !fate.by_stopping) {
         end(work.view)
     } else if work.view.job().deletion.is_some() {
         // FT-19: the garbage collector deletes the pods.

@@ -120,6 +120,10 @@ pub fn has_bad_index(view: &View<'_>, pod: &Pod) -> bool {
 /// That an index is completed already, by another pod that has ended, is no part of this order: such a pod may
 /// be kept, and one be given up that is needed, which is then created again.
 fn judge_preference(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+    // FT-16, S-11: a pod that the sync found without finalizer was chosen by an earlier one, and nobody will count it.
+    if view.cache.get(pod.uid).is_some_and(|read| !read.finalizer) {
+        return;
+    }
     let surplus = surplus(view, &Tally::of(view));
     let indexed = view.spec().is_indexed();
     let before = view

@@ -37,6 +37,17 @@ fn a_pod_that_is_recorded_as_failed_completes_no_index() {
     assert_eq!(texts(&without_limit.last()), (None, None));
 }
 
+/// BI-01: what a failing Job recorded as failed, and what ended well after that, fails no index.
+#[test]
+fn a_pod_that_ends_well_fails_no_index() {
+    let failing =
+        limited(2, 0).listing(&[], &["b"]).status_with(FAILURE_TARGET, "True", "MaxFailedIndexesExceeded");
+    let case = Case::new(failing.clone(), [pod("b").index(1).succeeded()]);
+    assert_eq!(texts(&case.first()).1, Some(""));
+    let case = Case::new(failing, [pod("b").index(1).failed()]);
+    assert_eq!(texts(&case.first()).1, Some("1"));
+}
+
 /// BI-04, BI-14: a stored failure stands, and a late success for it counts nowhere.
 #[test]
 fn a_stored_failed_index_is_never_completed() {

@@ -161,6 +161,9 @@ fn suspended_is_said_when_all_active_pods_have_been_deleted() {
     assert_eq!(gone.first().start_time, None);
     assert_eq!(numbers(&gone.first()), (0, Some(0), Some(1)));
     assert_eq!(events(&gone), [(false, "Suspended".to_owned())]);
+    let done = Case::new(suspended.clone(), [pod("a"), pod("b").succeeded()]);
+    assert_eq!(done.shape(), "release a, delete a, write, release b, write");
+    assert!(said(&done.first(), SUCCESS_CRITERIA_MET).is_some() && said(&done.first(), SUSPENDED).is_none());
     suspended.status = StatusFacts::default();
     let created = Case::new(suspended, []);
     assert_eq!(said(&created.first(), SUSPENDED), Some(("True", "JobSuspended")));
