@@ -9,6 +9,7 @@ use crate::check::CheckArgs;
 use crate::completions::CompletionsArgs;
 use crate::controller::ControllerArgs;
 use crate::explore::ExploreArgs;
+use crate::fuzz::FuzzArgs;
 use crate::mutants::MutantsArgs;
 use crate::replay::ReplayArgs;
 use crate::run::RunArgs;
@@ -41,6 +42,8 @@ pub enum Command {
     Mutants(MutantsArgs),
     /// Run scenarios: what happens to Jobs step by step, and what is expected.
     Run(RunArgs),
+    /// Run random scenarios with the shipped controllers, and shorten what is wrong.
+    Fuzz(FuzzArgs),
     /// Run the shipped Job and TTL-after-finished controllers.
     Controller(Box<ControllerArgs>),
     /// Print the completions of a shell.

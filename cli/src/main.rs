@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod controller;
 mod explore;
+mod fuzz;
 mod internal_error;
 mod mutants;
 mod output;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Run(args) => run::run(&args, &cli.global),
         Command::Controller(args) => controller::run(&args, &cli.global),
+        Command::Fuzz(args) => fuzz::run(&args, &cli.global),
         Command::Verify(args) => verify::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }

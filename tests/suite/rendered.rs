@@ -87,7 +87,6 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("J-05", Some(Req::J05)),
     ("S-25", Some(Req::S25)),
     // What is older than the trace is shown as if it were made in it.
-    ("UG-01", Some(Req::FT01)),
     // SY-04 is a matter of one sync; and a condition that says False may go (TC-10).
     ("B02", None),
     // What a process remembers is in no trace: a Job that waits is nothing wrong before 120 s have passed.

@@ -176,7 +176,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
 }
 
 /// A whole number with its unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let problem = || format!("expected a duration such as 500ms, 90s or 10m, found {text:?}");
     let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(problem)?;
     let (number, unit) = text.split_at(digits);

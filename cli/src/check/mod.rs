@@ -30,12 +30,12 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
 
-pub use self::args::{CheckArgs, mutant, requirement, threads};
+pub use self::args::{CheckArgs, duration, mutant, requirement, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
-use self::progress::Progress;
+pub use self::progress::Progress;
 pub use self::subject::Subject;
 pub use self::text::tell;
 use crate::args::Global;
@@ -161,8 +161,24 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
         Format::Json => json::json(&report),
         Format::Yaml => json::yaml(&report),
     };
+    note_without(&report, args);
     let exit = print(rendered, report.exit());
     if write_files(&report, args, start) { exit } else { Exit::Environment }
+}
+
+/// A guard that is switched off lets the specification do more. A controller does what it does: its writes are judged by
+/// less, which breaks nothing.
+fn note_without(report: &Report, args: &CheckArgs) {
+    let of_controllers = |run: &&Run| run.scope.algorithm.processes > 0;
+    let Some(run) = report.runs.iter().find(of_controllers) else { return };
+    if !args.without.is_empty() && !report.is_broken() {
+        let base = run.scope.name.rsplit('/').next().unwrap_or(run.scope.name);
+        eprintln!(
+            "note: in {} a controller makes the writes, with --without as without; scopes of the specification, such \
+             as {base}, try what the guard forbids",
+            run.scope.name
+        );
+    }
 }
 
 /// What the quick scopes of a subject come to.

@@ -64,6 +64,12 @@ impl Progress {
         }
     }
 
+    /// Shows something else.
+    pub fn say(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.tick();
+    }
+
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

@@ -54,7 +54,7 @@ fn a_scope_is_served_with_its_page() {
 fn a_client_that_promises_much_and_sends_nothing_holds_nobody_up() {
     let served = serve(&["non-indexed"]);
     let mut silent = TcpStream::connect(&served.address).unwrap();
-    write!(silent, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000000\r\n\r\n").unwrap();
+    write!(silent, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000000\r\n\r\n").unwrap();
     let mut half = TcpStream::connect(&served.address).unwrap();
     write!(half, "GET / HT").unwrap();
     assert!(served.get("/api/scope").contains("\"scope\":\"non-indexed\""));

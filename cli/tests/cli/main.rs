@@ -4,6 +4,7 @@
 
 mod check;
 mod explore;
+mod fuzz;
 mod inputs;
 mod mutants;
 mod options;
@@ -13,3 +14,4 @@ mod run;
 mod schema;
 mod support;
 mod verdicts;
+mod verify;

@@ -5,6 +5,8 @@ use serde_json::Value;
 const REPLAY: &str = include_str!("../../../docs/report.schema.json");
 const CHECK: &str = include_str!("../../../docs/check.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
+const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
+const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
 /// Panics where the report does not fit.
@@ -18,6 +20,8 @@ pub fn problems(report: &Value) -> Vec<String> {
     let text = match report["kind"].as_str() {
         Some("CheckReport") => CHECK,
         Some("RunReport") => RUN,
+        Some("FuzzReport") => FUZZ,
+        Some("VerifyReport") => VERIFY,
         Some("Scenario") => SCENARIO,
         _ => REPLAY,
     };

@@ -13,6 +13,7 @@ mod acts;
 mod calls;
 mod claims;
 mod cluster;
+pub mod fuzz;
 mod process;
 mod recorder;
 mod rng;

@@ -18,7 +18,7 @@ use crate::start::{header, rolled_out, settings, told};
 use crate::ttl::{self, TtlProcess};
 
 /// Turns after which a run that has not come to rest is given up.
-const MOST_TURNS: usize = 20_000;
+const MOST_TURNS: usize = 4_000;
 /// Delays of controllers that nobody needs to name: a run waits for them by itself.
 const SHORT: SignedDuration = SignedDuration::from_secs(1);
 

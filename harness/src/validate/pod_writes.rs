@@ -190,6 +190,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Manager => {
             let pod = before.clone();
+            let chosen_before = !pod.finalizer && !track.history.released_in_sync().contains(&pod.uid);
             track.judge_by_views(
                 event,
                 settings,
@@ -197,7 +198,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
                 Versions::Any,
                 event.latest(),
                 &|view, findings| {
-                    judge_deletion(view, &pod, findings);
+                    judge_deletion(view, &pod, chosen_before, findings);
                 },
             );
             known_pods::of_deletion(track, event, before);

@@ -67,7 +67,10 @@ fn held_indexes(view: &View<'_>) -> u32 {
 }
 
 /// Judges a DELETE of a pod by an executor. `pod` is the pod as etcd held it.
-pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
+///
+/// `chosen_before` tells whether an earlier sync had removed its finalizer for this deletion: then PC-09 was asked when
+/// that sync chose, and nobody will count the pod, so that it goes before any other (FT-16, S-11).
+pub fn judge_deletion(view: &View<'_>, pod: &Pod, chosen_before: bool, findings: &mut Findings) {
     let what = "deletion of a pod";
     let Some(seen) = view.post.get(pod.uid) else {
         findings.require(Req::FT32, false, what, "a pod that the controller has seen", pod.uid);
@@ -96,7 +99,7 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     } else {
         findings.premise(Req::FT17);
     }
-    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No {
+    if causes.surplus && !causes.bad_index && causes.finishing == Holds::No && !chosen_before {
         judge_preference(view, seen, findings);
     }
 }
@@ -120,10 +123,6 @@ pub fn has_bad_index(view: &View<'_>, pod: &Pod) -> bool {
 /// That an index is completed already, by another pod that has ended, is no part of this order: such a pod may
 /// be kept, and one be given up that is needed, which is then created again.
 fn judge_preference(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
-    // FT-16, S-11: a pod that the sync found without finalizer was chosen by an earlier one, and nobody will count it.
-    if view.cache.get(pod.uid).is_some_and(|read| !read.finalizer) {
-        return;
-    }
     let surplus = surplus(view, &Tally::of(view));
     let indexed = view.spec().is_indexed();
     let before = view

@@ -21,7 +21,9 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
         return super::out_of_reach(what);
     };
     let mut findings = Findings::new();
-    judge_deletion(&view, pod, &mut findings);
+    // A sync finds the pod without finalizer only if an earlier one has removed it.
+    let chosen_before = moment.in_sync && view.cache.get(uid).is_some_and(|read| !read.finalizer);
+    judge_deletion(&view, pod, chosen_before, &mut findings);
     findings
 }
 

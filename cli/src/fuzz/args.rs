@@ -1,0 +1,71 @@
+//! Arguments of `jobcheck fuzz`.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::check::{duration, threads};
+
+/// How long it searches, where neither time nor number is given.
+const USUAL: Duration = Duration::from_secs(60);
+
+/// Arguments of `jobcheck fuzz`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct FuzzArgs {
+    /// End after this time, such as 90s or 10m; without --runs, after a minute if not given.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// End after so many runs.
+    #[arg(long, value_name = "N")]
+    pub runs: Option<u64>,
+    /// The first seed; a new one if none is given. It is printed. Each run has the next one.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads; as many as there are processors if not given. What a seed gives does not depend on them.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Write the shortest scenario of each that is wrong, and its trace, to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+    /// Form of the report.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+impl FuzzArgs {
+    /// How long it searches.
+    pub fn budget(&self) -> Duration {
+        let unbounded = if self.runs.is_some() { Duration::MAX } else { USUAL };
+        self.budget.unwrap_or(unbounded)
+    }
+
+    /// How many threads search.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+    }
+}
+
+/// Form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people. It is no interface: json is.
+    Text,
+    /// docs/fuzz.schema.json.
+    Json,
+}
+
+const AFTER_HELP: &str = "\
+Each run has a random Job and random steps: pods that run, end, and are evicted, edits, crashes, requests that fail or
+whose answer is lost, watches that lag. The shipped controllers run it on the embedded API server under virtual time, and
+the trace is judged. What is wrong is shortened, and told as a scenario for `jobcheck run --target sim`.
+
+Exit codes:
+  0  every trace conforms
+  1  something is wrong
+  2  wrong usage
+  3  nothing was run, or a run could not be judged
+  4  a file cannot be written
+  5  internal error: please report it, with the seed";

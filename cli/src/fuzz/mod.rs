@@ -1,0 +1,162 @@
+//! `jobcheck fuzz`: random scenarios with the shipped controllers.
+
+mod args;
+mod report;
+
+use std::hash::{BuildHasher, RandomState};
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use anyhow::Context;
+use jobcheck_harness::report::Exit;
+use jobcheck_model::Req;
+use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
+
+use self::args::Format;
+pub use self::args::FuzzArgs;
+use crate::args::Global;
+use crate::check;
+
+/// So many failures end the search: each is shrunk, which takes its time.
+const MOST_FOUND: usize = 5;
+
+/// What the runs came to.
+#[derive(Default)]
+struct Sums {
+    runs: u64,
+    requests: usize,
+    refused: Vec<String>,
+    unjudged: Vec<String>,
+    found: Vec<Found>,
+}
+
+/// A run that is wrong.
+struct Found {
+    seed: u64,
+    requirement: Option<Req>,
+    why: String,
+    /// Steps of the draft.
+    steps: usize,
+    /// The shortest that is wrong in the same way, and the seed of its run.
+    shortest: (Draft, u64),
+    trace: Vec<u8>,
+}
+
+impl Sums {
+    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran) {
+        self.runs += 1;
+        match ran {
+            Ran::Held { requests } => self.requests += requests,
+            Ran::Unjudged(why) => self.unjudged.push(format!("seed {seed}: {why}")),
+            Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
+            Ran::Wrong(wrong) => {
+                let Wrong { requirement, why, trace } = *wrong;
+                let shortest = draft.shrunk(seed, requirement);
+                self.found.push(Found { seed, requirement, why, steps: draft.steps(), shortest, trace });
+            }
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match () {
+            () if !self.found.is_empty() => Exit::Violates,
+            () if self.runs == 0 || !self.unjudged.is_empty() || !self.refused.is_empty() => {
+                Exit::Inconclusive
+            }
+            () => Exit::Conforms,
+        }
+    }
+}
+
+/// Runs random scenarios, prints what they come to, and returns that.
+pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
+    let begun = Instant::now();
+    let mut sums = search(args, seed, begun, global);
+    sums.found.sort_by_key(|found| found.seed);
+    let whole = report::whole(&sums, seed, begun.elapsed());
+    let rendered = match args.output {
+        Format::Text => Ok(report::text(&sums, seed, begun.elapsed())),
+        Format::Json => check::to_json(&whole),
+    };
+    let exit = check::print(rendered, sums.exit());
+    let Some(directory) = &args.save else { return exit };
+    match sums.found.iter().try_for_each(|found| keep(directory, found)) {
+        Ok(()) => exit,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Exit::Environment
+        }
+    }
+}
+
+/// Seeds one after the other, taken by threads, until time or number is over, or enough is found.
+fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
+    let next = AtomicU64::new(0);
+    let sums = Mutex::new(Sums::default());
+    let is_over =
+        |number: u64| args.runs.is_some_and(|runs| number >= runs) || begun.elapsed() >= args.budget();
+    let progress = check::Progress::new(!global.quiet, 1);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if is_over(number) {
+                return;
+            }
+            let seed = seed.wrapping_add(number);
+            let draft = Draft::of(seed);
+            let ran = draft.run(seed);
+            let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+            sums.take(seed, &draft, ran);
+            if sums.runs.is_multiple_of(64) {
+                progress.say(&format!("{} runs, {} found", sums.runs, sums.found.len()));
+            }
+            if sums.found.len() >= MOST_FOUND {
+                next.store(u64::MAX >> 1, Ordering::Relaxed);
+                return;
+            }
+        }
+    };
+    thread::scope(|all| {
+        let workers: Vec<_> = (0..args.threads()).map(|_| all.spawn(work)).collect();
+        for worker in workers {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+    });
+    progress.finish();
+    sums.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes the shortest scenario, and the trace of what was found first.
+fn keep(directory: &Path, found: &Found) -> anyhow::Result<()> {
+    let put = |name: String, bytes: &[u8]| {
+        let file = directory.join(name);
+        std::fs::write(&file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+        eprintln!("note: {} is written", file.display());
+        anyhow::Ok(())
+    };
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    put(format!("fuzz-{}.yaml", found.seed), found.text().as_bytes())?;
+    put(format!("fuzz-{}.jsonl", found.seed), &found.trace)
+}
+
+impl Found {
+    /// The shortest scenario.
+    fn text(&self) -> String {
+        let what = self
+            .requirement
+            .map_or("the controllers do not come to rest".to_owned(), |req| format!("breaks {req}"));
+        let (draft, seed) = &self.shortest;
+        draft.text(&format!("fuzz-{}", self.seed), &format!("{what} on sim, with seed {seed}"))
+    }
+}
+
+/// A number of seconds, as people read it.
+fn seconds(elapsed: Duration) -> f64 {
+    elapsed.as_secs_f64()
+}

@@ -1,0 +1,48 @@
+//! `jobcheck verify`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::schema;
+use crate::support::{Folder, jobcheck};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Copies these files of the repository into a folder.
+fn copy(folder: &Path, files: &[&str]) {
+    fs::create_dir_all(folder).unwrap();
+    for file in files {
+        let from = root().join(file);
+        fs::copy(&from, folder.join(from.file_name().unwrap())).unwrap();
+    }
+}
+
+/// All that is there holds; what is wrong, and what is not there, is named, and neither passes.
+#[test]
+fn what_is_wrong_or_missing_is_named_and_does_not_pass() {
+    let folder = Folder::new();
+    let (corpus, scenarios, report) =
+        (folder.path("corpus"), folder.path("scenarios"), folder.path("report"));
+    copy(&corpus.join("recordings"), &["traces/corpus/recordings/nonindexed-success.audit.jsonl"]);
+    let invalid = "traces/corpus/invalid/FT-03--released-before-recorded.audit.jsonl";
+    copy(&corpus.join("invalid"), &[invalid, "traces/corpus/recordings/nonindexed-success.audit.jsonl"]);
+    let [corpus, scenarios, report] = [&corpus, &scenarios, &report].map(|path| path.to_str().unwrap());
+    let args =
+        ["verify", "--runs", "1", "--corpus", corpus, "--scenarios", scenarios, "--report", report, "-ojson"];
+    let run = jobcheck(args);
+    assert_eq!(run.code, 1, "{run:?}");
+    schema::check(&run.json());
+    let json = run.json();
+    let parts: Vec<_> = json["parts"].as_array().unwrap().iter().map(|part| &part["exitCode"]).collect();
+    assert_eq!(parts, [0, 0, 3, 0, 1], "{json}");
+    assert!(json["parts"][2]["wrong"][0].as_str().unwrap().contains("--scenarios DIR"), "{json}");
+    let wrong = json["parts"][4]["wrong"].as_array().unwrap();
+    assert!(wrong.len() == 1 && wrong[0].as_str().unwrap().contains("nonindexed-success"), "{json}");
+    for file in ["verify.json", "specification.json", "shipped-controllers.json", "invalid-traces.json"] {
+        assert!(Path::new(report).join(file).is_file(), "{file}");
+    }
+    let part = fs::read_to_string(Path::new(report).join("shipped-controllers.json")).unwrap();
+    schema::check(&serde_json::from_str(&part).unwrap());
+}
