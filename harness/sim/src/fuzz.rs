@@ -289,28 +289,23 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// What is open: the seed, and the requirement. Whether the controllers are wrong there, or what is said of them, is
-    /// not known yet.
-    const OPEN: &[(u64, Req)] = &[(98, Req::FT14)];
-
-    /// The API server takes all of them, and what they come to is judged; they hold, but for what is open.
+    /// The API server takes all of them, and what they come to is judged, and holds.
     #[test]
     fn drafts_are_valid_and_hold() {
-        let (mut held, mut open) = (0, Vec::new());
         for seed in 0..150 {
-            match Draft::of(seed).run(seed) {
-                Ran::Held { requests } => held += usize::from(requests > 0),
-                Ran::Wrong(wrong) => open.extend(wrong.requirement.map(|req| (seed, req))),
-                other => panic!("{seed}: {other:?}"),
-            }
+            let ran = Draft::of(seed).run(seed);
+            assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{seed}: {ran:?}");
         }
-        assert_eq!((held, open.as_slice()), (149, OPEN));
     }
+
+    /// What is open: a pod that somebody took its owner from. Whether the controllers are wrong there, or what is said of
+    /// them, is not known yet.
+    const OPEN: (u64, Req) = (1144, Req::SU01);
 
     /// What is left of a draft breaks the same requirement, with the seed that is told.
     #[test]
     fn the_shortest_is_wrong_in_the_same_way() {
-        let (seed, requirement) = OPEN[0];
+        let (seed, requirement) = OPEN;
         let draft = Draft::of(seed);
         let (shortest, its_seed) = draft.shrunk(seed, Some(requirement));
         assert!(shortest.steps() * 2 < draft.steps(), "{}", shortest.text("x", "y"));

@@ -18,9 +18,11 @@ use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
 
-/// How long a line is remembered behind the one that follows it, in microseconds: a request that was received before
-/// and is judged later lies in the reorder window.
+/// How long a line is remembered, in microseconds, behind the one that follows it and behind what was judged last: a
+/// request that was received before and is judged later lies in the reorder window, however long the trace is silent then.
 const KEPT: i64 = 2 * WINDOW_MICROS;
+/// So many lines of one cache are remembered at most.
+const LINES: usize = 1 << 16;
 /// So many caches are remembered before those are dropped of which nothing was said lately.
 const CACHES: usize = 1024;
 
@@ -39,6 +41,8 @@ pub struct Observations {
     caches: FxHashMap<Cache, VecDeque<Line>>,
     /// How many caches were left when they were last gone through.
     left: usize,
+    /// When what was judged last was done, in microseconds.
+    judged: i64,
     /// The latest resourceVersions of pods that a native trace has shown.
     shown: VecDeque<u64>,
 }
@@ -91,13 +95,19 @@ impl Observations {
         let cache = Cache { observer, resource: observed.resource, job: observed.job.clone() };
         let lines = self.caches.entry(cache).or_default();
         lines.push_back(Line { at, version: observed.version });
-        while lines.get(1).is_some_and(|next| next.at < at - KEPT) {
+        let old = at.min(self.judged) - KEPT;
+        while lines.len() > LINES || lines.get(1).is_some_and(|next| next.at < old) {
             lines.pop_front();
         }
         if self.caches.len() > CACHES.max(2 * self.left) {
-            self.caches.retain(|_, lines| lines.back().is_some_and(|last| last.at >= at - KEPT));
+            self.caches.retain(|_, lines| lines.back().is_some_and(|last| last.at >= old));
             self.left = self.caches.len();
         }
+    }
+
+    /// What was done then has been judged, and so has what was done before, but for a reorder window.
+    pub fn judged(&mut self, done: i64) {
+        self.judged = self.judged.max(done);
     }
 
     fn named(&mut self, actor: &str) -> Option<Observer> {
@@ -282,9 +292,16 @@ mod tests {
         for at in 0..10 {
             observations.take(&line(at * KEPT, Some("n/a"), 1));
         }
+        // Nothing was judged yet: a request may rest on any of them.
+        assert!(observations.caches.values().all(|lines| lines.len() == 10));
+        for at in 10..20 {
+            observations.judged(at * KEPT);
+            observations.take(&line(at * KEPT, Some("n/a"), 1));
+        }
         assert!(observations.caches.values().all(|lines| lines.len() <= 3));
         for number in 0..10 * CACHES {
-            let at = 10 * KEPT + i64::try_from(number).unwrap() * KEPT;
+            let at = 20 * KEPT + i64::try_from(number).unwrap() * KEPT;
+            observations.judged(at);
             observations.take(&line(at, Some(&format!("n/{number}")), 1));
         }
         assert!(observations.caches.len() <= CACHES + 1);

@@ -192,6 +192,9 @@ impl Judge {
         self.events += 1;
         event.order = self.events;
         let event = &event;
+        if let Some(when) = event.when {
+            self.settings.observations.judged(when.done);
+        }
         self.settings.has_actors = has_actors(event.form);
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
