@@ -58,8 +58,8 @@ impl Job {
     }
 }
 
-/// `spec` of a Job, after the API server's defaulting.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// `spec` of a Job, after the API server's defaulting; by default nothing is set.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct JobSpec {
     /// `parallelism`.
     pub parallelism: Option<i32>,

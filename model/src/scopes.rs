@@ -14,7 +14,7 @@ use crate::env::user::UserAction;
 use crate::incarnation;
 use crate::job::{
     CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
-    PodReplacementPolicy, Selector, SuccessPolicy, SuccessRule, Template,
+    PodReplacementPolicy, SuccessPolicy, SuccessRule, Template,
 };
 use crate::past::Past;
 use crate::scope::{Algorithm, Scope};
@@ -112,20 +112,9 @@ pub(crate) fn plain() -> JobSpec {
     JobSpec {
         parallelism: Some(1),
         completions: Some(1),
-        active_deadline_seconds: None,
         backoff_limit: Some(0),
-        backoff_limit_per_index: None,
-        max_failed_indexes: None,
-        ttl_seconds_after_finished: None,
-        completion_mode: None,
-        suspend: None,
-        manual_selector: None,
-        pod_replacement_policy: None,
-        pod_failure_policy: None,
-        success_policy: None,
-        managed_by: None,
-        selector: Selector::default(),
         template: Template { container_names: vec!["main".into()], ..Template::default() },
+        ..JobSpec::default()
     }
 }
 

@@ -8,7 +8,7 @@ use jobcheck_model::apiserver::{
 };
 use jobcheck_model::job::{
     CompletionMode, ConditionPattern, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy,
-    PodFailureRule, PodReplacementPolicy, RestartPolicy, Selector, SuccessPolicy, SuccessRule, Template,
+    PodFailureRule, PodReplacementPolicy, RestartPolicy, SuccessPolicy, SuccessRule,
 };
 use jobcheck_model::{Time, Uid};
 
@@ -197,24 +197,6 @@ fn long_or(random: &mut Random, texts: &[&str]) -> String {
 
 /// A Job of the default specification.
 pub fn base(rules: &RuleSet) -> Job {
-    let spec = JobSpec {
-        parallelism: None,
-        completions: None,
-        active_deadline_seconds: None,
-        backoff_limit: None,
-        backoff_limit_per_index: None,
-        max_failed_indexes: None,
-        ttl_seconds_after_finished: None,
-        completion_mode: None,
-        suspend: None,
-        manual_selector: None,
-        pod_replacement_policy: None,
-        pod_failure_policy: None,
-        success_policy: None,
-        managed_by: None,
-        selector: Selector::default(),
-        template: Template::default(),
-    };
     let sent = Job {
         uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
         name: "pi".into(),
@@ -224,7 +206,7 @@ pub fn base(rules: &RuleSet) -> Job {
         deleting: false,
         finalizers: Vec::new(),
         metadata_digest: 0,
-        spec: Arc::new(spec),
+        spec: Arc::default(),
         status: JobStatus::default(),
     };
     created(rules, &sent)

@@ -5,31 +5,15 @@ use std::sync::Arc;
 use super::effect::created;
 use super::rules::RuleSet;
 use crate::job::{
-    CompletionMode, Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Selector, Template,
+    CompletionMode, Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Template,
 };
 use crate::time::Time;
 use crate::uid::Uid;
 
 /// A Job of the default specification, just created: one completion, no status.
 pub(super) fn job() -> Job {
-    let spec = JobSpec {
-        parallelism: None,
-        completions: None,
-        active_deadline_seconds: None,
-        backoff_limit: None,
-        backoff_limit_per_index: None,
-        max_failed_indexes: None,
-        ttl_seconds_after_finished: None,
-        completion_mode: None,
-        suspend: None,
-        manual_selector: None,
-        pod_replacement_policy: None,
-        pod_failure_policy: None,
-        success_policy: None,
-        managed_by: None,
-        selector: Selector::default(),
-        template: Template { container_names: vec!["main".into()], ..Template::default() },
-    };
+    let template = Template { container_names: vec!["main".into()], ..Template::default() };
+    let spec = JobSpec { template, ..JobSpec::default() };
     let sent = Job {
         uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
         name: "pi".into(),
