@@ -64,6 +64,17 @@ pub struct Global {
     pub quiet: bool,
 }
 
+/// The arguments of a command for which none are given.
+pub fn usual<A: clap::Args>() -> A {
+    /// The arguments as a command of their own.
+    #[derive(Parser)]
+    struct Alone<A: clap::Args> {
+        #[command(flatten)]
+        args: A,
+    }
+    Alone::parse_from(["jobcheck"]).args
+}
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Color {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Exit, Judging, judge};
+use jobcheck_harness::report::{Exit, Finding, Judging, ReplayReport, judge};
 use jobcheck_harness::scenario::{self, ExportError, Scenario, model};
 use jobcheck_model::Req;
 use jobcheck_model::check::Bounds;
@@ -105,33 +105,38 @@ fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
     });
     let file = directory.join(format!("{}.jsonl", one.name.replace('/', "-")));
     let mut trace = native(one.scope, one.path, expected.as_ref())?;
-    if requirement.is_some_and(|req| !shows(&trace, req)) {
+    let mut report = judged(&file, &trace);
+    if requirement.is_some_and(|req| !shows(&report, req)) {
         // What a trace does not show, nobody is to expect of it.
         trace = native(one.scope, one.path, None)?;
+        report = judged(&file, &trace);
     }
     std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(&file, &trace))
         .with_context(|| format!("cannot write {}", file.display()))?;
-    eprintln!("note: {} is written; replay says: {}", file.display(), verdict(&file, trace));
+    eprintln!("note: {} is written; replay says: {}", file.display(), verdict(&report));
     Ok(())
 }
 
-/// Whether the verdict on the trace is this requirement.
-fn shows(trace: &[u8], requirement: Req) -> bool {
-    let inputs = vec![Input::Bytes("counterexample".to_owned(), trace.to_vec())];
-    let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
-    let first = report.jobs.iter().flat_map(|job| &job.violations).next();
-    first.is_some_and(|it| {
+fn judged(file: &Path, trace: &[u8]) -> ReplayReport {
+    let inputs = vec![Input::Bytes(file.display().to_string(), trace.to_vec())];
+    judge(&[inputs], &Judging::default(), &mut |_, _| {})
+}
+
+fn first(report: &ReplayReport) -> Option<&Finding> {
+    report.jobs.iter().flat_map(|job| &job.violations).next()
+}
+
+/// Whether the verdict is this requirement.
+fn shows(report: &ReplayReport, requirement: Req) -> bool {
+    first(report).is_some_and(|it| {
         it.requirement.is_some_and(|id| id.0 == requirement) || it.also.contains(&requirement.id())
     })
 }
 
-/// What `jobcheck replay` says of the trace.
-fn verdict(file: &Path, trace: Vec<u8>) -> String {
-    let inputs = vec![Input::Bytes(file.display().to_string(), trace)];
-    let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
-    let first = report.jobs.iter().flat_map(|job| &job.violations).next();
-    match (report.exit_code, first) {
+/// What `jobcheck replay` says of a trace.
+fn verdict(report: &ReplayReport) -> String {
+    match (report.exit_code, first(report)) {
         (Exit::Violates, Some(first)) => {
             let req = first.requirement.map_or("advice", |id| id.0.id());
             format!("violates {req}, at line {}", first.line.unwrap_or_default())

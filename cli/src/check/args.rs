@@ -9,6 +9,7 @@ use jobcheck_model::Req;
 use jobcheck_model::mutants::Mutant;
 
 use super::subject::Subject;
+use crate::args::usual;
 
 /// Arguments of `jobcheck check`.
 #[derive(Debug, Args)]
@@ -151,20 +152,18 @@ pub fn mutant(id: &str) -> Result<&'static Mutant, String> {
 impl CheckArgs {
     /// Those of the quick scopes of a subject.
     pub fn quick(subject: Subject, threads: Option<usize>) -> CheckArgs {
-        /// The arguments as a command of their own.
-        #[derive(clap::Parser)]
-        struct Alone {
-            #[command(flatten)]
-            args: CheckArgs,
-        }
-        let Alone { args } = <Alone as clap::Parser>::parse_from(["check", "--scope", "quick"]);
-        CheckArgs { subject, threads, ..args }
+        CheckArgs { size: Size::Quick, subject, threads, ..usual() }
     }
 
     /// How many threads explore.
     pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+        self.threads.unwrap_or_else(processors)
     }
+}
+
+/// How many processors there are.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Reads a number of threads.

@@ -30,7 +30,7 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
 
-pub use self::args::{CheckArgs, duration, mutant, requirement, threads};
+pub use self::args::{CheckArgs, duration, mutant, processors, requirement, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,

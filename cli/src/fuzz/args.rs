@@ -1,12 +1,11 @@
 //! Arguments of `jobcheck fuzz`.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::check::{duration, threads};
+use crate::check::{duration, processors, threads};
 
 /// How long it searches, where neither time nor number is given.
 const USUAL: Duration = Duration::from_secs(60);
@@ -44,7 +43,7 @@ impl FuzzArgs {
 
     /// How many threads search.
     pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+        self.threads.unwrap_or_else(processors)
     }
 }
 

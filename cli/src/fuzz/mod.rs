@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anstream::eprintln;
 use anyhow::Context;
@@ -154,9 +154,4 @@ impl Found {
         let (draft, seed) = &self.shortest;
         draft.text(&format!("fuzz-{}", self.seed), &format!("{what} on sim, with seed {seed}"))
     }
-}
-
-/// A number of seconds, as people read it.
-fn seconds(elapsed: Duration) -> f64 {
-    elapsed.as_secs_f64()
 }

@@ -8,7 +8,7 @@ use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::Req;
 use serde::Serialize;
 
-use super::{Sums, seconds};
+use super::Sums;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -62,7 +62,7 @@ pub fn whole(sums: &Sums, seed: u64, elapsed: Duration) -> FuzzReport {
         refused: sums.refused.clone(),
         unjudged: sums.unjudged.clone(),
         found: found.collect(),
-        seconds: seconds(elapsed),
+        seconds: elapsed.as_secs_f64(),
     }
 }
 
@@ -91,7 +91,7 @@ pub fn text(sums: &Sums, seed: u64, elapsed: Duration) -> String {
         "{} runs from seed {seed}, {} requests in {:.1} s: {paint}{result}{paint:#}",
         sums.runs,
         sums.requests,
-        seconds(elapsed)
+        elapsed.as_secs_f64()
     );
     out
 }

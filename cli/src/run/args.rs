@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use jobcheck_model::mutants::Mutant;
 
+use crate::args::usual;
+
 /// Arguments of `jobcheck run`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -39,14 +41,7 @@ pub struct RunArgs {
 impl RunArgs {
     /// Those of scenarios on sim, each run so many times.
     pub fn on_sim(scenarios: PathBuf, runs: u64) -> RunArgs {
-        /// The arguments as a command of their own.
-        #[derive(clap::Parser)]
-        struct Alone {
-            #[command(flatten)]
-            args: RunArgs,
-        }
-        let Alone { args } = <Alone as clap::Parser>::parse_from(["run"]);
-        RunArgs { scenarios: vec![scenarios], target: Target::Sim, runs, ..args }
+        RunArgs { scenarios: vec![scenarios], target: Target::Sim, runs, ..usual() }
     }
 }
 

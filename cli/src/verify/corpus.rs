@@ -31,34 +31,33 @@ pub fn invalid(directory: &Path) -> Part {
         Ok(files) => files,
         Err(why) => return Part::not_run(name, why),
     };
-    let judged: Vec<(&PathBuf, String, bool)> =
-        files.iter().map(|file| (file, rejected(file))).map(unzip).collect();
-    let wrong: Vec<String> = judged
-        .iter()
-        .filter(|(.., fits)| !fits)
-        .map(|(file, found, _)| format!("{}: {found}", file.display()))
-        .collect();
+    let judged: Vec<(&PathBuf, Rejection)> = files.iter().map(|file| (file, rejected(file))).collect();
+    let wrong = judged.iter().filter(|(_, it)| !it.fits);
+    let wrong: Vec<String> = wrong.map(|(file, it)| format!("{}: {}", file.display(), it.found)).collect();
     let exit = if wrong.is_empty() { Exit::Conforms } else { Exit::Violates };
     let extent = format!("{} traces", files.len());
-    let line = |(file, found, fits): &(&PathBuf, String, bool)| -> Value {
-        json!({ "file": file.display().to_string(), "found": found, "asExpected": fits })
+    let line = |(file, it): &(&PathBuf, Rejection)| -> Value {
+        json!({ "file": file.display().to_string(), "found": it.found, "asExpected": it.fits })
     };
     let report = json!({ "traces": judged.iter().map(line).collect::<Vec<_>>() });
     Part { name, extent, exit, wrong, report: Some(report) }
 }
 
-fn unzip((file, (found, fits)): (&PathBuf, (String, bool))) -> (&PathBuf, String, bool) {
-    (file, found, fits)
+/// What is found first in a trace, and whether that is what its name says.
+struct Rejection {
+    found: String,
+    fits: bool,
 }
 
-/// What is found first in a trace, and whether that is what its name says.
-fn rejected(file: &Path) -> (String, bool) {
+fn rejected(file: &Path) -> Rejection {
     let report = judge(&[vec![Input::Path(file.to_owned())]], &Judging::default(), &mut |_, _| {});
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let wanted = name.split("--").next().unwrap_or_default();
-    let Some(first) = first(&report) else { return ("conforms, or cannot be judged".to_owned(), false) };
+    let Some(first) = first(&report) else {
+        return Rejection { found: "conforms, or cannot be judged".to_owned(), fits: false };
+    };
     let id = first.requirement.map_or("advice", |id| id.0.id());
-    (id.to_owned(), id == wanted || first.also.contains(&wanted))
+    Rejection { found: id.to_owned(), fits: id == wanted || first.also.contains(&wanted) }
 }
 
 /// The first violation in order.
