@@ -3,6 +3,7 @@
 use jobcheck_controller::job::command::{Command, Creation, NewPod, Plan, PodRef};
 use jobcheck_controller::job::creation::batches;
 use jobcheck_model::algorithm::io::{Answer, Branch, Call, Effect, Io, Stop};
+use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::algorithm::sync::Settings;
 use jobcheck_model::incarnation;
 use jobcheck_model::job::Job;
@@ -36,8 +37,7 @@ impl Went {
     }
 }
 
-/// Performs the sequences of a plan as its documentation says: a failed step ends its sequence, a failed status write the
-/// plan.
+/// Performs the sequences of a plan as its documentation says: a failed step ends its sequence, some the plan.
 ///
 /// # Errors
 ///
@@ -57,8 +57,7 @@ pub fn enact(
             match enactor.perform(&step.command, io)? {
                 Went::Well => {}
                 Went::Enough => break,
-                // SY-04: the view of the Job is old.
-                Went::Wrong if matches!(step.command, Command::WriteStatus(_)) => return Err(Stop::Failed),
+                Went::Wrong if step.command.ends_plan() => return Err(Stop::Failed),
                 Went::Wrong => {
                     failed = true;
                     break;
@@ -133,7 +132,8 @@ impl Enactor<'_> {
                 branch.call(Call::CreatePod(number, Box::new(self.newborn(pod))))
             })?;
             if answers.iter().any(|answer| *answer != Answer::Done) {
-                return Ok(Went::Wrong);
+                let swallows = self.settings.switches.on(Switch::SwallowsCreateErrors);
+                return Ok(if swallows { Went::Enough } else { Went::Wrong });
             }
             rest = later;
         }

@@ -15,7 +15,8 @@ use crate::values::{ResourceVersion, Text, Uid};
 /// - A step that failed in any part ends its sequence. Failed is every answer but 2xx, and no answer. 404 to the removal
 ///   of a finalizer or to a deletion ends the sequence too, though it is no error: the caches will show the rest (H4,
 ///   S-09, J-03).
-/// - A [`Command::WriteStatus`] that failed ends the whole plan: the view of the Job is old (SY-04).
+/// - A [`Command::WriteStatus`] that failed ends the whole plan: the view of the Job is old (SY-04). So does a claim,
+///   [`Command::AdoptPods`] or [`Command::GiveUpPods`]: the rest counts on it (FT-25).
 /// - Another failed step does not keep the next sequence from being tried: a pod whose finalizer cannot be removed holds
 ///   up its own count and the Job's end, and no other pod (EN-06); a quota that refuses new pods does not hold up the
 ///   counting of old ones (PC-13).
@@ -67,6 +68,17 @@ pub struct Step {
 impl From<Command> for Step {
     fn from(command: Command) -> Self {
         Step { command, events: Vec::new(), metrics: Vec::new() }
+    }
+}
+
+impl Command {
+    /// Whether nothing more of a plan is done once this has failed: the rest was decided as if it succeeds.
+    #[must_use]
+    pub fn ends_plan(&self) -> bool {
+        match self {
+            Command::WriteStatus(_) | Command::AdoptPods(_) | Command::GiveUpPods(_) => true,
+            Command::ReleasePods(_) | Command::CreatePods(_) | Command::DeletePods(_) => false,
+        }
     }
 }
 

@@ -171,14 +171,16 @@ fn succeeded_by_policy(view: &View, indexes: &Indexes) -> Option<Fate> {
     Some(success(Interim::New, "SuccessPolicy", &format!("Matched rules at index {rule}")))
 }
 
-/// PC-24, TC-14: and no pod of the Job, or one that it adopts, is at work, or will be after this plan.
+/// PC-24, TC-14: and no pod of the Job is at work, or will be after this plan.
 fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
     let enough = match view.job().spec.completions {
         Some(completions) => tally.succeeded >= i64::from(completions),
         None => tally.succeeded > 0,
     };
     let at_work = view.active_count() > 0;
-    if !enough || (at_work && !view.job().spec.suspend) || !view.adopted.is_empty() {
+    // FT-19: while a Job is being deleted, nothing is stopped.
+    let stops = view.job().spec.suspend && view.job().deletion.is_none();
+    if !enough || (at_work && !stops) {
         return None;
     }
     let fate = success(interim(view), "CompletionsReached", "Reached expected number of succeeded pods");

@@ -8,7 +8,7 @@ use super::command::NewPod;
 use super::conditions::{FAILURE_TARGET, find_true};
 use super::indexes::IndexSet;
 use super::observed::{Phase, PodFacts, PodFailureAction};
-use super::view::{Pod, Verdict, View};
+use super::view::{Life, Pod, Verdict, View, waits_for_end};
 use crate::values::Text;
 
 /// The indexes of an Indexed Job.
@@ -102,10 +102,9 @@ pub fn is_ignored(view: &View, pod: &Pod) -> bool {
     view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::Ignore)
 }
 
-/// BI-01. A pod that is recorded as failed because its Job failed, and ends well after that, fails no index.
+/// BI-01.
 fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
-    let ends = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
-    if pod.verdict != Verdict::Failed || (pod.facts.phase == Phase::Succeeded && ends()) {
+    if !has_failed(view, pod) {
         return false;
     }
     match view.policy_match(pod).map(|it| it.action) {
@@ -115,6 +114,18 @@ fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
             counts(pod.facts).0 >= limit
         }
     }
+}
+
+/// Whether a pod has failed by itself. One that is recorded as failed because its Job fails may still be at work, or end
+/// well.
+fn has_failed(view: &View, pod: &Pod) -> bool {
+    let job_fails = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
+    pod.verdict == Verdict::Failed
+        && match pod.life {
+            Life::Active => false,
+            Life::Terminating => !waits_for_end(&view.observed),
+            Life::Ended => pod.facts.phase == Phase::Failed || !job_fails(),
+        }
 }
 
 fn last_failures<'a>(view: &View<'a>, indexes: &Indexes) -> BTreeMap<u32, Pod<'a>> {
@@ -135,10 +146,10 @@ fn last_failures<'a>(view: &View<'a>, indexes: &Indexes) -> BTreeMap<u32, Pod<'a
     last
 }
 
-/// Indexes on which a pod is at work, or will be once it is adopted.
+/// Indexes on which a pod is at work.
 #[must_use]
 pub fn active_indexes(view: &View) -> IndexSet {
-    IndexSet::of(view.active().chain(&view.adopted).filter_map(Pod::index).collect())
+    IndexSet::of(view.active().filter_map(Pod::index).collect())
 }
 
 /// The counts of failures, and of ignored failures, that a pod inherited.

@@ -21,7 +21,7 @@ pub const RESERVED_MANAGER: &str = "kubernetes.io/job-controller";
 
 /// What to do for a Job now.
 ///
-/// Deterministic, and the same for every order of the pods. In the order of the KEPs: what has succeeded and failed;
+/// Deterministic, and the same for every order of the pods. In the order of the KEPs: which pods are the Job's; what has succeeded and failed;
 /// whether the Job is at its end, or is suspended, and its active pods go; what is recorded, released and counted; what
 /// is created or deleted.
 #[must_use]
@@ -43,7 +43,19 @@ pub fn plan(observed: &Observed) -> Plan {
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
     let scaling = scale(work, fate.as_ref());
     let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
-    assemble(&view, fate.as_ref(), writes, scaling, Memory { backoff: record, ..memory })
+    assemble(
+        &view,
+        fate.as_ref(),
+        writes,
+        scaling,
+        Memory { backoff: record, released: released(&view, &memory), ..memory },
+    )
+}
+
+/// Whose finalizer this process has removed; a pod that is adopted gets one again.
+fn released(view: &View, memory: &Memory) -> BTreeSet<Uid> {
+    let adopted = |uid: &&Uid| view.adopted.iter().any(|pod| pod.uid == **uid);
+    memory.released.iter().filter(|uid| !adopted(uid)).cloned().collect()
 }
 
 /// A Job that is not ours, that has ended, or that nobody understands.
@@ -137,12 +149,13 @@ fn writes(
 
 fn assemble(view: &View, fate: Option<&Fate>, writes: Vec<Step>, scaling: Scaling, memory: Memory) -> Plan {
     let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
-    let adopted = view.adopted.iter().map(|it| pod_ref(it.facts)).collect();
+    let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
     let wake_after = wake_after(view, fate, &scaling);
     let decisions = decisions(view, fate, &scaling);
+    let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
     let stop_and_write = [scaling.stop, writes].concat();
-    let before = [batch(given_up, Command::GiveUpPods), stop_and_write, batch(adopted, Command::AdoptPods)];
-    let sequences = before.into_iter().chain(scaling.sequences).filter(|it| !it.is_empty());
+    let sequences =
+        claims.into_iter().chain([stop_and_write]).chain(scaling.sequences).filter(|it| !it.is_empty());
     Plan {
         sequences: sequences.collect(),
         memory,

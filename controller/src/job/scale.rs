@@ -87,7 +87,7 @@ fn wanted(work: Work) -> usize {
     let parallelism = usize::try_from(spec.parallelism).unwrap_or(0);
     match spec.completions {
         // A work queue that has had a success starts nothing and stops nothing.
-        None if work.tally.succeeded > 0 => at_work(work.view),
+        None if work.tally.succeeded > 0 => work.view.active_count(),
         None => parallelism,
         Some(completions) => {
             let left = i64::from(completions) - work.tally.succeeded;
@@ -96,21 +96,16 @@ fn wanted(work: Work) -> usize {
     }
 }
 
-/// Active pods, and those that will be the Job's once they are adopted.
-fn at_work(view: &View) -> usize {
-    view.active_count() + view.adopted.len()
-}
-
 fn towards(work: Work, wanted: usize) -> Scaling {
     let cap = work.view.observed.settings.max_pod_create_delete_per_sync;
-    let at_work = at_work(work.view);
-    let going = surplus(work.view, at_work.saturating_sub(wanted).min(work.view.active_count()));
+    let active = work.view.active_count();
+    let going = surplus(work.view, active.saturating_sub(wanted));
     if !going.is_empty() {
         return remove(work.view, going, cap).because("PC-06", "more pods are active than are wanted");
     }
     // RP-03, RP-05: where an end is waited for, all pods that terminate hold their slot.
     let held = if waits_for_end(&work.view.observed) { work.view.terminating_count() } else { 0 };
-    match wanted.saturating_sub(at_work + held) {
+    match wanted.saturating_sub(active + held) {
         0 => Scaling::new(SyncAction::Tracking),
         missing => create(work, missing, cap),
     }

@@ -30,7 +30,7 @@ pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
     if fate.is_some() || job.deletion.is_some() {
         Suspension::Unchanged
     } else if job.spec.suspend {
-        if view.adopted.is_empty() && !said { Suspension::Begins } else { Suspension::Unchanged }
+        if !said { Suspension::Begins } else { Suspension::Unchanged }
     } else if conditions::find_not_false(&job.status.conditions, SUSPENDED).is_some() {
         Suspension::Ends
     } else {
@@ -167,7 +167,7 @@ pub fn second(
 
 /// TC-04, B05, B07, B18: no pod of the Job is at work or terminates, none keeps the finalizer, none is uncounted.
 fn ends_now(view: &View, accounting: &Accounting, uncounted: &Uncounted, stops: bool) -> bool {
-    let at_rest = (stops || view.active_count() == 0) && view.adopted.is_empty();
+    let at_rest = stops || view.active_count() == 0;
     let ended = terminating(view, stops) == 0 || !view.delays_terminal();
     let counted = uncounted.succeeded.is_empty() && uncounted.failed.is_empty();
     at_rest && ended && counted && !accounting.unreleased

@@ -16,9 +16,9 @@ pub struct View<'a> {
     pub observed: Observed<'a>,
     /// The pods that count as the Job's.
     pub pods: Vec<Pod<'a>>,
-    /// Active pods without a controller that the Job takes over (FT-24, S-05). They take the slots and indexes of pods
-    /// that would be created otherwise, and are the Job's pods once the cache shows it.
-    pub adopted: Vec<Pod<'a>>,
+    /// Active pods without a controller that the Job takes over (FT-24, S-05). They are among its pods already, as they
+    /// will be then (FT-25): what is decided about them comes after their adoption.
+    pub adopted: Vec<&'a PodFacts>,
     /// Pods of the Job whose labels do not match any more (FT-26).
     pub given_up: Vec<&'a PodFacts>,
     /// UIDs that are listed as uncounted and whose pod, whoever owns it now, holds the finalizer (J-05).
@@ -108,18 +108,23 @@ impl<'a> View<'a> {
         for pod in observed.pods {
             steps::count();
             let holds = pod.tracking_finalizer && !memory.released.contains(&pod.uid);
-            if holds && listed.has(&pod.uid) {
+            let claim = claim(job, pod);
+            // A pod that is given up has lost the finalizer by then.
+            if holds && listed.has(&pod.uid) && !matches!(claim, Claim::GiveUp) {
                 view.held.insert(&pod.uid);
             }
-            match claim(job, pod) {
+            match claim {
                 Claim::Keep => view.pods.push(classified(&view.observed, &listed, pod, holds)),
                 Claim::GiveUp => view.given_up.push(pod),
-                Claim::Adopt => view.adopted.push(classified(&view.observed, &listed, pod, holds)),
+                Claim::Adopt => {
+                    view.pods.push(classified(&view.observed, &listed, pod, true));
+                    view.adopted.push(pod);
+                }
                 Claim::Leave => {}
             }
         }
         view.pods.sort_unstable_by(|a, b| a.facts.uid.cmp(&b.facts.uid));
-        view.adopted.sort_unstable_by(|a, b| a.facts.uid.cmp(&b.facts.uid));
+        view.adopted.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
         view.given_up.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
         view
     }

@@ -94,8 +94,7 @@ impl Enactor {
                     Done::Gone => break,
                     Done::Failed(failure) => {
                         failures.push(failure);
-                        // The view of the Job is old: nothing else that is planned can be right (SY-04).
-                        if matches!(step.command, Command::WriteStatus(_)) {
+                        if step.command.ends_plan() {
                             break 'plan;
                         }
                         break;

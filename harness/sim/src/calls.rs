@@ -120,14 +120,14 @@ impl Enactment {
         self.stuck = true;
         self.failed |= answer == Answer::Bad;
         match call.what {
-            // SY-04: the view of the Job is old.
-            What::Status => {
+            // The rest was decided as if this succeeds (`Command::ends_plan`).
+            What::Status | What::Look | What::Adopt | What::GiveUp => {
                 self.sequences.clear();
                 self.batches.clear();
             }
             // PC-11: no batch follows one with a failure.
-            What::Create | What::Look => self.batches.clear(),
-            What::Release(_) | What::Delete(_) | What::Adopt | What::GiveUp => {}
+            What::Create => self.batches.clear(),
+            What::Release(_) | What::Delete(_) => {}
         }
     }
 

@@ -85,13 +85,32 @@ fn only_running_strays_are_adopted() {
     assert!(!Case::new(wide(1, 2).deleting(), [pod("a").stray()]).shape().contains("adopt"));
 }
 
-/// FT-24: an adopted pod holds the slot of one that would be created.
+/// FT-24, FT-25: an adopted pod is reported, and holds the slot of one that would be created.
 #[test]
-fn an_adopted_pod_takes_a_slot_and_is_reported_once_it_is_ours() {
+fn an_adopted_pod_takes_part_in_the_same_sync() {
     let case = Case::new(wide(2, 2), [pod("b").stray(), pod("a").stray()]);
-    assert_eq!(case.shape(), "adopt a b");
-    assert_eq!(Case::new(wide(3, 3), [pod("a").stray()]).shape(), "adopt a | create _ _");
-    assert_eq!(Case::new(indexed(2, 2), [pod("a").stray().index(0)]).shape(), "adopt a | create 1");
+    assert_eq!(case.shape(), "adopt a b | write");
+    assert_eq!(case.first().active, 2);
+    assert_eq!(Case::new(wide(3, 3), [pod("a").stray()]).shape(), "adopt a | write | create _ _");
+    assert_eq!(Case::new(indexed(2, 2), [pod("a").stray().index(0)]).shape(), "adopt a | write | create 1");
+}
+
+/// FT-28: a pod that is adopted gets a finalizer again, and this process has to remove it again.
+#[test]
+fn what_was_released_and_is_adopted_is_released_again() {
+    let mut case = Case::new(wide(0, 2), [pod("a").stray().free()]);
+    case.memory.released.insert(pod("a").uid);
+    assert_eq!(case.shape(), "adopt a | write | release a, delete a");
+    assert!(case.plan().memory.released.is_empty());
+}
+
+/// FT-13: a UID that is recorded is counted in the sync that gives its pod up.
+#[test]
+fn a_listed_pod_that_is_given_up_is_counted_after_it() {
+    let lost = crate::job::observed::PodFacts { selected: false, ..pod("a").succeeded() };
+    let case = Case::new(wide(0, 2).listing(&["a"], &[]), [lost]);
+    assert_eq!(case.shape(), "give-up a | write");
+    assert_eq!((lists(&case.last()), counters(&case.last())), ((vec![], vec![]), (1, 0)));
 }
 
 /// FT-26.

@@ -2,7 +2,7 @@
 
 use super::build::{Case, ago, indexed, limited, pod, rule, said, uids};
 use crate::job::conditions::FAILURE_TARGET;
-use crate::job::observed::{PodFacts, PodFailureAction, StatusFacts};
+use crate::job::observed::{PodFacts, PodFailureAction, PodReplacementPolicy, StatusFacts};
 use crate::values::Text;
 
 fn texts(status: &StatusFacts) -> (Option<&str>, Option<&str>) {
@@ -44,8 +44,14 @@ fn a_pod_that_ends_well_fails_no_index() {
         limited(2, 0).listing(&[], &["b"]).status_with(FAILURE_TARGET, "True", "MaxFailedIndexesExceeded");
     let case = Case::new(failing.clone(), [pod("b").index(1).succeeded()]);
     assert_eq!(texts(&case.first()).1, Some(""));
-    let case = Case::new(failing, [pod("b").index(1).failed()]);
+    let case = Case::new(failing.clone(), [pod("b").index(1).failed()]);
     assert_eq!(texts(&case.first()).1, Some("1"));
+    let mut waits = failing;
+    waits.spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
+    let ends = |waits| Case::new(waits, [pod("b").index(1).deleted()]).last();
+    assert_eq!(texts(&ends(waits.clone())).1, Some(""));
+    waits.spec.pod_replacement_policy = Some(PodReplacementPolicy::TerminatingOrFailed);
+    assert_eq!(texts(&ends(waits)).1, Some("1"));
 }
 
 /// BI-04, BI-14: a stored failure stands, and a late success for it counts nowhere.
@@ -142,7 +148,7 @@ fn no_pod_waits_for_an_index_that_is_settled() {
         Case::new(job, others.into_iter().chain([failed("a", 0, "0"), pod("z").index(1)])).shape()
     };
     assert_eq!(shape(limited(2, 9), vec![pod("b").index(0)]), "write, release a, write");
-    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).stray()]), "write, release a, write | adopt b");
+    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).stray()]), "adopt b | write, release a, write");
     assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).succeeded()]), "write, release a b, write");
     assert_eq!(shape(limited(2, 0), vec![]), "write, release a, write");
     assert_eq!(shape(limited(2, 9), vec![]), "write | create 0");

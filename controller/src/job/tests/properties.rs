@@ -238,8 +238,12 @@ struct Row {
 fn table(case: &Case, pod: &PodFacts, after: &[crate::job::observed::Condition]) -> Row {
     let before = case.job.status.uncounted.clone().unwrap_or_default();
     let was = (before.succeeded.contains(&pod.uid), before.failed.contains(&pod.uid));
-    let holds = pod.tracking_finalizer;
-    let ours = pod.controller == Controller::ThisJob;
+    // An adopted pod has the finalizer (FT-24).
+    let at_work = !matches!(pod.phase, Phase::Succeeded | Phase::Failed) && pod.deletion.is_none();
+    let adopted =
+        pod.controller == Controller::Nobody && pod.selected && at_work && case.job.deletion.is_none();
+    let holds = pod.tracking_finalizer || adopted;
+    let ours = pod.controller == Controller::ThisJob || adopted;
     let says = |kind: &str| after.iter().any(|it| &*it.kind == kind && &*it.status == "True");
     let (fails, succeeds) = (says(FAILURE_TARGET), says(SUCCESS_CRITERIA_MET));
     let waits = case.job.spec.pod_failure_policy.is_some()

@@ -155,7 +155,8 @@ fn suspended_is_said_when_all_active_pods_have_been_deleted() {
     assert_eq!(said(&going.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(numbers(&going.first()), (0, Some(0), Some(1)));
     let stray = Case::new(suspended.clone(), [pod("a").stray()]);
-    assert_eq!(stray.shape(), "adopt a");
+    assert_eq!(stray.shape(), "adopt a | release a, delete a, write");
+    assert_eq!(said(&stray.first(), SUSPENDED), Some(("True", "JobSuspended")));
     let gone = Case::new(suspended.clone(), [pod("a").deleted().free()]);
     assert_eq!(said(&gone.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(gone.first().start_time, None);
