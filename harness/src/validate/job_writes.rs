@@ -114,6 +114,9 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
         track.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
+    if after.deleting && track.deleting_since.is_none() {
+        track.deleting_since = event.when.map(|when| when.done);
+    }
     if let Some(version) = event.version {
         track.has_version(version, event.order);
     }

@@ -249,6 +249,13 @@ impl Track {
         };
     }
 
+    /// Whether the trace says that the sync under way began when the Job was being deleted already.
+    #[must_use]
+    pub fn began_after_deletion(&self) -> bool {
+        let began = self.sight.sync();
+        began.zip(self.deleting_since).is_some_and(|(began, since)| since < began)
+    }
+
     /// A write of its manager to a pod changed nothing, and the answer says why. Where the trace does not tell what was
     /// read, a view may be as new as that in any case.
     pub fn acknowledges(&mut self, uid: Uid, write: OwnWrite) {

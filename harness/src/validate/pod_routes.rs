@@ -147,7 +147,7 @@ impl Judge {
             (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
             (None, None) => {
                 self.find_missing_birth(event, pod, labels);
-                self.stray_changed(event, pod, it.gone, role);
+                self.stray_changed(event, it, pod, role);
                 if it.gone {
                     self.strays.remove(&pod.uid);
                 } else if pod.finalizer || event.verb == Some(Verb::Create) || event.actor.is_none() {
@@ -249,11 +249,22 @@ impl Judge {
                 track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
                 by = By::Other;
             }
-            pod_writes::given_up(track, event, Some(pod).filter(|_| !it.gone), pod.uid, labels, by);
+            pod_writes::given_up(
+                track,
+                event,
+                Some(pod).filter(|_| !it.gone),
+                pod.uid,
+                labels,
+                by,
+                &self.settings,
+            );
         }
         self.owners.remove(&pod.uid);
-        if !it.gone {
+        if it.gone {
+            self.departs(event, pod.uid, job);
+        } else {
             self.strays.insert(pod.uid, pod.clone());
+            self.former.insert(pod.uid, job);
             if pod.finalizer {
                 self.stray_appears(pod.uid, job);
             }
@@ -305,7 +316,7 @@ impl Judge {
         if created && (event.actor.is_some() || track.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
-            pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by);
+            pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by, &self.settings);
         }
     }
 

@@ -8,12 +8,13 @@ use jobcheck_model::guards::deletion::judge_deletion;
 use jobcheck_model::guards::release::{self, judge_release, may_release_by_truth};
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
+use jobcheck_model::view::Reading;
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
 use super::birth::judge_birth;
 use super::event::{Event, PodEvent};
-use super::frontier::Versions;
+use super::frontier::{Explained, Versions};
 use super::history::OwnWrite;
 use super::job_writes::{By, intrusion};
 use super::managers::judge_forbidden;
@@ -147,7 +148,7 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
     let stored = track.stored.clone().map(read);
     // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
-    if track.complete {
+    if track.complete && !chosen_before_it_failed(track, event, before, settings) {
         judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
@@ -169,6 +170,23 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     if !explained {
         known_pods::of_release(track, event, before);
     }
+}
+
+/// FT-16, PF-09: a pod that is let go to be deleted may fail before the request comes; no sync has seen it fail then.
+fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    if !release::is_fail_job(pod) {
+        return false;
+    }
+    let chosen = track.history.released_in_sync();
+    let explained =
+        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|view, findings| {
+            let alive = view.cache.get(pod.uid).is_some_and(|read| !release::is_fail_job(read));
+            findings.require(Req::PF09, alive, "the pod", "one that was not seen to fail", pod.uid);
+            with_the_job_in_mind(view, |view| {
+                judge_release(view, pod, &|uid| chosen.contains(&uid), findings)
+            });
+        });
+    matches!(explained, Explained::Yes(_))
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
@@ -223,13 +241,29 @@ pub fn adopted(
     after: &Pod,
     labels: &[(Text, Text)],
     by: By,
+    settings: &Settings,
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
         // What a watch shows of a Job in mid-life may have been adopted long before, and by anybody.
         let told = event.actor.is_some() || track.complete;
-        if let (Some(job), Some(before)) = (track.shown(), before.filter(|_| told)) {
-            judge_adoption(&job, before, after, labels, &mut findings);
+        match (track.shown(), before.filter(|_| told)) {
+            // Between the GET and the PATCH the Job may have been deleted.
+            (Some(job), Some(before)) if job.deleting && !track.began_after_deletion() => {
+                let write = "adoption of a pod";
+                track.judge_by_views(
+                    event,
+                    settings,
+                    &write,
+                    Versions::Any,
+                    event.latest(),
+                    &|view, findings| {
+                        judge_adoption(view.job, before, after, labels, findings);
+                    },
+                );
+            }
+            (Some(job), Some(before)) => judge_adoption(&job, before, after, labels, &mut findings),
+            _ => {}
         }
         if before.is_some_and(|before| before.finalizer) {
             track.occasions.adopted_strays.insert(after.uid);
@@ -261,15 +295,34 @@ pub fn given_up(
     uid: Uid,
     labels: &[(Text, Text)],
     by: By,
+    settings: &Settings,
 ) {
     let own = by == By::Manager && event.actor.is_some();
     let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
-        let mut findings = Findings::new();
-        if let (Some(job), Some(after)) = (track.shown(), after) {
-            judge_giving_up(&job, after, labels, &mut findings);
+        let write = "release of a pod";
+        match (track.shown(), after) {
+            // Its sync may not have seen the Job's deletion.
+            (Some(job), Some(after)) if job.deleting => {
+                track.judge_by_views(
+                    event,
+                    settings,
+                    &write,
+                    Versions::Any,
+                    event.latest(),
+                    &|view, findings| {
+                        judge_giving_up(view.job, after, labels, findings);
+                    },
+                );
+            }
+            (job, after) => {
+                let mut findings = Findings::new();
+                if let (Some(job), Some(after)) = (job, after) {
+                    judge_giving_up(&job, after, labels, &mut findings);
+                }
+                track.take(event, &write, findings);
+            }
         }
-        track.take(event, &"release of a pod", findings);
         let own = track.heard(event, uid, OwnWrite::GiveUp);
         track.pod_changed(uid, stray, own);
     } else if event.actor.is_none() {
@@ -293,7 +346,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>
         track.trouble.unreleased.insert(uid);
     }
     if let Some(uid) = uid.filter(|_| event.code == 404) {
-        track.acknowledges(uid, OwnWrite::Miss);
+        // FT-26: to a pod that is given up, it is all the same.
+        let gives_up = it.names_owner == Some(true);
+        track.acknowledges(uid, if gives_up { OwnWrite::GiveUp } else { OwnWrite::Miss });
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),

@@ -99,7 +99,7 @@ pub(super) struct Judge {
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) strays: FxHashMap<Uid, Pod>,
-    /// Of those that hold a finalizer, the Job that controlled them.
+    /// The Job that controlled a pod before it was nobody's.
     pub(super) former: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately: a late request names them.
@@ -405,9 +405,7 @@ impl Judge {
         for pod in track.history.stored.iter() {
             self.owners.remove(&pod.uid);
         }
-        for pod in track.history.strays.iter() {
-            self.former.remove(&pod.uid);
-        }
+        self.former.retain(|_, job| *job != uid);
         self.close(track);
     }
 

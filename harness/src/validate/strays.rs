@@ -10,7 +10,7 @@ use jobcheck_model::{Req, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
-use super::event::Event;
+use super::event::{Event, PodEvent};
 use super::frontier::Versions;
 use super::gaps::Since;
 use super::history::OwnWrite;
@@ -23,21 +23,24 @@ use super::track::Track;
 impl Judge {
     /// A pod that this Job controlled, and that holds its finalizer, is controlled by nobody now.
     pub(super) fn stray_appears(&mut self, uid: Uid, job: Uid) {
-        self.former.insert(uid, job);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.counted.strayed.insert(uid);
         }
     }
 
     /// A pod that nobody controls has a new state.
-    pub(super) fn stray_changed(&mut self, event: &Event, pod: &Pod, gone: bool, role: Role) {
+    pub(super) fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, role: Role) {
         let Some(job) = self.former.get(&pod.uid).copied() else { return };
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.stray_changed(event, pod, gone, by, &self.settings);
+            track.stray_changed(event, it, pod, by, &self.settings);
         }
+        let gone = it.gone;
         if gone || !pod.finalizer {
             self.stray_is_free(pod.uid, job);
+        }
+        if gone {
+            self.former.remove(&pod.uid);
         }
     }
 
@@ -65,10 +68,10 @@ impl Judge {
             track.pod_removed(event, uid);
         }
         self.stray_is_free(uid, job);
+        self.former.remove(&uid);
     }
 
     fn stray_is_free(&mut self, uid: Uid, job: Uid) {
-        self.former.remove(&uid);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.counted.strayed.remove(&uid);
             track.rest();
@@ -92,20 +95,43 @@ impl Judge {
 }
 
 impl Track {
-    fn stray_changed(&mut self, event: &Event, pod: &Pod, gone: bool, by: By, settings: &Settings) {
-        let Some(before) = self.history.strays.get(pod.uid).cloned() else { return };
-        self.note_time(event);
+    fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
         let own = by == By::Manager && event.actor.is_some();
-        // What is listed a sync releases; what is not, the orphan path, of which no sync knows (FT-22).
-        let listed = self.stored.as_ref().is_some_and(|job| job.status.lists(pod.uid));
-        if pod.finalizer && !gone {
-            self.pod_changed(pod.uid, Some(Pod { controlled: false, ..pod.clone() }), None);
-        } else {
-            if own {
-                self.judge_stray_release(event, &before, settings);
+        let deletes = own && event.verb == Some(Verb::Delete);
+        // To the sync that gives it up, it is the Job's still.
+        let gives_up = own && it.names_owner == Some(true);
+        let Some(before) = self.history.strays.get(pod.uid).cloned() else {
+            if gives_up || deletes {
+                self.note_time(event);
             }
-            let own = self.heard(event, pod.uid, OwnWrite::Release).filter(|_| own && listed);
-            self.pod_changed(pod.uid, None, own);
+            if gives_up {
+                let own = self.heard(event, pod.uid, OwnWrite::GiveUp);
+                self.pod_changed(pod.uid, None, own);
+            } else if deletes {
+                self.pod_changed_perhaps(pod.uid, None, OwnWrite::Delete);
+            }
+            return;
+        };
+        self.note_time(event);
+        // What is listed a sync releases; what is not, perhaps the orphan path, of which no sync knows (FT-22).
+        let listed = self.stored.as_ref().is_some_and(|job| job.status.lists(pod.uid));
+        let after = Some(Pod { controlled: false, ..pod.clone() }).filter(|pod| pod.finalizer && !it.gone);
+        let release = after.is_none();
+        if gives_up {
+            let own = self.heard(event, pod.uid, OwnWrite::GiveUp);
+            self.pod_changed(pod.uid, after, own);
+            return;
+        }
+        if release && own {
+            self.judge_stray_release(event, &before, settings);
+        }
+        match (deletes, release && own) {
+            (true, _) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Delete),
+            (false, true) if !listed => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Release),
+            (false, is_own) => {
+                let release = self.heard(event, pod.uid, OwnWrite::Release).filter(|_| is_own);
+                self.pod_changed(pod.uid, after, release);
+            }
         }
         self.tell(event.place, &format_args!("{}, which nobody controls", story::pod(pod)));
     }

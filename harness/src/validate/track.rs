@@ -66,6 +66,8 @@ pub struct Track {
     pub gap: Option<u64>,
     /// Whether etcd may hold something newer than `stored`: a write was not shown.
     pub stale: bool,
+    /// When the deletion of the Job was answered, in microseconds, where the trace tells.
+    pub deleting_since: Option<i64>,
     /// A version that was replaced lately, and when (TT-06).
     pub replaced: Option<(Arc<Job>, i64)>,
     /// Whether all pods that it ever had are known: its creation was seen, and no gap since.
@@ -216,6 +218,7 @@ impl Track {
             pods_seen: FxHashMap::default(),
             gap: None,
             stale: false,
+            deleting_since: None,
             replaced: None,
             complete,
             manager: None,

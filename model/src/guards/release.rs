@@ -144,7 +144,7 @@ fn judge_surplus(view: &View<'_>, chosen: &dyn Fn(Uid) -> bool, findings: &mut F
 ///
 /// `documented` tells whether S-03 has its occasion, the case in which 1.36 is known to forget the verdict.
 pub fn judge_fail_job(job: &Job, pod: &Pod, documented: impl FnOnce() -> bool, findings: &mut Findings) {
-    if pod.phase != Phase::Failed || !matches!(pod.policy, PolicyMatch::FailJob(_)) || job.deleting {
+    if !is_fail_job(pod) || job.deleting {
         return;
     }
     let expected = "FailureTarget stored before the pod that matches a FailJob rule is released";
@@ -157,6 +157,12 @@ pub fn judge_fail_job(job: &Job, pod: &Pod, documented: impl FnOnce() -> bool, f
     } else {
         findings.require(Req::PF09, false, "conditions", expected, "no interim condition");
     }
+}
+
+/// Whether a pod is a failure that ends the Job (PF-02).
+#[must_use]
+pub fn is_fail_job(pod: &Pod) -> bool {
+    pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_))
 }
 
 fn said(pod: &Pod) -> Said {
