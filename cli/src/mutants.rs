@@ -1,4 +1,4 @@
-//! `jobcheck mutants`: known defects, as mutants of the reference algorithm, must be caught.
+//! `jobcheck mutants`: known defects, as mutants of the reference algorithm or of the shipped controllers, must be caught.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
+use jobcheck_explore::{departures, of_the_controller};
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_harness::scenario::export_defect;
 use jobcheck_model::explore::story::Story;
 use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
+use jobcheck_model::scope::Scope;
 use serde::Serialize;
 
 use crate::args::Global;
@@ -27,6 +29,9 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 pub struct MutantsArgs {
     /// Defects to look for, such as B18; all if none is given. The counterexample of each is told.
     pub defects: Vec<String>,
+    /// Whose defects they are.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::Algorithm)]
+    pub subject: Subject,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -37,6 +42,16 @@ pub struct MutantsArgs {
     /// and `jobcheck run` does not; of each defect, where this is a directory, or has no extension.
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
+}
+
+/// Whose defects are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Subject {
+    /// Those of the reference algorithm: each breaks what it is pinned to break, in so many steps.
+    Algorithm,
+    /// The same in the shipped controllers: what their plan is shown or wants is changed. Some are about steps that it does
+    /// not have.
+    Controller,
 }
 
 /// Forms of the report.
@@ -54,7 +69,8 @@ round that it makes from there for ever (none where nothing more has to happen).
 
 Each defect is one or two lines of the reference algorithm, switched to what a Job controller did wrong once, or
 does today. A departure of Kubernetes 1.36 has the id of its finding (S-04, H3; J-01 was found with this model); a defect that was
-reported upstream has that of the collection (B18). The same world without the defect must hold.
+reported upstream has that of the collection (B18). The same world without the defect must hold. With --subject controller
+the same is done to the controllers that are shipped.
 
 Exit codes:
   0  every defect is caught as it is pinned, and nothing else is wrong
@@ -64,6 +80,7 @@ Exit codes:
 
 struct Run {
     mutant: &'static Mutant,
+    subject: Subject,
     hunt: Hunt,
     /// Whether the same world holds without the defect.
     sound: bool,
@@ -71,23 +88,47 @@ struct Run {
 }
 
 impl Run {
-    fn of(mutant: &'static Mutant) -> Run {
+    fn of(mutant: &'static Mutant, subject: Subject) -> Run {
         let begun = Instant::now();
-        let hunt = mutant.hunt();
+        let with = |scope| subject.in_place(scope);
+        let hunt = mutant.hunt_of(&with);
         let elapsed = begun.elapsed();
-        Run { mutant, hunt, sound: mutant.hunt_without().holds(), elapsed }
+        Run { mutant, subject, hunt, sound: mutant.hunt_without_of(&with).holds(), elapsed }
     }
 
     fn is_caught(&self) -> bool {
-        self.sound && self.mutant.is_caught_by(&self.hunt)
+        self.sound
+            && match self.subject {
+                Subject::Algorithm => self.mutant.is_caught_by(&self.hunt),
+                Subject::Controller => self.hunt.found().is_some(),
+            }
+    }
+
+    fn scope(&self) -> Scope {
+        self.subject.in_place(self.mutant.scope())
     }
 
     fn result(&self) -> &'static str {
         match (self.is_caught(), self.sound) {
             (true, _) => "caught",
+            (false, true) if self.hunt.found().is_none() => "not caught",
             (false, true) => "not caught as pinned",
             (false, false) => "wrong without it",
         }
+    }
+}
+
+impl Subject {
+    /// The world of a defect, with these controllers in it.
+    fn in_place(self, scope: Scope) -> Scope {
+        match self {
+            Subject::Algorithm => scope,
+            Subject::Controller => of_the_controller(scope),
+        }
+    }
+
+    fn can_have(self, mutant: &Mutant) -> bool {
+        self == Subject::Algorithm || departures::can_have(mutant)
     }
 }
 
@@ -105,11 +146,22 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
         eprintln!("error: --scenario needs one defect, or a directory");
         return Exit::Unreadable;
     }
-    let runs: Vec<Run> = mutants.into_iter().map(Run::of).collect();
+    if args.subject == Subject::Controller && args.scenario.is_some() {
+        eprintln!("error: --scenario is for defects of the reference algorithm");
+        return Exit::Unreadable;
+    }
+    let (possible, others): (Vec<&Mutant>, Vec<&Mutant>) =
+        mutants.into_iter().partition(|mutant| args.subject.can_have(mutant));
+    if let Some(mutant) = others.first().filter(|_| possible.is_empty()) {
+        let why = "the shipped controllers have nothing in which it could be";
+        eprintln!("error: {}: {why}: {}", mutant.id, mutant.title);
+        return Exit::Unreadable;
+    }
+    let runs: Vec<Run> = possible.into_iter().map(|mutant| Run::of(mutant, args.subject)).collect();
     let exit = if runs.iter().all(Run::is_caught) { Exit::Conforms } else { Exit::Violates };
     let rendered = match args.output {
-        Format::Text => Ok(text(&runs, !args.defects.is_empty(), global)),
-        Format::Json => check::to_json(&whole(&runs, exit)),
+        Format::Text => Ok(text(&runs, &others, !args.defects.is_empty(), global)),
+        Format::Json => check::to_json(&whole(&runs, args.subject, &others, exit)),
     };
     let exit = check::print(rendered, exit);
     let saved = args.save.as_ref().is_none_or(|directory| save(directory, &runs));
@@ -137,7 +189,7 @@ fn write_scenario(file: &Path, run: &Run) -> bool {
 }
 
 fn save(directory: &Path, runs: &[Run]) -> bool {
-    let scopes: Vec<_> = runs.iter().map(|run| run.mutant.scope()).collect();
+    let scopes: Vec<_> = runs.iter().map(Run::scope).collect();
     let found = runs.iter().zip(&scopes).filter_map(|(run, scope)| Some((run, scope, run.hunt.found()?)));
     let counterexamples = found.map(|(run, scope, found)| Counterexample {
         name: run.mutant.id,
@@ -160,7 +212,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {
     ids.iter().map(named).collect()
 }
 
-fn text(runs: &[Run], told: bool, global: &Global) -> String {
+fn text(runs: &[Run], others: &[&Mutant], told: bool, global: &Global) -> String {
     let mut out = String::new();
     if !global.quiet {
         let _ = writeln!(
@@ -176,6 +228,10 @@ fn text(runs: &[Run], told: bool, global: &Global) -> String {
         tell(run, &mut out);
     }
     let caught = runs.iter().filter(|run| run.is_caught()).count();
+    if !others.is_empty() {
+        let ids: Vec<&str> = others.iter().map(|mutant| mutant.id).collect();
+        let _ = writeln!(out, "nothing in which they could be: {}", ids.join(", "));
+    }
     let _ = writeln!(out, "{caught} of {} defects are caught", runs.len());
     out
 }
@@ -202,7 +258,7 @@ fn row(run: &Run, out: &mut String) {
 fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.hunt.found() else { return };
     let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id, run.mutant.title);
-    check::tell(&Story::of(&run.mutant.scope(), found, Some(run.mutant.requirement())), out);
+    check::tell(&Story::of(&run.scope(), found, Some(run.mutant.requirement())), out);
     let _ = writeln!(out);
 }
 
@@ -212,7 +268,9 @@ struct MutantsReport {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
+    subject: &'static str,
     mutants: Vec<MutantReport>,
+    impossible: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -231,12 +289,17 @@ struct MutantReport {
     counterexample: Option<check::CounterexampleReport>,
 }
 
-fn whole(runs: &[Run], exit: Exit) -> MutantsReport {
+fn whole(runs: &[Run], subject: Subject, others: &[&'static Mutant], exit: Exit) -> MutantsReport {
     MutantsReport {
         api_version: API_VERSION,
         kind: "MutantsReport",
         exit_code: exit.code(),
+        subject: match subject {
+            Subject::Algorithm => "algorithm",
+            Subject::Controller => "controller",
+        },
         mutants: runs.iter().map(report).collect(),
+        impossible: others.iter().map(|mutant| mutant.id).collect(),
     }
 }
 
@@ -253,6 +316,6 @@ fn report(run: &Run) -> MutantReport {
         turn: found.and_then(|found| found.turn),
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
-        counterexample: found.map(|found| check::counterexample_report(&run.mutant.scope(), found)),
+        counterexample: found.map(|found| check::counterexample_report(&run.scope(), found)),
     }
 }

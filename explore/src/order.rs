@@ -18,6 +18,7 @@ use std::time::Duration;
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef};
 use jobcheck_model::algorithm::io::{Io, Stop};
 use jobcheck_model::algorithm::read::{Failures, Kept, Read};
+use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::algorithm::sync::Settings;
 use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
@@ -99,7 +100,7 @@ const REMEMBERED: usize = 1 << 13;
 /// What a thread remembers of plans: a sync is run again after each answer, and in many worlds from the same reading.
 #[derive(Default)]
 struct Known {
-    settings: Option<(Gates, Constants, Vec<i32>, bool)>,
+    settings: Option<(Gates, Constants, Vec<i32>, bool, Switches)>,
     plans: FxHashMap<Read, Vec<(Vec<Uid>, Choice)>>,
 }
 
@@ -109,12 +110,14 @@ thread_local! {
 
 fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce() -> Choice) -> Choice {
     KNOWN.with_borrow_mut(|known| {
-        let Settings { subject: _, switches: _, constants, gates, has_delays, exit_codes } = settings;
+        let Settings { subject: _, switches, constants, gates, has_delays, exit_codes } = settings;
         let same = known.settings.as_ref().is_some_and(|known| {
             (known.0, known.1, known.2.as_slice(), known.3) == (*gates, **constants, *exit_codes, *has_delays)
+                && known.4 == **switches
         });
         if !same || known.plans.len() >= REMEMBERED {
-            let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays));
+            let switches = (*switches).clone();
+            let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays, switches));
             *known = Known { settings, plans: FxHashMap::default() };
         }
         let plans = known.plans.get(read);

@@ -1,7 +1,7 @@
 //! Pods that no sync looks at.
 
 use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan};
-use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::algorithm::switches::{Switch, Switches};
 use jobcheck_model::constants::Constants;
 use jobcheck_model::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
 
@@ -12,7 +12,7 @@ use crate::sync::options;
 
 /// What the shipped controller does about such a pod.
 #[must_use]
-pub fn decide(read: &OrphanRead<'_>, _switches: &Switches) -> OrphanDecision {
+pub fn decide(read: &OrphanRead<'_>, switches: &Switches) -> OrphanDecision {
     let names = Names::in_order(vec![read.pod.uid]);
     let job = read.job.map(|job| facts::job::facts(job, &names));
     let owner = match (read.owner, &job) {
@@ -24,9 +24,14 @@ pub fn decide(read: &OrphanRead<'_>, _switches: &Switches) -> OrphanDecision {
     let pod = facts::pod::facts(read.pod, &Surroundings { spec, exit_codes: &[], names: &names });
     // The orphan path reads no delay and no limit.
     let settings = options(&Constants::V1_36, read.gates);
+    if read.owner == Owner::Nobody && switches.on(Switch::ForgetsOwnerlessPods) {
+        return OrphanDecision::Leave;
+    }
+    let strips = switches.on(Switch::StripsAdoptedPods);
     match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &settings }) {
         OrphanPlan::Leave => OrphanDecision::Leave,
         OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Version),
+        OrphanPlan::Release(_) if strips => OrphanDecision::Release(Precondition::Uid),
         OrphanPlan::Release(_) => OrphanDecision::Release(Precondition::Version),
     }
 }

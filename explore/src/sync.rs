@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jobcheck_controller::job::command::Plan;
 use jobcheck_controller::job::observed::{self, BackoffRecord, Memory, Observed};
-use jobcheck_controller::job::plan::plan;
 use jobcheck_controller::values;
 use jobcheck_model::algorithm::io::{Effect, Io, Stop};
 use jobcheck_model::algorithm::read::{Failures, Kept, Read};
@@ -18,6 +17,7 @@ use jobcheck_model::time::Time;
 use jobcheck_model::uid::Uid;
 use jobcheck_model::view::Backoff;
 
+use crate::departures::plan_with;
 use crate::enact::enact;
 use crate::facts::pod::Surroundings;
 use crate::facts::{self, seconds, time};
@@ -65,14 +65,17 @@ pub fn planned(job: &Job, read: &Read, settings: &Settings<'_>, names: &Names) -
     let pods: Vec<_> = pods.map(|pod| facts::pod::facts(pod, &surroundings)).collect();
     let job = facts::job::facts(job, names);
     let memory = memory(&job, read, names);
-    plan(&Observed {
-        job: &job,
-        pods: &pods,
-        memory: &memory,
-        caches_show_own_writes: true,
-        now: time(read.now),
-        settings: &options(settings.constants, settings.gates),
-    })
+    plan_with(
+        settings.switches,
+        &Observed {
+            job: &job,
+            pods: &pods,
+            memory: &memory,
+            caches_show_own_writes: true,
+            now: time(read.now),
+            settings: &options(settings.constants, settings.gates),
+        },
+    )
 }
 
 fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {

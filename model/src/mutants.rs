@@ -142,21 +142,32 @@ impl Mutant {
     /// hides it; else by all. Where it is progress that is missing, by that alone.
     #[must_use]
     pub fn hunt(&self) -> Hunt {
-        if !self.shows_in_a_world() {
-            return Hunt::of(&self.scope(), &|_| false);
-        }
-        let own = |number: usize| PROPERTIES[number].req == self.requirement();
-        let hunt = Hunt::of(&self.scope(), &|number| number.is_some_and(own));
-        if hunt.found().is_some() {
-            return hunt;
-        }
-        Hunt::of(&self.scope(), &|_| true)
+        self.hunt_of(&|scope| scope)
     }
 
     /// Searches where it is not.
     #[must_use]
     pub fn hunt_without(&self) -> Hunt {
-        Hunt::of(&self.sound_scope(), &|_| true)
+        self.hunt_without_of(&|scope| scope)
+    }
+
+    /// Searches for it where others decide in the place of the reference algorithm: for its requirement first, else for
+    /// whatever breaks.
+    #[must_use]
+    pub fn hunt_of(&self, with: &dyn Fn(Scope) -> Scope) -> Hunt {
+        let scope = with(self.scope());
+        if !self.shows_in_a_world() {
+            return Hunt::of(&scope, &|_| false);
+        }
+        let own = |number: usize| PROPERTIES[number].req == self.requirement();
+        let hunt = Hunt::of(&scope, &|number| number.is_some_and(own));
+        if hunt.found().is_some() { hunt } else { Hunt::of(&scope, &|_| true) }
+    }
+
+    /// Searches its world without the defect, where others decide.
+    #[must_use]
+    pub fn hunt_without_of(&self, with: &dyn Fn(Scope) -> Scope) -> Hunt {
+        Hunt::of(&with(self.sound_scope()), &|_| true)
     }
 
     /// Whether a search found what was to be found.

@@ -1,5 +1,6 @@
 //! Exploring the shipped controllers' decisions in the scopes of the reference algorithm: sizes and verdicts.
 
+mod defects;
 mod sizes;
 
 use std::collections::BTreeSet;

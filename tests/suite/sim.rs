@@ -4,6 +4,7 @@ use std::fs;
 
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::{Scenario, read};
+use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_tests::corpus::root;
 
 fn library() -> Vec<Scenario> {
@@ -19,7 +20,7 @@ fn the_library_holds_with_every_seed() {
     let mut wrong = Vec::new();
     for scenario in library() {
         for seed in 0..8 {
-            let outcome = jobcheck_sim::run(&scenario, seed).unwrap();
+            let outcome = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap();
             if outcome.exit() != Exit::Conforms {
                 wrong.push(format!("{}: {:?}", scenario.name, outcome.told()));
             }
@@ -33,7 +34,7 @@ fn the_library_holds_with_every_seed() {
 fn a_seed_gives_the_same_trace_to_the_byte() {
     for scenario in library().into_iter().take(12) {
         for seed in [0, 7] {
-            let trace = || jobcheck_sim::run(&scenario, seed).unwrap().trace;
+            let trace = || jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap().trace;
             assert_eq!(trace(), trace(), "{} with seed {seed}", scenario.name);
         }
     }

@@ -36,7 +36,7 @@ pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
 pub use self::progress::Progress;
-pub use self::subject::Subject;
+pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;

@@ -1,6 +1,7 @@
 //! Whose decisions are explored: the scopes of a subject, and a known defect in them.
 
 use clap::ValueEnum;
+use jobcheck_explore::departures::{can_have, is_of_the_plan};
 use jobcheck_explore::of_the_controller;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::mutants::Mutant;
@@ -56,6 +57,12 @@ impl Subject {
     }
 }
 
+/// Why the plan of the shipped controllers cannot have a defect; none if it can.
+pub fn not_in_the_plan(mutant: &Mutant) -> Option<String> {
+    let why = "what it changes is not in the plan of the shipped controllers for a Job";
+    (!is_of_the_plan(mutant)).then(|| format!("{}: {why} (jobcheck mutants --subject controller)", mutant.id))
+}
+
 /// The defect's own world, where no scope is named; else the scopes with the defect in them.
 ///
 /// # Errors
@@ -68,15 +75,21 @@ pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Resu
             return Err("--mutant needs a controller: the specification has none".to_owned());
         }
         Subject::Controller => {
-            return Err("--mutant is a departure of the reference algorithm: --subject controller has none"
-                .to_owned());
+            if !can_have(mutant) {
+                return Err(format!(
+                    "the shipped controllers have nothing in which {} could be (jobcheck mutants --subject \
+                     controller)",
+                    mutant.id
+                ));
+            }
         }
     }
     if named.is_empty() {
-        return Ok(vec![mutant.scope()]);
+        let scope = mutant.scope();
+        return Ok(vec![if subject == Subject::Controller { of_the_controller(scope) } else { scope }]);
     }
     if let Some(scope) = named.iter().find(|scope| scope.algorithm.processes == 0) {
-        return Err(format!("--mutant needs scopes of the reference algorithm, and {} is none", scope.name));
+        return Err(format!("--mutant needs scopes of a controller, and {} is none", scope.name));
     }
     let with = |scope: Scope| {
         let switches = Switches::of(mutant.switches);

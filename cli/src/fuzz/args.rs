@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::check::{duration, processors, threads};
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::mutants::Mutant;
+
+use crate::check::{duration, mutant, processors, threads};
 
 /// How long it searches, where neither time nor number is given.
 const USUAL: Duration = Duration::from_secs(60);
@@ -29,6 +32,9 @@ pub struct FuzzArgs {
     /// Write the shortest scenario of each that is wrong, and its trace, to this directory.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// Look for a known defect of `jobcheck mutants`, such as B18, in the plan of the controllers.
+    #[arg(long, value_name = "ID", value_parser = mutant)]
+    pub mutant: Option<&'static Mutant>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -39,6 +45,11 @@ impl FuzzArgs {
     pub fn budget(&self) -> Duration {
         let unbounded = if self.runs.is_some() { Duration::MAX } else { USUAL };
         self.budget.unwrap_or(unbounded)
+    }
+
+    /// Known defects that the controllers have.
+    pub fn departures(&self) -> Switches {
+        Switches::of(self.mutant.map_or(&[], |mutant| mutant.switches))
     }
 
     /// How many threads search.
@@ -64,7 +75,7 @@ the trace is judged. What is wrong is shortened, and told as a scenario for `job
 Exit codes:
   0  every trace conforms
   1  something is wrong
-  2  wrong usage
+  2  wrong usage, or a defect that these controllers cannot have
   3  nothing was run, or a run could not be judged
   4  a file cannot be written
   5  internal error: please report it, with the seed";

@@ -15,6 +15,7 @@ use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::Req;
+use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
 
 use self::args::Format;
@@ -48,7 +49,7 @@ struct Found {
 }
 
 impl Sums {
-    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran) {
+    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran, departures: &Switches) {
         self.runs += 1;
         match ran {
             Ran::Held { requests } => self.requests += requests,
@@ -56,7 +57,7 @@ impl Sums {
             Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
             Ran::Wrong(wrong) => {
                 let Wrong { requirement, why, trace } = *wrong;
-                let shortest = draft.shrunk(seed, requirement);
+                let shortest = draft.shrunk(seed, requirement, departures);
                 self.found.push(Found { seed, requirement, why, steps: draft.steps(), shortest, trace });
             }
         }
@@ -75,6 +76,10 @@ impl Sums {
 
 /// Runs random scenarios, prints what they come to, and returns that.
 pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
+    if let Some(why) = args.mutant.and_then(check::not_in_the_plan) {
+        eprintln!("error: {why}");
+        return Exit::Unreadable;
+    }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
     let begun = Instant::now();
     let mut sums = search(args, seed, begun, global);
@@ -98,6 +103,7 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
 /// Seeds one after the other, taken by threads, until time or number is over, or enough is found.
 fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
     let next = AtomicU64::new(0);
+    let departures = args.departures();
     let sums = Mutex::new(Sums::default());
     let is_over =
         |number: u64| args.runs.is_some_and(|runs| number >= runs) || begun.elapsed() >= args.budget();
@@ -110,9 +116,9 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
             }
             let seed = seed.wrapping_add(number);
             let draft = Draft::of(seed);
-            let ran = draft.run(seed);
+            let ran = draft.run(seed, &departures);
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-            sums.take(seed, &draft, ran);
+            sums.take(seed, &draft, ran, &departures);
             if sums.runs.is_multiple_of(64) {
                 progress.say(&format!("{} runs, {} found", sums.runs, sums.found.len()));
             }

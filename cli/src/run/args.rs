@@ -24,7 +24,8 @@ pub struct RunArgs {
     /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// On model: run the reference algorithm with a known defect of `jobcheck mutants`, such as B18.
+    /// Run with a known defect of `jobcheck mutants`, such as B18: on model in the reference algorithm, on sim in the plan
+    /// of the shipped controllers.
     #[arg(long, value_name = "ID", value_parser = mutant)]
     pub mutant: Option<&'static Mutant>,
     /// On model: give up a scenario after looking at this many states.

@@ -12,6 +12,7 @@ use std::time::Instant;
 use anstream::eprintln;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::{Scenario, model};
+use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::check::Bounds;
 
 pub use self::args::RunArgs;
@@ -43,8 +44,9 @@ impl Report {
 
 /// Runs scenarios, prints the report, and returns what it comes to.
 pub fn run(args: &RunArgs, global: &Global) -> Exit {
-    if args.mutant.is_some() && args.target != Target::Model {
-        eprintln!("error: --mutant is for the target model: defects are those of the reference algorithm");
+    let on_sim = args.mutant.filter(|_| args.target == Target::Sim);
+    if let Some(why) = on_sim.and_then(check::not_in_the_plan) {
+        eprintln!("error: {why}");
         return Exit::Unreadable;
     }
     let report = run_all(args);
@@ -156,8 +158,9 @@ fn run_one(source: &Source, args: &RunArgs) -> Result<Run, InputProblem> {
 /// Runs a scenario with one seed after the other, up to the first that is wrong.
 fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
     let mut came = SimRun { runs: 0, requests: 0, wrong: None };
+    let departures = Switches::of(args.mutant.map_or(&[], |mutant| mutant.switches));
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
-        let outcome = jobcheck_sim::run(scenario, seed)?;
+        let outcome = jobcheck_sim::run(scenario, seed, &departures)?;
         came.runs += 1;
         came.requests += outcome.requests;
         if outcome.exit() != Exit::Conforms {

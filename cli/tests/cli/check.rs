@@ -179,12 +179,14 @@ fn a_defect_can_be_explored() {
     let run = check(&["stale-caches/full-lists", "--mutant", "B07"]);
     assert!(run.code == 1 && run.out.contains("stale-caches/full-lists"), "{run:?}");
     for (arguments, says) in [
-        (["--subject", "controller"], "--subject controller has none"),
-        (["--subject", "spec"], "the specification has none"),
+        (["--mutant", "B14", "--subject", "controller"], "nothing in which B14 could be"),
+        (["--mutant", "B18", "--subject", "spec"], "the specification has none"),
     ] {
-        let run = check(&[&["--mutant", "B18"], &arguments[..]].concat());
+        let run = check(&arguments);
         assert!(run.code == 2 && run.err.contains(says), "{run:?}");
     }
+    let run = check(&["--mutant", "B18", "--subject", "controller"]);
+    assert!(run.code == 1 && run.out.contains("broken, PC-02"), "{run:?}");
     assert_eq!(check(&["two-jobs", "--mutant", "B18"]).code, 2);
     assert_eq!(check(&["--mutant", "B999"]).code, 2);
 }

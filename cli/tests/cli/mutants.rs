@@ -24,6 +24,19 @@ fn a_job_that_never_ends_is_told_with_its_round() {
     assert_eq!((&report["mutants"][0]["turn"], &report["mutants"][0]["steps"]), (&16.into(), &18.into()));
 }
 
+/// The same defects in the shipped controllers; of some there is nothing in which they could be.
+#[test]
+fn defects_of_the_shipped_controllers_are_caught_too() {
+    let run = jobcheck(["mutants", "--subject", "controller", "B18", "B14"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("nothing in which they could be: B14"), "{}", run.out);
+    assert!(run.out.contains("1 of 1 defects are caught"), "{}", run.out);
+    let none = jobcheck(["mutants", "--subject", "controller", "B14"]);
+    assert!(none.code == 2 && none.err.contains("nothing in which it could be"), "{none:?}");
+    let scenario = jobcheck(["mutants", "--subject", "controller", "B18", "--scenario", "x.yaml"]);
+    assert!(scenario.code == 2 && scenario.err.contains("reference algorithm"), "{scenario:?}");
+}
+
 #[test]
 fn an_unknown_defect_is_an_error_that_lists_the_known_ones() {
     let run = jobcheck(["mutants", "B99"]);

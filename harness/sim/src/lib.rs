@@ -25,6 +25,7 @@ mod ttl;
 use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_harness::scenario::Scenario;
 use jobcheck_model::Req;
+use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_traces::Input;
 
 use self::run::Play;
@@ -73,13 +74,13 @@ impl Outcome {
     }
 }
 
-/// Runs a scenario with a seed.
+/// Runs a scenario with a seed. The plans of the controllers have these departures: as they are shipped, none.
 ///
 /// # Errors
 ///
 /// What the API server says against a Job of the scenario.
-pub fn run(scenario: &Scenario, seed: u64) -> Result<Outcome, String> {
-    let mut play = Play::new(scenario, seed)?;
+pub fn run(scenario: &Scenario, seed: u64, departures: &Switches) -> Result<Outcome, String> {
+    let mut play = Play::new(scenario, seed, departures)?;
     let unmet = play.run();
     play.cluster.mark(serde_json::json!({ "kind": "end" }));
     let trace = play.cluster.recorder.bytes();

@@ -13,9 +13,10 @@ use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observe::{self, PodSelector};
 use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
 use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
-use jobcheck_controller::job::plan::plan;
 use jobcheck_controller::job::requests::{PodTemplate, orphan_release_patch};
 use jobcheck_controller::values::{Time, Uid};
+use jobcheck_explore::departures::plan_with;
+use jobcheck_model::algorithm::switches::Switches;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
@@ -54,6 +55,8 @@ pub struct Began {
 #[derive(Debug)]
 pub struct Process {
     settings: Settings,
+    /// Known defects that its plans have.
+    departures: Switches,
     jobs: Store,
     pods: Store,
     queue: BTreeSet<String>,
@@ -84,13 +87,14 @@ impl Asked {
 
 impl Process {
     /// A process that was just started, and has listed everything.
-    pub fn started(server: &mut Server, now: Timestamp, settings: Settings) -> Process {
+    pub fn started(server: &mut Server, now: Timestamp, settings: Settings, departures: Switches) -> Process {
         let jobs = Store::listed(server, now, Resource::Jobs);
         let pods = Store::listed(server, now, Resource::Pods);
         Process {
             queue: jobs.all().map(|(name, _)| name.clone()).collect(),
             orphans: pods.all().map(|(name, _)| name.clone()).collect(),
             settings,
+            departures,
             jobs,
             pods,
             wakes: BTreeMap::new(),
@@ -105,6 +109,12 @@ impl Process {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Known defects that its plans have.
+    #[must_use]
+    pub fn departures(&self) -> &Switches {
+        &self.departures
     }
 
     /// Its watches end.
@@ -241,14 +251,15 @@ impl Process {
         let pods = self.pods_of(&job, &facts);
         let memory = self.memories.remove(name).unwrap_or_default();
         began.push(Began { job: name.to_owned(), jobs: self.jobs.seen(), pods: self.pods.seen() });
-        let plan = plan(&Observed {
+        let observed = Observed {
             job: &facts,
             pods: &pods,
             memory: &memory,
             caches_show_own_writes: shows,
             now: time(now),
             settings: &self.settings,
-        });
+        };
+        let plan = plan_with(&self.departures, &observed);
         self.memories.insert(name.to_owned(), plan.memory.clone());
         if let Some(wait) = plan.wake_after {
             let wake = now.saturating_add(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX));

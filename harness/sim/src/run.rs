@@ -7,6 +7,7 @@ use jobcheck_harness::scenario::{
     ControllerName, Crash, JobEntry, Leader, Outcome as Met, Request, Resource, Rollout, Scenario, Step,
     Verb, Watched,
 };
+use jobcheck_model::algorithm::switches::Switches;
 use serde_json::json;
 
 use crate::acts::{act, completion_index, create_job, create_pod};
@@ -54,7 +55,7 @@ impl<'a> Play<'a> {
     /// # Errors
     ///
     /// What the API server says against a Job or a pod.
-    pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Play<'a>, String> {
+    pub fn new(scenario: &'a Scenario, seed: u64, departures: &Switches) -> Result<Play<'a>, String> {
         let subject = scenario.subject();
         let header = header(scenario, &subject, seed);
         let mut cluster = Cluster::new(seed, subject.rules, header).map_err(|error| error.message)?;
@@ -66,7 +67,8 @@ impl<'a> Play<'a> {
             create_pod(&mut cluster, &scenario.jobs[0], number, pod)?;
         }
         let now = cluster.now();
-        let processes = vec![Process::started(&mut cluster.server, now, settings(&subject))];
+        let processes =
+            vec![Process::started(&mut cluster.server, now, settings(&subject), departures.clone())];
         let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
         let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
         Ok(Play {
@@ -366,7 +368,8 @@ impl<'a> Play<'a> {
         } else if step.second_leader.is_some() {
             let settings = self.processes[0].settings().clone();
             let now = self.cluster.now();
-            self.processes.push(Process::started(&mut self.cluster.server, now, settings));
+            let departures = self.processes[0].departures().clone();
+            self.processes.push(Process::started(&mut self.cluster.server, now, settings, departures));
         } else if let Some(resignation) = step.resign {
             let number = usize::from(resignation.leader == Leader::Second);
             if self.processes.len() < 2 {
@@ -420,7 +423,8 @@ impl<'a> Play<'a> {
         self.cluster.advance(SignedDuration::from_millis(1));
         self.cluster.mark(mark);
         let now = self.cluster.now();
-        self.processes[number] = Process::started(&mut self.cluster.server, now, settings);
+        let departures = self.processes[number].departures().clone();
+        self.processes[number] = Process::started(&mut self.cluster.server, now, settings, departures);
     }
 
     fn restart_ttl(&mut self) {

@@ -185,6 +185,17 @@ impl Switches {
         RuleSet { suspended_with_zero_completions: exempt && !asks, ..rules }
     }
 
+    /// Whether all are off.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those that are on.
+    pub fn iter(&self) -> impl Iterator<Item = Switch> {
+        self.0.iter().copied()
+    }
+
     /// Whether a switch is on.
     #[must_use]
     pub fn on(&self, switch: Switch) -> bool {
