@@ -147,7 +147,8 @@ impl Action {
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),
                 ProcessStep::Call(..)
                 | ProcessStep::Orphan(..)
-                | ProcessStep::Relist
+                | ProcessStep::RelistJobs
+                | ProcessStep::RelistPods
                 | ProcessStep::Crash
                 | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp

@@ -198,7 +198,10 @@ impl Step {
                     StepKind::Call
                 }
                 ProcessStep::Call(..) | ProcessStep::Orphan(..) => StepKind::Fault,
-                ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Relist => StepKind::Show,
+                ProcessStep::ShowPod
+                | ProcessStep::RelistPods
+                | ProcessStep::ShowJob
+                | ProcessStep::RelistJobs => StepKind::Show,
                 ProcessStep::Crash
                 | ProcessStep::CrashInFlight(_)
                 | ProcessStep::Usurp

@@ -49,7 +49,7 @@ fn the_old_job_reaches_into_the_time_of_the_new_one() {
     let (mut relists, mut beside, mut strangers) = (0, 0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
         let life = &world.lives[0];
-        relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::Relist)));
+        relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::RelistJobs)));
         beside += usize::from(life.job.is_some() && life.pods.iter().any(|pod| !life.past.owns(pod)));
         strangers += usize::from(life.past.strangers > 0);
     });

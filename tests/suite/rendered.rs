@@ -93,6 +93,7 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     ("B43", None),
     ("J-07", None),
     ("J-08", None),
+    ("J-09", None),
     ("B13c", None),
     // Expectations are internal to a process (PC-27); the creation is one too many.
     ("B38", Some(Req::PC04)),

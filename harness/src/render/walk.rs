@@ -380,7 +380,8 @@ impl Walker<'_> {
             ProcessStep::Choose(_)
             | ProcessStep::ShowPod
             | ProcessStep::ShowJob
-            | ProcessStep::Relist
+            | ProcessStep::RelistPods
+            | ProcessStep::RelistJobs
             | ProcessStep::Resign => Ok(()),
             ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
             ProcessStep::CrashInFlight(_) => {

@@ -242,7 +242,8 @@ impl Export<'_> {
             | ProcessStep::Choose(_)
             | ProcessStep::ShowPod
             | ProcessStep::ShowJob
-            | ProcessStep::Relist => None,
+            | ProcessStep::RelistPods
+            | ProcessStep::RelistJobs => None,
             ProcessStep::Call(..) | ProcessStep::Orphan(..) => Some(self.request(step)),
             ProcessStep::Crash => {
                 Some(Step { crash: Some(Crash { controller: None, during: None }), ..default() })

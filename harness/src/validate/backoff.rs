@@ -10,6 +10,8 @@ use rustc_hash::FxHashSet;
 pub struct BackoffRecord {
     record: Backoff,
     recorded: FxHashSet<Uid>,
+    /// The record of a process that keeps it from its decision on, after a status write whose answer was lost.
+    unheard: Option<Box<BackoffRecord>>,
 }
 
 impl BackoffRecord {
@@ -46,8 +48,25 @@ impl BackoffRecord {
 
     /// A status write of this view succeeded: the record is kept (BO-05).
     pub fn keep(&mut self, view: &View<'_>) {
+        if let Some(unheard) = &mut self.unheard {
+            unheard.keep(view);
+        }
         self.record = self.in_view(view);
         self.recorded.extend(view.new_successes().chain(view.new_failures()).map(|pod| pod.uid));
+    }
+
+    /// A status write of this view was stored, and its sender does not know: 1.36 keeps the record after the answer, others
+    /// may before the request.
+    pub fn keep_perhaps(&mut self, view: &View<'_>) {
+        let mut kept = self.unheard.take().unwrap_or_else(|| Box::new(self.clone()));
+        kept.keep(view);
+        self.unheard = Some(kept);
+    }
+
+    /// The other record, if there are two.
+    #[must_use]
+    pub fn unheard(&self) -> Option<BackoffRecord> {
+        self.unheard.as_deref().cloned()
     }
 
     /// The controller was restarted: its memory is empty (SY-10).

@@ -196,6 +196,16 @@ impl Track {
         let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
         let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
         let sign = settings.restart_sign(event, self.backoff.last_failure());
+        if only_delay && let Some(unheard) = self.backoff.unheard() {
+            let kept = std::mem::replace(&mut self.backoff, unheard);
+            if let Explained::Yes(mut findings) =
+                self.explain(settings, versions, latest, Reading::Ideal, judge)
+            {
+                self.premises.absorb(&mut findings);
+                return true;
+            }
+            self.backoff = kept;
+        }
         if !only_delay || !sign.admits() {
             return false;
         }
@@ -234,7 +244,7 @@ impl Track {
     }
 
     /// After a status write that a view explains: the record of that view is the controller's.
-    pub fn keep_backoff(&mut self, settings: &Settings) {
+    pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
         let before = self.backoff.clone();
         let setting = Setting {
             latest: None,
@@ -246,7 +256,10 @@ impl Track {
             bounds: self.bounds,
         };
         let record = &mut self.backoff;
-        self.frontier.with_earliest(&mut self.history, setting, &mut |view| record.keep(view));
+        self.frontier.with_earliest(&mut self.history, setting, &mut |view| match heard {
+            true => record.keep(view),
+            false => record.keep_perhaps(view),
+        });
     }
 
     fn report_views(

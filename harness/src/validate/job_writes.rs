@@ -253,8 +253,9 @@ fn executor_decision(
     if explained && !event.overlapped {
         track.late.settle();
     }
-    if explained && track.complete && !track.unheard(event) {
-        track.keep_backoff(settings);
+    if explained && track.complete {
+        let heard = !track.unheard(event);
+        track.keep_backoff(heard, settings);
     }
 }
 

@@ -3,7 +3,8 @@
 //! Any event may come at any time. But nobody looks at a cache before the next sync starts, as long as the Job is
 //! neither finished nor gone: an event queues a sync, and settles expectations, of which the sync under way has read
 //! what it needs. So it is enough that events come just before a sync, in every number. That is a partial-order
-//! reduction ([`Algorithm::lazy_caches`]).
+//! reduction ([`Algorithm::lazy_caches`]). A new list, which shows of several changes of a pod what they came to, is
+//! one more number.
 //!
 //! # Soundness
 //!
@@ -30,7 +31,7 @@ use crate::pods::Pods;
 use crate::scope::Scope;
 use crate::world::Life;
 
-use super::informer::{show_job, show_pod};
+use super::informer::{relist_pods, show_job, show_pod};
 use super::process::{Process, is_over};
 use super::steps::{Delivery, ProcessStep};
 use super::switches::Switches;
@@ -44,9 +45,11 @@ pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dy
         }
         return;
     }
-    for pods in 0..=process.knowledge.behind.len() {
+    let behind = process.knowledge.behind.len();
+    let by_list = merges(process).then_some((behind, true));
+    for (pods, relists) in (0..=behind).map(|pods| (pods, false)).chain(by_list) {
         for jobs in 0..=process.job_behind.len() {
-            let delivery = Delivery { pods, jobs };
+            let delivery = Delivery { pods, jobs, relists };
             // Every event queues the key.
             let queued = process.queued || delivery != Delivery::default();
             if queued && !process.waits_after(delivery, switches) {
@@ -67,13 +70,22 @@ pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(
     if !process.job_behind.is_empty() {
         add(ProcessStep::ShowJob);
     }
+    if merges(process) {
+        add(ProcessStep::RelistPods);
+    }
     if process.may_miss_a_deletion() {
-        add(ProcessStep::Relist);
+        add(ProcessStep::RelistJobs);
     }
 }
 
 fn are_lazy(life: &Life, scope: &Scope) -> bool {
     scope.algorithm.lazy_caches && !scope.has_strays() && !scope.recreates() && !is_over(life.job.as_ref())
+}
+
+/// Whether a new list shows something else than the events one by one: two of them are of one pod.
+fn merges(process: &Process) -> bool {
+    let behind = &process.knowledge.behind;
+    behind.iter().enumerate().any(|(place, unseen)| behind[..place].iter().any(|it| it.uid == unseen.uid))
 }
 
 /// The events come.
@@ -84,8 +96,12 @@ pub fn deliver(
     pods: &Arc<Pods>,
     switches: &Switches,
 ) {
-    for _ in 0..delivery.pods {
-        show_pod(process, job, pods, switches);
+    if delivery.relists {
+        relist_pods(process, job, pods, switches);
+    } else {
+        for _ in 0..delivery.pods {
+            show_pod(process, job, pods, switches);
+        }
     }
     for _ in 0..delivery.jobs {
         show_job(process, job, pods, switches);

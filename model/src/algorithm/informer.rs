@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::pod::Pod;
 use crate::pods::Pods;
 use crate::uid::Uid;
-use crate::world::Life;
+use crate::world::{Life, Unseen};
 
 use super::namesakes::Shown;
 use super::process::{Process, is_over};
@@ -21,6 +21,34 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     let unseen = process.knowledge.behind.remove(0);
     let later = process.knowledge.behind.iter().find(|it| it.uid == unseen.uid);
     let after = later.map_or_else(|| pods.get(unseen.uid).cloned(), |later| later.before.clone());
+    pod_changed(process, &unseen, after, job, switches);
+}
+
+/// The watch of pods broke, and a new list shows what is stored. What the cache showed before, and what it shows now, is
+/// one change to the handlers (client-go `processReplacedAllInfo`); of a pod that came and went there is none.
+pub fn relist_pods(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+    let mut behind = std::mem::take(&mut process.knowledge.behind);
+    while !behind.is_empty() {
+        let unseen = behind.remove(0);
+        behind.retain(|later| later.uid != unseen.uid);
+        let after = pods.get(unseen.uid).cloned();
+        if unseen.before.is_some() || after.is_some() {
+            pod_changed(process, &unseen, after, job, switches);
+        } else if job.is_some() && !switches.on(Switch::OverlooksCreationsInLists) {
+            process.memory.saw_creation();
+            process.queued = true;
+        }
+    }
+}
+
+/// To the handlers a pod that was as in `unseen` is different now.
+fn pod_changed(
+    process: &mut Process,
+    unseen: &Unseen,
+    after: Option<Pod>,
+    job: Option<&Arc<Job>>,
+    switches: &Switches,
+) {
     let job = process.cached_job(job).cloned();
     let known = after.as_ref().or(unseen.before.as_ref());
     let is_other = known.is_some_and(|pod| is_of_another(pod, job.as_deref()));
@@ -50,6 +78,10 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
             process.queued |= job.is_some();
         }
         (before, after) => {
+            // 1.36 takes a pod that it sees for the first time when it is being deleted for no creation of its own.
+            if before.is_none() && job.is_some() && !switches.on(Switch::OverlooksCreationsInLists) {
+                process.memory.saw_creation();
+            }
             let last = after.as_ref().or(before.as_ref());
             let is_held = last.is_some_and(|pod| pod.finalizer) && after.is_some();
             let is_stray = last.is_some_and(|pod| !pod.controlled);

@@ -1,5 +1,6 @@
 //! How far the caches of a process lag, and which events reach them, in words: for stories.
 
+use crate::explore::story::name;
 use crate::explore::story::pods::{lacking, shown};
 use crate::explore::story::status;
 use crate::job::Job;
@@ -86,7 +87,13 @@ pub fn old_job(cached: &Job, stored: &Job) -> String {
 /// The events that reach the caches of a process by a step, in order, each with the cache; of caches that never lag none
 /// is told.
 #[must_use]
-pub fn delivered(before: &Life, after: &Life, number: usize, scope: &Scope) -> Vec<(&'static str, String)> {
+pub fn delivered(
+    before: &Life,
+    after: &Life,
+    number: usize,
+    relists: bool,
+    scope: &Scope,
+) -> Vec<(&'static str, String)> {
     let (Some(old), Some(new)) = (before.processes.get(number), after.processes.get(number)) else {
         return Vec::new();
     };
@@ -95,7 +102,10 @@ pub fn delivered(before: &Life, after: &Life, number: usize, scope: &Scope) -> V
         let same = |a: &Unseen, b: &Unseen| a.uid == b.uid && a.before == b.before;
         let behind = &old.knowledge.behind;
         let count = gone(behind, &new.knowledge.behind, same);
-        let mut shows: Vec<String> = (0..count).map(|place| pod_event(after, new, behind, place)).collect();
+        let mut shows: Vec<String> = match relists {
+            true => listed(after, behind),
+            false => (0..count).map(|place| pod_event(after, new, behind, place)).collect(),
+        };
         if let Some(last) = shows.last_mut().filter(|_| scope.algorithm.switches.on(Switch::CountsDeletions))
         {
             last.push_str(&deletions(old, new));
@@ -113,6 +123,17 @@ pub fn delivered(before: &Life, after: &Life, number: usize, scope: &Scope) -> V
         }
     }
     told
+}
+
+/// What a new list shows, of each pod once.
+fn listed(after: &Life, behind: &[Unseen]) -> Vec<String> {
+    let is_first = |place: &usize| behind[..*place].iter().all(|it| it.uid != behind[*place].uid);
+    let first = (0..behind.len()).filter(is_first).map(|place| &behind[place]);
+    let told = first.map(|unseen| match (&unseen.before, after.pods.get(unseen.uid)) {
+        (None, None) => format!("shows nothing of {}, which came and went", name(unseen.uid)),
+        (before, then) => format!("shows {}", shown(unseen.uid, before.as_ref(), then)),
+    });
+    told.map(|what| format!("is listed anew and {what}")).collect()
 }
 
 /// How many entries of a queue have left it at its front.

@@ -10,7 +10,7 @@ use crate::world::{JobId, Life, World};
 
 use super::commit::{commit, commit_late, commit_orphan};
 use super::deliveries;
-use super::informer::{show_job, show_pod};
+use super::informer::{relist_pods, show_job, show_pod};
 use super::io::{Answer, Call, CallName};
 use super::process::Process;
 use super::switches::Switches;
@@ -31,8 +31,10 @@ pub enum ProcessStep {
     ShowPod,
     /// Its Job cache advances.
     ShowJob,
+    /// Its watch of pods breaks, and a new list shows what is stored: of several changes of a pod what they came to.
+    RelistPods,
     /// Its watch of Jobs breaks, and a new list shows the stored Job in the place of another one of the name.
-    Relist,
+    RelistJobs,
     /// It dies, and is started again.
     Crash,
     /// It dies while this request is on the way, and is started again.
@@ -50,6 +52,8 @@ pub struct Delivery {
     pub pods: usize,
     /// Events that reach the Job cache.
     pub jobs: usize,
+    /// Whether what the Pod cache lacks reaches it by a new list, all at once.
+    pub relists: bool,
 }
 
 /// What becomes of a request.
@@ -183,7 +187,11 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             let Life { job, pods, processes, .. } = life;
             show_job(&mut processes[by], job.as_ref(), pods, settings.switches);
         }
-        ProcessStep::Relist => {
+        ProcessStep::RelistPods => {
+            let Life { job, pods, processes, .. } = life;
+            relist_pods(&mut processes[by], job.as_ref(), pods, settings.switches);
+        }
+        ProcessStep::RelistJobs => {
             let Life { job, pods, processes, .. } = life;
             processes[by].relist(job.as_ref(), pods, settings.switches);
         }

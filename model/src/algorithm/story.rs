@@ -46,9 +46,10 @@ pub(crate) fn process_step(
             let does = if deletes { "deletes" } else { "removes the finalizer of" };
             format!("{does} the orphan {}{}", name(uid), fate(fortune))
         }
-        ProcessStep::ShowPod => return (cache("Pod cache", by), event(life, after, by, scope)),
-        ProcessStep::ShowJob => return (cache("Job cache", by), event(life, after, by, scope)),
-        ProcessStep::Relist => {
+        ProcessStep::ShowPod => return (cache("Pod cache", by), event(life, after, by, false, scope)),
+        ProcessStep::ShowJob => return (cache("Job cache", by), event(life, after, by, false, scope)),
+        ProcessStep::RelistPods => return (cache("Pod cache", by), event(life, after, by, true, scope)),
+        ProcessStep::RelistJobs => {
             "lists the Jobs anew, and its Job cache shows another Job of the name at once".to_owned()
         }
         ProcessStep::Crash => "dies and is started again".to_owned(),
@@ -70,14 +71,14 @@ fn cache(what: &'static str, by: usize) -> &'static str {
     }
 }
 
-fn event(life: &Life, after: &Life, by: usize, scope: &Scope) -> String {
-    let told: Vec<String> = delivered(life, after, by, scope).into_iter().map(|(_, what)| what).collect();
+fn event(life: &Life, after: &Life, by: usize, relists: bool, scope: &Scope) -> String {
+    let told: Vec<String> = delivered(life, after, by, relists, scope).into_iter().map(|(_, what)| what).collect();
     if told.is_empty() { "shows nothing new".to_owned() } else { told.join(", ") }
 }
 
 /// What a process does not see at a step that reads its caches, and what it decides by what it sees.
 pub(crate) fn read(life: &Life, after: &Life, number: u8, what: ProcessStep) -> Option<String> {
-    let ProcessStep::Sync(Delivery { pods, jobs }) = what else { return None };
+    let ProcessStep::Sync(Delivery { pods, jobs, .. }) = what else { return None };
     let process = life.processes.get(usize::from(number))?;
     after.processes.get(usize::from(number))?;
     staleness(life, process, pods, jobs)

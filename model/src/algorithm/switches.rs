@@ -127,6 +127,8 @@ pub enum Switch {
     KeepsFailuresByName,
     /// J-08, 1.36: the record is kept by name, and the event of a deletion drops it, which a relist does not show.
     KeepsFailuresAcrossRelist,
+    /// J-09, 1.36: a pod that comes into the cache by a new list, and is being deleted, is no creation that was waited for.
+    OverlooksCreationsInLists,
     /// J-07, 1.36: expectations are kept by name, and only a sync that finds no Job drops them.
     KeepsExpectationsByName,
     /// B13 fixed by name: that a Job was finished is remembered by its name.

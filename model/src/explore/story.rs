@@ -127,8 +127,10 @@ fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) ->
     for (number, process) in (0u8..).zip(&life.processes) {
         let is_told = match step {
             Step::Process(id, by, what) if (*id, *by) == (job, number) => {
-                use ProcessStep::{Crash, CrashInFlight, Relist, Resign, ShowJob, ShowPod, Usurp};
-                matches!(what, ShowPod | ShowJob | Relist | Crash | CrashInFlight(_) | Resign | Usurp)
+                use ProcessStep::{
+                    Crash, CrashInFlight, RelistJobs, RelistPods, Resign, ShowJob, ShowPod, Usurp,
+                };
+                matches!(what, ShowPod | RelistPods | ShowJob | RelistJobs | Crash | CrashInFlight(_) | Resign | Usurp)
             }
             _ => false,
         };
@@ -136,7 +138,8 @@ fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) ->
         if is_told || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0 {
             continue;
         }
-        let shown = delivered(life, after.life(job), usize::from(number), scope);
+        let relists = matches!(step, Step::Process(_, _, ProcessStep::Sync(delivery)) if delivery.relists);
+        let shown = delivered(life, after.life(job), usize::from(number), relists, scope);
         told.extend(shown.into_iter().map(|(cache, what)| format!("meanwhile its {cache} {what}")));
     }
     told

@@ -40,6 +40,14 @@ pub const STRAYING: &[Mutant] = &[
         shows: Shows::Strays(Req::FT23, 13),
     },
     Mutant {
+        id: "J-09",
+        issues: &[],
+        title: "a pod that a relist shows when it is being deleted is waited for still, and gets no replacement",
+        switches: &[Switch::OverlooksCreationsInLists],
+        world: || Scope { user: vec![UserAction::DeletePod], ..lagging(2, small(retries(1, many(1, 1)), 2)) },
+        shows: Shows::Strays(Req::PC11, 14),
+    },
+    Mutant {
         id: "B09",
         issues: &["kubernetes/kubernetes#125410"],
         title: "a Job that lists one UID in both lists tries the same refused write for ever (S-07 again)",

@@ -180,7 +180,7 @@ pub const JOBS: &[Mutant] = &[
                 },
             )
         },
-        shows: Shows::Breaks(Req::FT02, 21),
+        shows: Shows::Breaks(Req::FT02, 20),
     },
     Mutant {
         id: "B01",

@@ -221,8 +221,8 @@ fn role(step: &Step) -> Role {
             | ProcessStep::Choose(_)
             | ProcessStep::Call(_, Fortune::Handled)
             | ProcessStep::Orphan(_, Fortune::Handled) => Role::Controller,
-            ProcessStep::ShowPod => Role::Pods,
-            ProcessStep::ShowJob | ProcessStep::Relist => Role::Jobs,
+            ProcessStep::ShowPod | ProcessStep::RelistPods => Role::Pods,
+            ProcessStep::ShowJob | ProcessStep::RelistJobs => Role::Jobs,
             ProcessStep::Call(..)
             | ProcessStep::Orphan(..)
             | ProcessStep::Crash

@@ -165,7 +165,9 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
         ProcessStep::Call(_, Fortune::Fails) => Some(REQUEST_FAILS),
         ProcessStep::Call(CallName::CreatePod(_), _) => Some(CREATION_IS_HANDLED),
         ProcessStep::Call(..) => Some(REQUEST_IS_HANDLED),
-        ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Relist => Some(PROCESS_SEES),
+        ProcessStep::ShowPod | ProcessStep::RelistPods | ProcessStep::ShowJob | ProcessStep::RelistJobs => {
+            Some(PROCESS_SEES)
+        }
         ProcessStep::Crash => Some(PROCESS_DIES),
         ProcessStep::CrashInFlight(_) => Some(PROCESS_DIES_IN_FLIGHT),
         ProcessStep::Orphan(..) | ProcessStep::Usurp | ProcessStep::Resign => None,
