@@ -151,9 +151,19 @@ fn ran(outcome: Outcome) -> Ran {
     let (requirement, why) = outcome.told();
     match outcome.exit() {
         Exit::Conforms => Ran::Held { requests: outcome.requests },
+        // A Job that went before its controller wrote anything is no doubt.
+        Exit::Inconclusive if is_idle(&outcome) => Ran::Held { requests: outcome.requests },
         Exit::Inconclusive => Ran::Unjudged(why),
         _ => Ran::Wrong(Box::new(Wrong { requirement, why, trace: outcome.trace })),
     }
+}
+
+/// Whether all that cannot be judged is that nothing was written of a Job.
+fn is_idle(outcome: &Outcome) -> bool {
+    let jobs = &outcome.report.jobs;
+    let clear =
+        jobs.iter().all(|job| job.doubts.is_empty() || (job.judged_writes == 0 && job.doubts.len() == 1));
+    clear && outcome.unmet.is_none() && outcome.report.errors.is_empty()
 }
 
 struct Random(Rng);

@@ -72,7 +72,8 @@ fn cache(what: &'static str, by: usize) -> &'static str {
 }
 
 fn event(life: &Life, after: &Life, by: usize, relists: bool, scope: &Scope) -> String {
-    let told: Vec<String> = delivered(life, after, by, relists, scope).into_iter().map(|(_, what)| what).collect();
+    let told: Vec<String> =
+        delivered(life, after, by, relists, scope).into_iter().map(|(_, what)| what).collect();
     if told.is_empty() { "shows nothing new".to_owned() } else { told.join(", ") }
 }
 

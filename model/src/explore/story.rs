@@ -130,7 +130,10 @@ fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) ->
                 use ProcessStep::{
                     Crash, CrashInFlight, RelistJobs, RelistPods, Resign, ShowJob, ShowPod, Usurp,
                 };
-                matches!(what, ShowPod | RelistPods | ShowJob | RelistJobs | Crash | CrashInFlight(_) | Resign | Usurp)
+                matches!(
+                    what,
+                    ShowPod | RelistPods | ShowJob | RelistJobs | Crash | CrashInFlight(_) | Resign | Usurp
+                )
             }
             _ => false,
         };
