@@ -40,6 +40,8 @@ pub struct Past {
     pub most: Option<i32>,
     /// Whether `completions` ever changed: an index that had succeeded may run again then (PC-23).
     pub rescaled: bool,
+    /// Whether pods that terminate were replaced at once, by a specification that a user has changed since.
+    pub was_impatient: bool,
     /// The first interim condition that was stored.
     pub decision: Option<Decision>,
     /// What held when the first terminal condition was stored.
@@ -78,6 +80,8 @@ pub struct PodPast {
     /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
     /// once had no controller: then nobody can have reckoned with it.
     pub unasked: bool,
+    /// Whether another pod of its index was created after it, where each index has a limit.
+    pub replaced: bool,
     /// In which list it was recorded first.
     pub listed: Option<End>,
     /// How often it was moved into `succeeded`, up to 2.
@@ -139,6 +143,7 @@ impl Past {
             widest: job.spec.parallelism.unwrap_or(1),
             most: job.spec.completions,
             rescaled: false,
+            was_impatient: false,
             decision: None,
             ending: None,
             refused: None,
@@ -186,13 +191,20 @@ impl Past {
             // UG-10: what failed while nobody counted is not known.
             let known = self.gates.job_backoff_limit_per_index;
             // PC-23: what was scaled down runs again from the start.
-            let wrong = failures != pod.failure_count && fresh && !surprised && known && !self.rescaled;
+            // A pod that was chosen for deletion counts nowhere, and what it had carried on is forgotten (FT-16).
+            let forgotten = self.pods.iter().any(|past| past.released && past.index == pod.index);
+            let fits = pod.failure_count == failures || (forgotten && pod.failure_count < failures);
+            let wrong = !fits && fresh && !surprised && known && !self.rescaled;
             if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
             if job.spec.backoff_limit_per_index.is_none() && fresh && is_hasty(pod, first_delay, pods) {
                 self.slips.hasty_creation = Some(pod.uid);
             }
+        }
+        if job.is_some_and(|job| job.spec.backoff_limit_per_index.is_some()) {
+            let before = self.pods.iter_mut().filter(|past| past.index == pod.index);
+            before.for_each(|past| past.replaced = true);
         }
         self.pods.push(PodPast::of(pod));
     }
@@ -373,7 +385,8 @@ impl Past {
     }
 
     /// The user changed the specification.
-    pub fn respecified(&mut self, spec: &JobSpec) {
+    pub fn respecified(&mut self, before: &JobSpec, spec: &JobSpec) {
+        self.was_impatient |= !before.replaces_only_failed();
         self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
         self.rescaled |= self.most != spec.completions;
         self.most = self.most.max(spec.completions);
@@ -426,6 +439,7 @@ impl PodPast {
             restarts: 0,
             flipped: false,
             unasked: false,
+            replaced: false,
             listed: None,
             counted_succeeded: 0,
             counted_failed: 0,

@@ -138,6 +138,12 @@ impl Pod {
         }
     }
 
+    /// A DELETE was handled. Nobody has to end a pod that was never scheduled (SY-12).
+    pub fn delete(&mut self) {
+        self.deleting = true;
+        self.forced |= !self.scheduled && !self.is_terminated();
+    }
+
     /// Phase `Succeeded` or `Failed`: the pod has terminated.
     #[must_use]
     pub fn is_terminated(&self) -> bool {

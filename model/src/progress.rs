@@ -1,8 +1,9 @@
 //! That Jobs get somewhere: from every reachable world, once users and faults have had enough, each Job comes to its
 //! proper end, all finalizers are released, an expired Job is gone, and the controller rests.
 //!
-//! In TLA+ terms `[]<>Rest` under weak fairness of every process, cache, pod, and collector, and of the clock, on the
-//! unreduced graph of a scope ([`crate::explore::progress`]). What users do and faults do is not fair: it may happen,
+//! In TLA+ terms `[]<>Rest` under weak fairness of every process, pod, and collector, and of the clock, and strong
+//! fairness of every cache (an event that may come does not wait for ever, though nothing else is asked while a controller
+//! takes one of equal pods first), on the unreduced graph of a scope ([`crate::explore::progress`]). What users do and faults do is not fair: it may happen,
 //! and need not. No more of it happens than the scope has, so that every behaviour has its last fault, and
 //! "from every reachable world" means with faults spent, left, and not begun.
 //!
@@ -211,9 +212,14 @@ impl Actions {
 
     fn fairness(&self) -> Vec<Fairness> {
         let fair = self.labels.iter().filter(|(action, _)| **action != Action::Unfair);
-        let mut labels: Vec<Label> = fair.map(|(_, label)| *label).collect();
+        let is_event = |action: &Action| matches!(action, Action::ShowPod(..) | Action::ShowJob(..));
+        let mut labels: Vec<(Label, bool)> = fair.map(|(action, label)| (*label, is_event(action))).collect();
         labels.sort_unstable();
-        labels.into_iter().map(|label| Fairness::Weak(vec![label])).collect()
+        let fairness = |(label, strong)| match strong {
+            true => Fairness::Strong(vec![label]),
+            false => Fairness::Weak(vec![label]),
+        };
+        labels.into_iter().map(fairness).collect()
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Scope {
     pub ticks: i64,
     /// Whether pods run and become ready before they end; else they end at once.
     pub phases: bool,
+    /// Whether pods wait for the scheduler; else each has a node from the start.
+    pub unscheduled: bool,
     /// Whether the kubelet takes a success back: phase `Succeeded` becomes `Failed`.
     pub flips: bool,
     /// How often the container of one pod is restarted.

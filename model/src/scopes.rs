@@ -137,6 +137,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         job_lag: false,
         ticks: 0,
         phases: false,
+        unscheduled: false,
         flips: false,
         restarts: 0,
         exit_codes: &[1],

@@ -32,7 +32,7 @@ pub enum Step {
     User(JobId, u8, UserStep),
     /// The garbage collector deletes a pod whose Job is being deleted or gone.
     Collect(JobId, Uid),
-    /// A Job that was deleted, and has no pods any more, goes.
+    /// A Job goes that was deleted, and has no pods any more, or whose namespace is being deleted.
     RemoveJob(JobId),
     /// The oldest change that the Pod cache lacks reaches it.
     ShowPod(JobId),
@@ -270,7 +270,7 @@ impl World {
         ttl_controller::enabled(self, job, scope, steps);
         kubelet::enabled(job, life, scope, steps);
         disruption::enabled(job, life, scope, steps);
-        collector::enabled(job, life, steps);
+        collector::enabled(job, life, scope, steps);
         user::enabled(job, life, scope, steps);
         caches::enabled(job, life, steps);
         crashes::enabled(job, life, scope, steps);

@@ -24,7 +24,7 @@ use jobcheck_model::world::{Life, World};
 const SIZES: &[(&str, usize, usize)] = &[
     ("rollout/pod-replacement-policy", 7118, 23),
     ("rollout/pod-failure-policy", 3384, 21),
-    ("rollout/backoff-limit-per-index", 4666, 25),
+    ("rollout/backoff-limit-per-index", 4717, 25),
     ("rollout/success-policy", 7616, 22),
     ("rollout/managed-by", 31, 12),
     ("rollout/beside-another-manager", 12, 5),

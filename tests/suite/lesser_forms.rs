@@ -56,8 +56,9 @@ fn is_said_once(whole: &[Value], number: usize) -> bool {
         (&line["request"]["resource"], &line["request"]["name"]) == (&request["resource"], &request["name"])
     };
     let follows = whole[number + 1..].iter().any(of_same);
-    let ends =
-        request["resource"] == "jobs" && request["response"]["metadata"]["deletionTimestamp"].is_string();
+    let deleted =
+        request["verb"] == "delete" || request["response"]["metadata"]["deletionTimestamp"].is_string();
+    let ends = request["resource"] == "jobs" && deleted;
     let refused = request["code"].as_u64().is_some_and(|code| code >= 400);
     refused || !follows || ends || (!version.is_null() && whole[..number].iter().any(again))
 }
@@ -93,8 +94,20 @@ fn a_missing_record_is_no_violation() {
 /// What a watch of the same objects shows.
 fn watch(trace: &[Value]) -> Vec<Value> {
     let (mut shown, mut latest, mut events) = (BTreeMap::new(), 0, Vec::new());
+    let mut jobs: BTreeMap<String, Value> = BTreeMap::new();
     for request in trace.iter().map(|line| &line["request"]) {
         let mut object = request["response"].clone();
+        let name = request["name"].to_string();
+        if object["kind"] == "Job" {
+            jobs.insert(name.clone(), object.clone());
+        }
+        let at_once =
+            request["resource"] == "jobs" && request["verb"] == "delete" && object["kind"] == "Status";
+        if let Some(mut last) = jobs.remove(&name).filter(|_| at_once && request["code"] == 200) {
+            // What goes at once is answered with a Status; the watch shows its last state.
+            last["metadata"]["resourceVersion"] = json!((latest + 1).to_string());
+            events.push(json!({ "type": "DELETED", "object": last }));
+        }
         let meta = &object["metadata"];
         let Some(version) = meta["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok()) else {
             continue;

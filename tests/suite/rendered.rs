@@ -86,6 +86,8 @@ const TOLD_OTHERWISE: &[(&str, Option<Req>)] = &[
     // The orphan path is known by what it does to strays, and has a label in a trace.
     ("J-05", Some(Req::J05)),
     ("S-25", Some(Req::S25)),
+    // A trace shows the refusal, and with it the deviation.
+    ("H2", Some(Req::H2)),
     // What is older than the trace is shown as if it were made in it.
     // SY-04 is a matter of one sync; and a condition that says False may go (TC-10).
     ("B02", None),

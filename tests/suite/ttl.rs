@@ -21,9 +21,9 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("ttl/recreated", 7308, 22),
     ("ttl/suspended", 37478, 32),
     ("ttl/faults", 7218, 17),
-    ("ttl/pods", 6271, 29),
+    ("ttl/pods", 6271, 28),
     ("ttl/late-pod", 13934, 27),
-    ("ttl/everything", 358763, 28),
+    ("ttl/everything", 376518, 28),
 ];
 
 #[test]

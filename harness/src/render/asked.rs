@@ -69,6 +69,14 @@ pub(super) fn too_many_requests() -> Told {
     Told::Refused(429, "TooManyRequests", message.to_owned())
 }
 
+/// PC-12.
+pub(super) fn namespace_terminating(namespace: &str) -> Told {
+    let message = format!(
+        "pods is forbidden: unable to create new content in namespace {namespace} because it is being terminated"
+    );
+    Told::Refused(403, "Forbidden", message)
+}
+
 pub(super) fn conflict(name: &str) -> Told {
     let message = format!(
         "Operation cannot be fulfilled on jobs.batch \"{name}\": the object has been modified; please apply your \

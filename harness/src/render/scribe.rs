@@ -28,6 +28,7 @@ pub(super) enum Who {
     JobController,
     TtlController,
     GarbageCollector,
+    NamespaceController,
     PodGc,
     Scheduler,
     Kubelet,
@@ -51,6 +52,10 @@ impl Who {
             Who::GarbageCollector => (
                 "system:serviceaccount:kube-system:generic-garbage-collector",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/generic-garbage-collector",
+            ),
+            Who::NamespaceController => (
+                "system:serviceaccount:kube-system:namespace-controller",
+                "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/namespace-controller",
             ),
             Who::PodGc => (
                 "system:serviceaccount:kube-system:pod-garbage-collector",

@@ -14,7 +14,7 @@ use jobcheck_model::algorithm::steps::{
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::env::collector;
 use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::{UserAction, UserStep};
+use jobcheck_model::env::user::{self, UserAction, UserStep};
 use jobcheck_model::job::{Job, JobSpec, JobStatus};
 use jobcheck_model::manager::{Write, refusal};
 use jobcheck_model::scope::Scope;
@@ -26,7 +26,8 @@ use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
 use serde_json::{Value, json};
 
 use super::asked::{
-    about_job, about_pod, conflict, invalid, not_found, pod_not_found, release, too_many_requests,
+    about_job, about_pod, conflict, invalid, namespace_terminating, not_found, pod_not_found, release,
+    too_many_requests,
 };
 use super::job::{self, Stored};
 use super::names::Names;
@@ -161,7 +162,10 @@ impl Walker<'_> {
             }
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
-            Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, Who::GarbageCollector)?,
+            Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, self.collector(*id))?,
+            Step::RemoveJob(id) if user::namespace_goes(self.life(*id), self.scope) => {
+                self.delete_job(*id, &after, Who::NamespaceController, "Background")?;
+            }
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
             Step::Land(id) => self.land(*id, &after)?,
@@ -235,19 +239,6 @@ impl Walker<'_> {
     }
 
     /// The last pod is gone, and the garbage collector takes its finalizer away.
-    fn remove_job(&mut self, id: JobId) -> io::Result<()> {
-        let known = &self.known[usize::from(id.0)];
-        let gone = Job { finalizers: Vec::new(), ..Job::clone(&known.job) };
-        let version = known.version();
-        let answer = Told::Done(known.render(&gone, version));
-        let body = json!({ "metadata": {
-            "uid": known.job.uid.to_string(), "resourceVersion": version.to_string(), "finalizers": null,
-        } });
-        let asked = about_job(known, Who::GarbageCollector, Verb::Patch, Some(body), answer);
-        let asked = Asked { patch_type: Some("application/merge-patch+json"), ..asked };
-        self.scribe.request(&asked)
-    }
-
     fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
         let answer = self.pod_stored(id, uid, after);
         let known = &self.known[usize::from(id.0)];
@@ -264,7 +255,8 @@ impl Walker<'_> {
         match what {
             KubeletStep::Succeed => facts.exit_code = Some(0),
             KubeletStep::Fail(code) => facts.exit_code = Some(code),
-            KubeletStep::Run
+            KubeletStep::Schedule
+            | KubeletStep::Run
             | KubeletStep::Ready
             | KubeletStep::Restart
             | KubeletStep::Flip
@@ -307,6 +299,7 @@ impl Walker<'_> {
                 return self.delete_job(id, after, Who::GarbageCollector, "Background");
             }
             UserAction::Recreate => return self.recreate(id, after),
+            UserAction::DeleteNamespace => return Ok(()),
             UserAction::MirrorStarts
             | UserAction::MirrorAnnounces
             | UserAction::MirrorFinishes
@@ -319,6 +312,8 @@ impl Walker<'_> {
             | UserAction::SetTtl(_)
             | UserAction::SetDeadline(_)
             | UserAction::SetBackoffLimit(_)
+            | UserAction::SetMaxFailedIndexes(_)
+            | UserAction::SetReplacementPolicy(_)
             | UserAction::DeletePod
             | UserAction::StripOwner
             | UserAction::Relabel
@@ -436,8 +431,9 @@ impl Walker<'_> {
                 self.scribe.fault(FaultKind::LostResponse, "the answer to the next request is lost")?;
             }
         }
-        let fails = attempt.fortune == Fortune::Fails;
         let life = self.life(id);
+        let forbidden = matches!(attempt.call, Call::CreatePod(..)) && user::namespace_goes(life, self.scope);
+        let fails = attempt.fortune == Fortune::Fails || forbidden;
         let uid = match attempt.call {
             Call::CreatePod(_, pod) => life.past.uid_of(pod),
             Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
@@ -445,7 +441,13 @@ impl Walker<'_> {
             Call::GiveUpPod(uid) => return self.claim(id, *uid, false, attempt, after),
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
-        let answer = if fails { too_many_requests() } else { self.pod_stored(id, uid, after) };
+        let answer = match attempt.fortune {
+            Fortune::Fails => too_many_requests(),
+            Fortune::Handled | Fortune::AnswerLost if forbidden => {
+                namespace_terminating(&self.known(id).names.namespace)
+            }
+            Fortune::Handled | Fortune::AnswerLost => self.pod_stored(id, uid, after),
+        };
         let known = &self.known[usize::from(id.0)];
         let who = Who::JobController;
         let asked = match attempt.call {

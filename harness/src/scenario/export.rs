@@ -24,7 +24,7 @@ use super::format::{
     Watches,
 };
 use super::read::ScenarioError;
-use super::spec::SpecExcerpt;
+use super::spec::{ReplacementEntry, SpecExcerpt};
 use super::steps::{
     ControllerName, Crash, Denial, Edit, Failure, JobDeletion, Leader, Mirror, Nothing, Outcome, PodDeletion,
     PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb,
@@ -210,7 +210,7 @@ impl Export<'_> {
             | ModelStep::Expire(_)
             | ModelStep::Crash(_)
             | ModelStep::Proceed => return Ok(None),
-            ModelStep::Kubelet(job, uid, what) => (*job, of_kubelet(*uid, *what)),
+            ModelStep::Kubelet(job, uid, what) => (*job, of_kubelet(*uid, *what)?),
             ModelStep::Disrupt(job, uid, what) => (*job, of_disruption(*uid, *what)),
             ModelStep::User(job, _, what) => (*job, of_user(*what, world)?),
             ModelStep::Rollout(job) => {
@@ -299,9 +299,10 @@ fn target(uid: Uid) -> Option<PodTarget> {
     Some(PodTarget { pod: number(uid), index: None })
 }
 
-fn of_kubelet(uid: Uid, what: KubeletStep) -> Step {
+fn of_kubelet(uid: Uid, what: KubeletStep) -> Result<Step, ExportError> {
     let (default, pod) = (Step::default, target(uid));
-    match what {
+    Ok(match what {
+        KubeletStep::Schedule => return Err(ExportError::NoWord("the scheduler")),
         KubeletStep::Run => Step { run: pod, ..default() },
         KubeletStep::Ready => Step { ready: pod, ..default() },
         KubeletStep::Restart => Step { restart: pod, ..default() },
@@ -312,7 +313,7 @@ fn of_kubelet(uid: Uid, what: KubeletStep) -> Step {
         }
         KubeletStep::Flip => Step { flip: pod, ..default() },
         KubeletStep::Remove => default(),
-    }
+    })
 }
 
 fn of_disruption(uid: Uid, what: DisruptionStep) -> Step {
@@ -361,6 +362,13 @@ fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
             UserAction::SetBackoffLimit(limit) => {
                 edit(Edit { backoff_limit: Some(limit), ..Edit::default() })
             }
+            UserAction::SetMaxFailedIndexes(limit) => {
+                edit(Edit { max_failed_indexes: Some(limit), ..Edit::default() })
+            }
+            UserAction::SetReplacementPolicy(policy) => {
+                edit(Edit { pod_replacement_policy: ReplacementEntry::of(policy), ..Edit::default() })
+            }
+            UserAction::DeleteNamespace => return Err(ExportError::NoWord("the deletion of a namespace")),
             UserAction::DenyFailureTarget => deny(Condition::FailureTarget),
             UserAction::DenyFailed => deny(Condition::Failed),
             UserAction::DeleteInForeground | UserAction::DeleteFinished => delete(Propagation::Foreground),

@@ -370,6 +370,8 @@ fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         parallelism,
         completions,
         backoff_limit,
+        max_failed_indexes,
+        pod_replacement_policy,
         active_deadline_seconds,
         ttl_seconds_after_finished,
     } = *edit;
@@ -377,6 +379,8 @@ fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         suspend.map(|suspend| if suspend { UserAction::Suspend } else { UserAction::Resume }),
         parallelism.map(UserAction::Scale),
         backoff_limit.map(UserAction::SetBackoffLimit),
+        max_failed_indexes.map(UserAction::SetMaxFailedIndexes),
+        pod_replacement_policy.map(|policy| UserAction::SetReplacementPolicy(policy.into())),
         active_deadline_seconds.map(UserAction::SetDeadline),
         ttl_seconds_after_finished.map(UserAction::SetTtl),
     ]

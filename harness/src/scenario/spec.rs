@@ -72,6 +72,27 @@ pub enum ReplacementEntry {
     Failed,
 }
 
+impl From<ReplacementEntry> for PodReplacementPolicy {
+    fn from(entry: ReplacementEntry) -> PodReplacementPolicy {
+        match entry {
+            ReplacementEntry::Failed => PodReplacementPolicy::Failed,
+            ReplacementEntry::TerminatingOrFailed => PodReplacementPolicy::TerminatingOrFailed,
+        }
+    }
+}
+
+impl ReplacementEntry {
+    /// The word for a policy, if the format has one.
+    #[must_use]
+    pub fn of(policy: PodReplacementPolicy) -> Option<ReplacementEntry> {
+        match policy {
+            PodReplacementPolicy::Failed => Some(ReplacementEntry::Failed),
+            PodReplacementPolicy::TerminatingOrFailed => Some(ReplacementEntry::TerminatingOrFailed),
+            PodReplacementPolicy::Unknown => None,
+        }
+    }
+}
+
 /// `podFailurePolicy`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -210,10 +231,7 @@ impl SpecExcerpt {
             }),
             suspend: self.suspend,
             manual_selector: None,
-            pod_replacement_policy: self.pod_replacement_policy.map(|policy| match policy {
-                ReplacementEntry::Failed => PodReplacementPolicy::Failed,
-                ReplacementEntry::TerminatingOrFailed => PodReplacementPolicy::TerminatingOrFailed,
-            }),
+            pod_replacement_policy: self.pod_replacement_policy.map(PodReplacementPolicy::from),
             pod_failure_policy: self.pod_failure_policy.as_ref().map(|policy| PodFailurePolicy {
                 rules: policy.rules.iter().map(FailureRuleEntry::to_model).collect(),
             }),

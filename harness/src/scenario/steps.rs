@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claims;
+use super::spec::ReplacementEntry;
 use super::values::{Condition, ExitCode, Gate, Span};
 
 /// One thing that happens. Exactly one of the fields after `optional` is set.
@@ -164,6 +165,12 @@ pub struct Edit {
     /// `spec.backoffLimit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit: Option<i32>,
+    /// `spec.maxFailedIndexes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_failed_indexes: Option<i32>,
+    /// `spec.podReplacementPolicy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod_replacement_policy: Option<ReplacementEntry>,
     /// `spec.activeDeadlineSeconds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_deadline_seconds: Option<i64>,

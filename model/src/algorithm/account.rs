@@ -358,7 +358,7 @@ impl Accounting<'_> {
                 *stored = self.status.clone();
                 Ok(true)
             }
-            Answer::NotFound | Answer::Error => Err(Stop::Failed),
+            Answer::NotFound | Answer::NamespaceTerminating | Answer::Error => Err(Stop::Failed),
         }
     }
 }

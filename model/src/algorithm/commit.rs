@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::apiserver::status_updated;
 use crate::catalogue::Req;
+use crate::env::user;
 use crate::gates::Gates;
 use crate::guards::counting::Ledger;
 use crate::guards::release::may_release_by_truth;
@@ -190,7 +191,10 @@ pub fn orphan_objections(life: &Life, call: &Call) -> Findings {
 }
 
 fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
-    let pod = Pod { uid: life.past.uid_of(pod), ..pod.clone() };
+    if user::namespace_goes(life, scope) {
+        return Answer::NamespaceTerminating;
+    }
+    let pod = Pod { uid: life.past.uid_of(pod), scheduled: !scope.unscheduled, ..pod.clone() };
     let fresh = is_fresh(life, hand);
     // B44: the record of failures is lost with the process.
     let remembers = life.faults.crashes == 0 && life.faults.usurpations == 0;
@@ -230,7 +234,7 @@ fn delete(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
         let fresh = is_fresh(life, hand);
         life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
     }
-    change(life, hand, uid, |pod| pod.deleting = true)
+    change(life, hand, uid, Pod::delete)
 }
 
 fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {

@@ -72,6 +72,8 @@ pub enum Answer {
     Done,
     /// 404.
     NotFound,
+    /// 403: the namespace is being deleted, and nothing can be created in it (PC-12).
+    NamespaceTerminating,
     /// Anything else, or no answer at all.
     Error,
 }

@@ -237,12 +237,13 @@ impl Manager<'_> {
             let (batch, later) = rest.split_at(width.min(rest.len()));
             let answers = io.all(batch, |(number, pod), branch| {
                 let answer = branch.call(Call::CreatePod(*number, Box::new(pod.clone())))?;
-                if answer != Answer::Done {
+                if answer != Answer::Done && !self.takes_for_created(answer) {
                     branch.note(Effect::NoCreation);
                 }
                 Ok(answer)
             })?;
-            let created = answers.iter().filter(|answer| **answer == Answer::Done).count();
+            let is_created = |answer: &&Answer| **answer == Answer::Done || self.takes_for_created(**answer);
+            let created = answers.iter().filter(is_created).count();
             counts.active += i32::try_from(created).unwrap_or(i32::MAX);
             if created < batch.len() {
                 // PC-11: the rest is not tried.
@@ -253,6 +254,11 @@ impl Manager<'_> {
             (rest, width) = (later, 2 * width);
         }
         Ok(Went::Well)
+    }
+
+    /// H2: a creation that is refused because the namespace goes is neither taken back nor tried again.
+    fn takes_for_created(&self, answer: Answer) -> bool {
+        answer == Answer::NamespaceTerminating && self.switches().on(Switch::CountsRefusedCreations)
     }
 
     /// The pods to create now, by index or number, or when the first of them may be created (BO-02, BO-11).

@@ -28,6 +28,16 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/elastic", "elastic"),
     ("progress/ttl", "ttl"),
     ("progress/two-jobs", "two-jobs"),
+    ("progress/unscheduled", "unscheduled"),
+    ("progress/unscheduled-patient", "unscheduled-patient"),
+    ("progress/edited-failed-indexes", "edited-failed-indexes"),
+    ("progress/suspend-deadline", "suspend-deadline"),
+    ("progress/suspend-patient", "suspend-patient"),
+    ("progress/suspend-per-index", "suspend-per-index"),
+    ("progress/elastic-per-index", "elastic-per-index"),
+    ("progress/parallelism", "parallelism"),
+    ("progress/on-failure", "on-failure"),
+    ("progress/success-policy-deletion", "success-policy-deletion"),
 ];
 
 /// One request fails, and both caches lag by one.

@@ -50,6 +50,17 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/relabelled-pod", "relabelled-pod"),
     ("stale-caches/legacy-pods", "legacy-pods"),
     ("stale-caches/edited-limits", "edited-limits"),
+    ("stale-caches/unscheduled", "unscheduled"),
+    ("stale-caches/unscheduled-patient", "unscheduled-patient"),
+    ("stale-caches/edited-policy", "edited-policy"),
+    ("stale-caches/edited-failed-indexes", "edited-failed-indexes"),
+    ("stale-caches/suspend-deadline", "suspend-deadline"),
+    ("stale-caches/suspend-patient", "suspend-patient"),
+    ("stale-caches/suspend-per-index", "suspend-per-index"),
+    ("stale-caches/elastic-per-index", "elastic-per-index"),
+    ("stale-caches/parallelism", "parallelism"),
+    ("stale-caches/on-failure", "on-failure"),
+    ("stale-caches/success-policy-deletion", "success-policy-deletion"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -68,6 +79,9 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/force-delete", "force-delete"),
     ("failed-request/adoption", "adoption"),
     ("failed-request/lost-owner", "lost-owner"),
+    ("failed-request/unscheduled-patient", "unscheduled-patient"),
+    ("failed-request/suspend-patient", "suspend-patient"),
+    ("failed-request/elastic-per-index", "elastic-per-index"),
 ];
 
 /// The answer to one request is lost, and both caches lag by one.

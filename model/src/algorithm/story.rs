@@ -116,6 +116,7 @@ fn answered(
     let answer = commit(&mut life, by, &call, fortune == Fortune::Handled, before.now, scope);
     let text = match answer {
         Answer::NotFound => ", which is gone (404)",
+        Answer::NamespaceTerminating => ", which the server refuses: the namespace is being deleted (403)",
         Answer::Error if is_status && conflicts => ", made from an older version (409)",
         Answer::Error if !is_status => ", which has changed (409)",
         Answer::Done if is_status && conflicts => {

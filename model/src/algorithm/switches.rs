@@ -25,6 +25,8 @@ pub enum Switch {
     CountsDeletions,
     /// S-11, H1: of pods that PC-09 holds equal, one that lost its finalizer already is not deleted first.
     OverlooksStrippedPods,
+    /// H2: a creation that is refused because the namespace is being deleted counts.
+    CountsRefusedCreations,
     /// H3: a pod is no longer ready although its DELETE failed.
     LowersReadyOnFailedDelete,
     /// H4: a pod whose DELETE answers 404 terminates.

@@ -1,7 +1,9 @@
 //! The garbage collector, which carries a deletion of a Job through.
 //!
 //! Where a Job is deleted so that its pods stay, it takes their owner away, one by one, and then lets the Job go (PC-31).
+//! The namespace controller is here too: it deletes all that is in a namespace that is being deleted.
 
+use super::user;
 use crate::apiserver::{ORPHAN, Propagation, finalizers_after_delete};
 use crate::job::Job;
 use crate::pod::Pod;
@@ -11,7 +13,10 @@ use crate::uid::Uid;
 use crate::world::{JobId, Life};
 
 /// What may be collected.
-pub fn enabled(job: JobId, life: &Life, steps: &mut Vec<Step>) {
+pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    if user::namespace_goes(life, scope) {
+        return of_a_namespace(job, life, steps);
+    }
     let deleted = life.job.as_ref().is_none_or(|job| job.deleting);
     let orphans = orphans(life);
     // PC-29: the owner of a pod of another incarnation is gone.
@@ -21,6 +26,15 @@ pub fn enabled(job: JobId, life: &Life, steps: &mut Vec<Step>) {
     }
     let last = |pod: &Pod| pod.controlled && life.past.owns(pod);
     if deleted && life.job.is_some() && !life.pods.iter().any(last) {
+        steps.push(Step::RemoveJob(job));
+    }
+}
+
+/// What the namespace controller does: all objects of the namespace are deleted, in any order (PC-12).
+fn of_a_namespace(job: JobId, life: &Life, steps: &mut Vec<Step>) {
+    let left = life.pods.iter().filter(|pod| !pod.deleting);
+    steps.extend(left.map(|pod| Step::Collect(job, pod.uid)));
+    if life.job.as_ref().is_some_and(|job| job.finalizers.is_empty()) {
         steps.push(Step::RemoveJob(job));
     }
 }
@@ -44,13 +58,15 @@ pub fn collect(life: &mut Life, uid: Uid, scope: &Scope) {
     let after = if orphans(life) {
         Pod { controlled: false, ..pod.clone() }
     } else {
-        Pod { deleting: true, ..pod.clone() }
+        let mut after = pod.clone();
+        after.delete();
+        after
     };
     life.past.pod_changed(&after);
     life.set_pod(uid, Some(after), scope.lag);
 }
 
-/// The Job goes, now that nothing depends on it.
+/// The Job goes, now that nothing depends on it; or its namespace goes.
 pub fn remove_job(life: &mut Life, scope: &Scope) {
     life.set_job(None, scope.job_lag);
 }

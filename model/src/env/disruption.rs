@@ -43,7 +43,7 @@ pub enum DisruptionStep {
     ForceDelete,
     /// DELETE of a pod with the condition, by who set it.
     Delete,
-    /// Phase `Failed`, by pod GC, of a pod that was deleted without grace.
+    /// Phase `Failed`, by pod GC, of a pod that was deleted without grace, or before it was scheduled (RP-07).
     GiveUp,
 }
 
@@ -67,7 +67,7 @@ impl Disruption {
 
 /// What others can still do, and what they have begun.
 pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    if scope.disruptions.is_empty() {
+    if scope.disruptions.is_empty() && !scope.unscheduled {
         return;
     }
     let mut left: Vec<Disruption> = unused(life, scope).map(|(_, disruption)| disruption).collect();
@@ -100,7 +100,11 @@ pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scop
         DisruptionStep::Evict => Pod { disrupted: true, ..pod },
         DisruptionStep::LoseNode => gone(Pod { disrupted: true, ..pod }),
         DisruptionStep::ForceDelete => Pod { deleting: true, forced: true, ..pod },
-        DisruptionStep::Delete => Pod { deleting: true, ..pod },
+        DisruptionStep::Delete => {
+            let mut after = pod;
+            after.delete();
+            after
+        }
         DisruptionStep::GiveUp => gone(pod),
     };
     life.past.pod_changed(&after);

@@ -14,6 +14,8 @@ use crate::world::{JobId, Life, World};
 /// What the kubelet does to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KubeletStep {
+    /// The scheduler binds it to a node.
+    Schedule,
     /// Phase `Running`.
     Run,
     /// Condition Ready becomes true.
@@ -51,6 +53,12 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
         let flip = flips.then_some(KubeletStep::Flip);
         return free.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
     }
+    if !pod.scheduled {
+        // No kubelet knows it.
+        let binds = (!pod.deleting).then_some(KubeletStep::Schedule);
+        let goes = (free && pod.forced).then_some(KubeletStep::Remove);
+        return binds.into_iter().chain(goes).collect();
+    }
     let has_not_run = scope.phases && pod.phase == Phase::Pending && !pod.deleting;
     // A script need not tell of a pod that it runs.
     if has_not_run && scope.script.is_none() {
@@ -86,6 +94,7 @@ pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: 
 fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> Option<Pod> {
     let pod = pod.clone();
     match what {
+        KubeletStep::Schedule => Some(Pod { scheduled: true, ..pod }),
         KubeletStep::Run => Some(Pod { phase: Phase::Running, ..pod }),
         KubeletStep::Ready => Some(Pod { ready: true, ready_changed: Some(now), ..pod }),
         KubeletStep::Restart => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::collector;
 use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
 use crate::incarnation;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, Text};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, PodReplacementPolicy, Text};
 use crate::past::Past;
 use crate::pod::Pod;
 use crate::scope::Scope;
@@ -65,6 +65,12 @@ pub enum UserAction {
     SetDeadline(i64),
     /// Sets `backoffLimit`.
     SetBackoffLimit(i32),
+    /// Sets `maxFailedIndexes`.
+    SetMaxFailedIndexes(i32),
+    /// Sets `podReplacementPolicy`.
+    SetReplacementPolicy(PodReplacementPolicy),
+    /// Deletes the namespace: nothing can be created in it any more, and the namespace controller deletes what there is.
+    DeleteNamespace,
 }
 
 /// An action on an object.
@@ -78,6 +84,13 @@ pub enum UserStep {
     Relabel(Uid),
     /// Edits or deletes the Job.
     Job(UserAction),
+}
+
+/// Whether the namespace is being deleted.
+#[must_use]
+pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
+    let place = scope.user.iter().position(|action| *action == UserAction::DeleteNamespace);
+    place.is_some_and(|place| life.used >> place & 1 == 1)
 }
 
 /// What the user can still do.
@@ -112,7 +125,10 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
             | UserAction::DeleteOwner
             | UserAction::DeleteOrphaning
             | UserAction::SetDeadline(_)
-            | UserAction::SetBackoffLimit(_) => {
+            | UserAction::SetBackoffLimit(_)
+            | UserAction::SetMaxFailedIndexes(_)
+            | UserAction::SetReplacementPolicy(_)
+            | UserAction::DeleteNamespace => {
                 if is_possible(job, *action, scope) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
@@ -145,7 +161,7 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 /// Whether the API server takes the edit, and it changes something.
 fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let too_late = match action {
-        UserAction::SetTtl(_) | UserAction::DeleteOwner => false,
+        UserAction::SetTtl(_) | UserAction::DeleteOwner | UserAction::DeleteNamespace => false,
         UserAction::DeleteFinished => !job.status.is_finished(),
         UserAction::SuspendStarted => job.status.is_finished() || job.status.start_time.is_none(),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
@@ -164,7 +180,9 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
         | UserAction::StripOwner
         | UserAction::Relabel
         | UserAction::SetDeadline(_)
-        | UserAction::SetBackoffLimit(_) => job.status.is_finished(),
+        | UserAction::SetBackoffLimit(_)
+        | UserAction::SetMaxFailedIndexes(_)
+        | UserAction::SetReplacementPolicy(_) => job.status.is_finished(),
     };
     if too_late {
         return false;
@@ -193,6 +211,8 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
         UserAction::SetDeadline(seconds) => spec.active_deadline_seconds = Some(seconds),
         UserAction::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
+        UserAction::SetMaxFailedIndexes(limit) => spec.max_failed_indexes = Some(limit),
+        UserAction::SetReplacementPolicy(policy) => spec.pod_replacement_policy = Some(policy),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::DenyFailureTarget
@@ -207,7 +227,8 @@ fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
         | UserAction::Recreate
         | UserAction::DeleteOrphaning
         | UserAction::StripOwner
-        | UserAction::Relabel => return None,
+        | UserAction::Relabel
+        | UserAction::DeleteNamespace => return None,
     }
     Some(spec)
 }
@@ -221,8 +242,10 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
         UserStep::Job(
             action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
         ) => mirror::apply(life, *action, now, scope),
+        // The namespace controller does the rest.
+        UserStep::Job(UserAction::DeleteNamespace) => {}
         UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
-        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.deleting = true),
+        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, Pod::delete),
         UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
         UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
         UserStep::Job(action) => edit(life, *action, scope),
@@ -273,14 +296,17 @@ fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
         | UserAction::StripOwner
         | UserAction::Relabel
         | UserAction::SetDeadline(_)
-        | UserAction::SetBackoffLimit(_) => None,
+        | UserAction::SetBackoffLimit(_)
+        | UserAction::SetMaxFailedIndexes(_)
+        | UserAction::SetReplacementPolicy(_)
+        | UserAction::DeleteNamespace => None,
     };
     if let Some(kind) = denied {
         return life.set_job(Some(denies(&job, kind)), scope.job_lag);
     }
     let after = match edited(&job.spec, action) {
         Some(spec) => {
-            life.past.respecified(&spec);
+            life.past.respecified(&job.spec, &spec);
             Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         None if matches!(action, UserAction::DeleteInBackground | UserAction::DeleteOwner) => None,

@@ -19,7 +19,7 @@ use crate::catalogue::Req;
 use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
-use crate::env::user::{UserAction, UserStep};
+use crate::env::user::{self, UserAction, UserStep};
 use crate::job::JobStatus;
 use crate::manager::Write;
 use crate::pod::Pod;
@@ -163,6 +163,7 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         Step::Kubelet(_, uid, KubeletStep::Remove) => {
             ("API server", format!("removes {} (deleted, ended, no finalizer)", name(*uid)))
         }
+        Step::Kubelet(_, uid, KubeletStep::Schedule) => ("scheduler", format!("binds {}", name(*uid))),
         Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
         Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
         Step::User(_, number, UserStep::DeletePod(uid)) => {
@@ -183,7 +184,12 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
             let held =
                 after.life(*job).pods.get(*uid).is_some_and(|pod| pod.finalizer && pod.is_terminated());
             let stays = if held { ", which stays: it holds the finalizer" } else { "" };
-            ("garbage collector", format!("deletes {}{stays}", name(*uid)))
+            let goes = user::namespace_goes(before.life(*job), scope);
+            let who = if goes { "namespace controller" } else { "garbage collector" };
+            (who, format!("deletes {}{stays}", name(*uid)))
+        }
+        Step::RemoveJob(job) if user::namespace_goes(before.life(*job), scope) => {
+            ("namespace controller", "deletes the Job".to_owned())
         }
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
         Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
@@ -248,6 +254,7 @@ fn of_index(pod: &Pod) -> String {
 fn pod_changed(uid: Uid, what: KubeletStep) -> String {
     let pod = name(uid);
     match what {
+        KubeletStep::Schedule => format!("{pod} has a node"),
         KubeletStep::Run => format!("{pod} runs"),
         KubeletStep::Ready => format!("{pod} is ready"),
         KubeletStep::Restart => format!("{pod} restarts its container"),
@@ -301,6 +308,9 @@ fn edited(action: UserAction) -> String {
         UserAction::DeleteOrphaning => "deletes the Job, and leaves its pods".to_owned(),
         UserAction::SetDeadline(seconds) => format!("sets activeDeadlineSeconds to {seconds}"),
         UserAction::SetBackoffLimit(limit) => format!("sets backoffLimit to {limit}"),
+        UserAction::SetMaxFailedIndexes(limit) => format!("sets maxFailedIndexes to {limit}"),
+        UserAction::SetReplacementPolicy(policy) => format!("sets podReplacementPolicy to {policy:?}"),
+        UserAction::DeleteNamespace => "deletes the namespace".to_owned(),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
         UserAction::StripOwner => "removes the ownerReference of a pod".to_owned(),
         UserAction::Relabel => "changes the labels of a pod".to_owned(),

@@ -61,6 +61,7 @@ fn may_ignore(moment: &Moment<'_>) -> bool {
 fn newborn(moment: &Moment<'_>) -> Pod {
     Pod {
         finalizer: true,
+        scheduled: !moment.scope.unscheduled,
         incarnation: incarnation::of(moment.cached.as_deref()),
         created: if moment.scope.has_delays() { moment.now } else { Time::default() },
         ..Pod::new(moment.life.past.next_uid())

@@ -2,7 +2,6 @@
 
 use super::Moment;
 use crate::guards::deletion::judge_deletion;
-use crate::pod::Pod;
 use crate::requirement::Findings;
 use crate::scope::Scope;
 use crate::uid::Uid;
@@ -34,7 +33,8 @@ pub fn apply(life: &mut Life, uid: Uid, scope: &Scope) {
     let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
     let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
     life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
-    let after = Pod { deleting: true, ..pod };
+    let mut after = pod;
+    after.delete();
     life.past.pod_changed(&after);
     life.write_pod(after, scope.lag);
 }

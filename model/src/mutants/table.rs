@@ -128,6 +128,14 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::FT14, 19),
     },
     Mutant {
+        id: "H2",
+        issues: &[],
+        title: "a creation that is refused because the namespace is being deleted counts as active",
+        switches: &[Switch::CountsRefusedCreations],
+        world: || Scope { user: vec![UserAction::DeleteNamespace], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::PC01, 4),
+    },
+    Mutant {
         id: "H3",
         issues: &[],
         title: "a pod is no longer ready although its DELETE failed",

@@ -110,7 +110,10 @@ impl Past {
     /// often it has failed.
     pub(super) fn released_alone(&mut self, pod: &Pod, job: &Job, pods: &Pods) {
         // UG-10: what was done while the limits did not count is not looked at.
-        let counts = job.spec.backoff_limit_per_index.is_some() && self.gates.job_backoff_limit_per_index;
+        // PC-23: what was scaled down runs again from the start, whatever became of it.
+        let counts = job.spec.backoff_limit_per_index.is_some()
+            && self.gates.job_backoff_limit_per_index
+            && !self.rescaled;
         let Some(index) = pod.index.filter(|_| counts) else { return };
         let completions = job.spec.completion_count();
         if pod.phase != Phase::Failed || self.decision.is_some() || pod.valid_index(completions).is_none() {
@@ -124,7 +127,9 @@ impl Past {
         let carried = pods.iter().any(|other| is_other(other) && knows(other));
         // One of the index that nobody knew of takes the place of a replacement, and counts nothing (BI-02).
         let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
-        if open && !carried && !surprised {
+        // It was recorded once its replacement was there; what becomes of that is another matter (FT-16).
+        let settled = self.pod(pod.uid).is_some_and(|past| past.listed.is_some() && past.replaced);
+        if open && !carried && !surprised && !settled {
             self.slips.released_alone.get_or_insert(pod.uid);
         }
     }

@@ -79,6 +79,7 @@ pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
         let decided = life.past.decision.as_ref();
         let job_fails = decided.map_or(!life.past.gates.delay_the_end(), |decision| !decision.good);
         let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
+        let patient = patient && !life.past.was_impatient;
         let unreal = |past: &PodPast| match past.end {
             Some(_) if past.has_failed() => false,
             Some(_) | None => patient || !past.deleted,

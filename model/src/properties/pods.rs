@@ -106,7 +106,7 @@ pub const REPLACEMENT_WAITS: Property = Property {
         let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let held = count(life, |pod| !pod.is_terminated());
         let widest = life.past.widest;
-        (patient && held > i64::from(widest))
+        (patient && !life.past.was_impatient && held > i64::from(widest))
             .then(|| format!("{held} pods are active or terminating, parallelism is {widest}"))
     },
     premise: |it| {

@@ -4,7 +4,10 @@ use crate::algorithm::steps::Faults;
 use crate::constants::Constants;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
-use crate::job::{ConditionPattern, FailureAction, JobSpec, PodFailureRule};
+use crate::job::{
+    ConditionPattern, FailureAction, JobSpec, PodFailureRule, PodReplacementPolicy, RestartPolicy,
+    SuccessPolicy, SuccessRule, Template,
+};
 use crate::pod::Phase;
 use crate::scope::{FoundPod, Scope};
 
@@ -25,6 +28,17 @@ pub fn all() -> Vec<Scope> {
         legacy_pods(),
         edited_limits(),
         per_index_delay(),
+        unscheduled(),
+        unscheduled_patient(),
+        edited_policy(),
+        edited_failed_indexes(),
+        suspend_deadline(),
+        suspend_patient(),
+        suspend_per_index(),
+        elastic_per_index(),
+        parallelism(),
+        on_failure(),
+        success_policy_deletion(),
     ]
 }
 
@@ -119,4 +133,88 @@ fn per_index_delay() -> Scope {
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
     Scope { ticks: 2, lag: 1, faults: Faults { crashes: 1, ..Faults::default() }, constants, ..base }
+}
+
+fn unscheduled() -> Scope {
+    let about = "pods wait for the scheduler, and a user deletes one; pod GC gives it an end";
+    let base = scope("unscheduled", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 3);
+    Scope { unscheduled: true, user: vec![UserAction::DeletePod], ..base }
+}
+
+fn unscheduled_patient() -> Scope {
+    let about = "podReplacementPolicy Failed: a pod that is deleted before it has a node is replaced once pod GC has marked it";
+    let spec = JobSpec { backoff_limit: Some(1), ..patient(many(1, 1)) };
+    let base = scope("unscheduled-patient", about, spec, 3);
+    Scope { unscheduled: true, user: vec![UserAction::DeletePod], ..base }
+}
+
+fn edited_policy() -> Scope {
+    let about = "a user sets podReplacementPolicy to Failed, and deletes a pod";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(1, 1) };
+    let user = vec![UserAction::SetReplacementPolicy(PodReplacementPolicy::Failed), UserAction::DeletePod];
+    Scope { user, ..scope("edited-policy", about, spec, 3) }
+}
+
+fn edited_failed_indexes() -> Scope {
+    let about = "no retries; a user sets maxFailedIndexes to 0 while an index has failed, or before";
+    let spec = JobSpec { max_failed_indexes: Some(1), ..per_index(0, many_indexes(2, 1)) };
+    let base = scope("edited-failed-indexes", about, spec, 3);
+    Scope { user: vec![UserAction::SetMaxFailedIndexes(0)], ..base }
+}
+
+fn per_index(limit: i32, spec: JobSpec) -> JobSpec {
+    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
+}
+
+fn suspended_and_resumed() -> Vec<UserAction> {
+    vec![UserAction::Suspend, UserAction::Resume]
+}
+
+fn suspend_deadline() -> Scope {
+    let about = "activeDeadlineSeconds 1, and a user suspends and resumes, on a clock: the time starts anew";
+    let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
+    Scope { user: suspended_and_resumed(), ticks: 2, ..scope("suspend-deadline", about, spec, 3) }
+}
+
+fn suspend_patient() -> Scope {
+    let about =
+        "podReplacementPolicy Failed: a user suspends and resumes, while the pod of before terminates";
+    let spec = JobSpec { backoff_limit: Some(0), ..patient(many(1, 1)) };
+    Scope { user: suspended_and_resumed(), ..scope("suspend-patient", about, spec, 3) }
+}
+
+fn suspend_per_index() -> Scope {
+    let about = "backoffLimitPerIndex 1: a user suspends and resumes, which forgets failures";
+    let spec = per_index(1, many_indexes(2, 1));
+    Scope { user: suspended_and_resumed(), ..scope("suspend-per-index", about, spec, 4) }
+}
+
+fn elastic_per_index() -> Scope {
+    let about = "backoffLimitPerIndex 0: an Indexed Job is scaled down to one index, and up again";
+    let user = vec![UserAction::Scale(1), UserAction::Scale(2)];
+    Scope { user, ..scope("elastic-per-index", about, per_index(0, many_indexes(2, 2)), 3) }
+}
+
+fn parallelism() -> Scope {
+    let about =
+        "two completions, one after the other and at once: a user sets parallelism to 1, and to 2 again";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
+    let user = vec![UserAction::Scale(1), UserAction::Scale(2)];
+    Scope { user, ..scope("parallelism", about, spec, 3) }
+}
+
+fn on_failure() -> Scope {
+    let about = "restartPolicy OnFailure: containers restart in their pods, which backoffLimit 1 counts";
+    let base = many(1, 1);
+    let template = Template { restart_policy: RestartPolicy::OnFailure, ..base.template };
+    let spec = JobSpec { template, backoff_limit: Some(1), ..base };
+    Scope { restarts: 2, ..scope("on-failure", about, spec, 3) }
+}
+
+fn success_policy_deletion() -> Scope {
+    let about = "a success policy that is met by index 0 of two, of which a user deletes a pod";
+    let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
+    let success_policy = Some(SuccessPolicy { rules: vec![rule] });
+    let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
+    Scope { user: vec![UserAction::DeletePod], ..scope("success-policy-deletion", about, spec, 3) }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use jobcheck_model::algorithm::steps::Fortune;
 use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::env::user;
 use jobcheck_model::job::Job;
 use jobcheck_model::ttl::Request;
 use jobcheck_model::world::{JobId, World};
@@ -15,6 +16,26 @@ use super::super::scribe::{Asked, Told, Who};
 use super::Walker;
 
 impl Walker<'_> {
+    /// Who deletes the pods of a Job.
+    pub(super) fn collector(&self, id: JobId) -> Who {
+        let goes = user::namespace_goes(self.life(id), self.scope);
+        if goes { Who::NamespaceController } else { Who::GarbageCollector }
+    }
+
+    /// The garbage collector lets a Job go.
+    pub(super) fn remove_job(&mut self, id: JobId) -> io::Result<()> {
+        let known = &self.known[usize::from(id.0)];
+        let gone = Job { finalizers: Vec::new(), ..Job::clone(&known.job) };
+        let version = known.version();
+        let answer = Told::Done(known.render(&gone, version));
+        let body = json!({ "metadata": {
+            "uid": known.job.uid.to_string(), "resourceVersion": version.to_string(), "finalizers": null,
+        } });
+        let asked = about_job(known, Who::GarbageCollector, Verb::Patch, Some(body), answer);
+        let asked = Asked { patch_type: Some("application/merge-patch+json"), ..asked };
+        self.scribe.request(&asked)
+    }
+
     /// A DELETE that the server carries out.
     pub(super) fn delete_job(
         &mut self,
@@ -30,6 +51,7 @@ impl Walker<'_> {
             })),
             Who::TtlController
             | Who::JobController
+            | Who::NamespaceController
             | Who::PodGc
             | Who::Scheduler
             | Who::Kubelet

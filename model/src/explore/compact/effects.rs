@@ -97,9 +97,9 @@ const REQUEST_IS_HANDLED: &[Effect] = &[
 
 /// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
 const CREATION_IS_HANDLED: &[Effect] = &[
-    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, SO_FAR, FRAME]),
+    effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, SO_FAR, REST, FRAME]),
     effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
-    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, SO_FAR, FRAME]),
+    effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, SO_FAR, REST, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
 ];
 
@@ -116,19 +116,19 @@ const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
 
 /// The request of a dead process reaches the server.
 const LATE_REQUEST_LANDS: &[Effect] = &[
-    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
-    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, LATE, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE]),
+    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, REST, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, LATE, REST, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE, REST]),
     effect(&[REST], &[REST, JOB, LATE]),
     effect(&[LATE], &[]),
 ];
 
 /// The same, where no cache has to show anything at once.
 const LATE_REQUEST_LANDS_QUIETLY: &[Effect] = &[
-    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, FRAME]),
-    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, LATE, FRAME]),
+    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, REST, FRAME]),
+    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, LATE, REST, FRAME]),
     effect(&[IDLE], &[IDLE, JOB, LATE, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE, REST]),
     effect(&[REST], &[REST, JOB, LATE]),
     effect(&[LATE], &[]),
 ];
@@ -284,6 +284,7 @@ pub fn so_far(past: &Past) -> Id {
         widest: _,
         most: _,
         rescaled: _,
+        was_impatient: _,
         decision: _,
         ending: _,
         refused: _,
