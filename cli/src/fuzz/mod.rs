@@ -84,7 +84,7 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
     let begun = Instant::now();
     let mut sums = search(args, seed, begun, global);
     sums.found.sort_by_key(|found| found.seed);
-    let whole = report::whole(&sums, seed, begun.elapsed());
+    let whole = report::whole(&sums, args.mutant, seed, begun.elapsed());
     let rendered = match args.output {
         Format::Text => Ok(report::text(&sums, seed, begun.elapsed())),
         Format::Json => check::to_json(&whole),

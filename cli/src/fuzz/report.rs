@@ -6,6 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::Req;
+use jobcheck_model::mutants::Mutant;
 use serde::Serialize;
 
 use super::Sums;
@@ -21,6 +22,8 @@ pub struct FuzzReport {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutant: Option<&'static str>,
     seed: u64,
     runs: u64,
     requests: usize,
@@ -42,7 +45,7 @@ struct FoundReport {
     scenario: String,
 }
 
-pub fn whole(sums: &Sums, seed: u64, elapsed: Duration) -> FuzzReport {
+pub fn whole(sums: &Sums, mutant: Option<&Mutant>, seed: u64, elapsed: Duration) -> FuzzReport {
     let found = sums.found.iter().map(|found| FoundReport {
         seed: found.seed,
         requirement: found.requirement.map(Req::id),
@@ -56,6 +59,7 @@ pub fn whole(sums: &Sums, seed: u64, elapsed: Duration) -> FuzzReport {
         api_version: API_VERSION,
         kind: "FuzzReport",
         exit_code: sums.exit().code(),
+        mutant: mutant.map(|mutant| mutant.id),
         seed,
         runs: sums.runs,
         requests: sums.requests,
