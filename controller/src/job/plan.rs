@@ -21,9 +21,9 @@ pub const RESERVED_MANAGER: &str = "kubernetes.io/job-controller";
 
 /// What to do for a Job now.
 ///
-/// Deterministic, and the same for every order of the pods. In the order of the KEPs: which pods are the Job's; what has succeeded and failed;
-/// whether the Job is at its end, or is suspended, and its active pods go; what is recorded, released and counted; what
-/// is created or deleted.
+/// Deterministic, and the same for every order of the pods. In the order of the KEPs: which pods are the Job's; what has
+/// succeeded and failed; whether the Job is at its end, or is suspended, and its active pods go; what is recorded, released
+/// and counted; what is created or deleted.
 #[must_use]
 pub fn plan(observed: &Observed) -> Plan {
     if let Some(skipped) = skipped(observed) {

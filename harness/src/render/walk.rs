@@ -238,7 +238,6 @@ impl Walker<'_> {
         if is_new { Told::Created(object) } else { Told::Done(object) }
     }
 
-    /// The last pod is gone, and the garbage collector takes its finalizer away.
     fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
         let answer = self.pod_stored(id, uid, after);
         let known = &self.known[usize::from(id.0)];

@@ -22,7 +22,7 @@ impl Walker<'_> {
         if goes { Who::NamespaceController } else { Who::GarbageCollector }
     }
 
-    /// The garbage collector lets a Job go.
+    /// The last pod is gone, and the garbage collector takes the Job's finalizer away.
     pub(super) fn remove_job(&mut self, id: JobId) -> io::Result<()> {
         let known = &self.known[usize::from(id.0)];
         let gone = Job { finalizers: Vec::new(), ..Job::clone(&known.job) };
