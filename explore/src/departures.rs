@@ -190,6 +190,7 @@ const MADE: &[(Switch, Departure)] = &[
     (Switch::LimitsIndexesWithoutGate, Sees(|seen| seen.settings.gates.backoff_limit_per_index = true)),
     (Switch::ReportsTerminatingWithoutGate, Sees(|seen| seen.settings.gates.pod_replacement_policy = true)),
     (Switch::AnnouncesWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
+    (Switch::RetriesWithoutNamespace, Sees(|seen| seen.memory.refused = None)),
     (Switch::IgnoresManagedBy, Sees(|seen| seen.job.spec.managed_by = None)),
     (Switch::IgnoresBackoffLimit, Sees(|seen| seen.job.spec.backoff_limit = i32::MAX)),
     (

@@ -129,11 +129,16 @@ impl Enactor<'_> {
             let (batch, later) = rest.split_at(size.min(rest.len()));
             let answers = io.all(batch, |(number, pod), branch| {
                 let number = pod.index.unwrap_or(*number);
-                branch.call(Call::CreatePod(number, Box::new(self.newborn(pod))))
+                let answer = branch.call(Call::CreatePod(number, Box::new(self.newborn(pod))))?;
+                if answer == Answer::NamespaceTerminating {
+                    branch.note(Effect::Refused(self.now));
+                }
+                Ok(answer)
             })?;
             if answers.iter().any(|answer| *answer != Answer::Done) {
                 let swallows = self.settings.switches.on(Switch::SwallowsCreateErrors);
-                return Ok(if swallows { Went::Enough } else { Went::Wrong });
+                let failed = answers.contains(&Answer::Error) && !swallows;
+                return Ok(if failed { Went::Wrong } else { Went::Enough });
             }
             rest = later;
         }

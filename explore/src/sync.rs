@@ -90,6 +90,7 @@ fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {
         },
         released: texts(&read.kept.released),
         deleted: texts(&read.kept.deleted),
+        refused: read.kept.refused.map(time),
     }
 }
 
@@ -103,7 +104,8 @@ pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (
         pods: uids(&record.seen),
     };
     let failures = if settings.has_delays { failures } else { Failures::default() };
-    (failures, Kept { released: uids(&memory.released), deleted: uids(&memory.deleted) })
+    let (released, deleted) = (uids(&memory.released), uids(&memory.deleted));
+    (failures, Kept { released, deleted, refused: memory.refused.map(seconds) })
 }
 
 /// The settings of the process.

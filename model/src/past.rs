@@ -50,6 +50,8 @@ pub struct Past {
     pub refused: Option<Req>,
     /// The first requirement that a write of the algorithm broke.
     pub objection: Option<Req>,
+    /// Whether a process was told that the namespace takes no pods any more (PC-12).
+    pub told_of_namespace: bool,
     /// What the TTL controller's DELETE found.
     pub removal: Option<Removal>,
     /// The feature gates that were on in every process so far.
@@ -148,6 +150,7 @@ impl Past {
             ending: None,
             refused: None,
             objection: None,
+            told_of_namespace: false,
             removal: None,
             gates: Gates::ON,
             writers: Writers::default(),
@@ -236,14 +239,8 @@ impl Past {
             None => !only_phase && pod.deleted,
         };
         // What was released before it ended was chosen for deletion, and counts nowhere (FT-16).
-        let count = self
-            .pods
-            .iter()
-            .filter(|pod| !pod.released)
-            .filter(|pod| pod.index == index)
-            .filter(failed)
-            .count();
-        u32::try_from(count).unwrap_or(u32::MAX)
+        let counted = self.pods.iter().filter(|pod| !pod.released && pod.index == index).filter(failed);
+        u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
     /// A pod changed in etcd.

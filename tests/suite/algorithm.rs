@@ -82,6 +82,9 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("failed-request/flips", 14684, 28),
     ("stale-caches/flips-indexed", 11859, 28),
     ("failed-request/flips-indexed", 49994, 30),
+    ("stale-caches/terminating-namespace", 42858, 28),
+    ("failed-request/terminating-namespace", 77143, 26),
+    ("crash/terminating-namespace", 74359, 26),
 ];
 
 /// As `jobcheck check` explores.

@@ -103,7 +103,10 @@ fn watch(trace: &[Value]) -> Vec<Value> {
         }
         let at_once =
             request["resource"] == "jobs" && request["verb"] == "delete" && object["kind"] == "Status";
-        if let Some(mut last) = jobs.remove(&name).filter(|_| at_once && request["code"] == 200) {
+        if at_once
+            && request["code"] == 200
+            && let Some(mut last) = jobs.remove(&name)
+        {
             // What goes at once is answered with a Status; the watch shows its last state.
             last["metadata"]["resourceVersion"] = json!((latest + 1).to_string());
             events.push(json!({ "type": "DELETED", "object": last }));

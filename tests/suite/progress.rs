@@ -79,6 +79,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("progress-late-request/non-indexed", 1262, 207),
     ("progress-late-request/indexed", 1060, 196),
     ("progress-late-request/per-index", 932, 196),
+    ("progress/terminating-namespace", 19981, 1259),
     ("progress/recreation", 998, 67),
     ("progress/recreation-stale", 5828, 204),
 ];

@@ -29,7 +29,7 @@ pub struct FuzzArgs {
     /// Threads; as many as there are processors if not given. What a seed gives does not depend on them.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Write the shortest scenario of each that is wrong, and its trace, to this directory.
+    /// Write the shortest scenario of each that is wrong, and its trace, to this directory; and what cannot be judged.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
     /// Look for a known defect of `jobcheck mutants`, such as B18, in the plan of the controllers.

@@ -32,7 +32,7 @@ struct Sums {
     runs: u64,
     requests: usize,
     refused: Vec<String>,
-    unjudged: Vec<String>,
+    unjudged: Vec<Unjudged>,
     found: Vec<Found>,
 }
 
@@ -48,12 +48,22 @@ struct Found {
     trace: Vec<u8>,
 }
 
+/// A run that cannot be judged.
+struct Unjudged {
+    seed: u64,
+    why: String,
+    draft: Draft,
+    trace: Vec<u8>,
+}
+
 impl Sums {
     fn take(&mut self, seed: u64, draft: &Draft, ran: Ran, departures: &Switches) {
         self.runs += 1;
         match ran {
             Ran::Held { requests } => self.requests += requests,
-            Ran::Unjudged(why) => self.unjudged.push(format!("seed {seed}: {why}")),
+            Ran::Unjudged { why, trace } => {
+                self.unjudged.push(Unjudged { seed, why, draft: draft.clone(), trace });
+            }
             Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
             Ran::Wrong(wrong) => {
                 let Wrong { requirement, why, trace } = *wrong;
@@ -91,7 +101,11 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
     };
     let exit = check::print(rendered, sums.exit());
     let Some(directory) = &args.save else { return exit };
-    match sums.found.iter().try_for_each(|found| keep(directory, found)) {
+    let found = sums.found.iter().map(|it| (it.seed, it.text(), &it.trace));
+    let unjudged = sums.unjudged.iter().map(|it| (it.seed, it.text(), &it.trace));
+    let kept =
+        found.chain(unjudged).try_for_each(|(seed, scenario, trace)| keep(directory, seed, &scenario, trace));
+    match kept {
         Ok(()) => exit,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -138,8 +152,8 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
     sums.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes the shortest scenario, and the trace of what was found first.
-fn keep(directory: &Path, found: &Found) -> anyhow::Result<()> {
+/// Writes the scenario, of what is wrong the shortest, and the trace of what was found first.
+fn keep(directory: &Path, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
     let put = |name: String, bytes: &[u8]| {
         let file = directory.join(name);
         std::fs::write(&file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
@@ -147,8 +161,20 @@ fn keep(directory: &Path, found: &Found) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    put(format!("fuzz-{}.yaml", found.seed), found.text().as_bytes())?;
-    put(format!("fuzz-{}.jsonl", found.seed), &found.trace)
+    put(format!("fuzz-{seed}.yaml"), scenario.as_bytes())?;
+    put(format!("fuzz-{seed}.jsonl"), trace)
+}
+
+impl Unjudged {
+    fn text(&self) -> String {
+        let about = format!("cannot be judged on sim, with seed {}", self.seed);
+        self.draft.text(&format!("fuzz-{}", self.seed), &about)
+    }
+
+    /// For people.
+    fn told(&self) -> String {
+        format!("seed {}: {}", self.seed, self.why.trim_start_matches(&format!("seed {}: ", self.seed)))
+    }
 }
 
 impl Found {

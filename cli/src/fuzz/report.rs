@@ -9,7 +9,7 @@ use jobcheck_model::Req;
 use jobcheck_model::mutants::Mutant;
 use serde::Serialize;
 
-use super::Sums;
+use super::{Sums, Unjudged};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -64,7 +64,7 @@ pub fn whole(sums: &Sums, mutant: Option<&Mutant>, seed: u64, elapsed: Duration)
         runs: sums.runs,
         requests: sums.requests,
         refused: sums.refused.clone(),
-        unjudged: sums.unjudged.clone(),
+        unjudged: sums.unjudged.iter().map(Unjudged::told).collect(),
         found: found.collect(),
         seconds: elapsed.as_secs_f64(),
     }
@@ -82,7 +82,7 @@ pub fn text(sums: &Sums, seed: u64, elapsed: Duration) -> String {
             let _ = writeln!(out, "    {line}");
         }
     }
-    for why in sums.unjudged.iter().chain(&sums.refused) {
+    for why in sums.unjudged.iter().map(Unjudged::told).chain(sums.refused.iter().cloned()) {
         let _ = writeln!(out, "{OPEN}not judged{OPEN:#}: {why}");
     }
     let (paint, result) = match sums.exit() {

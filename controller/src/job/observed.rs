@@ -364,7 +364,13 @@ pub struct Memory {
     /// Pods whose deletion was answered with 2xx or 404, until the cache shows it. Deletions are known by UID, not
     /// counted (H1), and while one is not seen nothing is planned (J-01).
     pub deleted: BTreeSet<Uid>,
+    /// When a creation was refused because the namespace is being deleted; until [`REFUSAL_LASTS`] later none is tried
+    /// (PC-12).
+    pub refused: Option<Time>,
 }
+
+/// How long no pod is created after the namespace was found to be going (PC-12).
+pub const REFUSAL_LASTS: Duration = Duration::from_secs(300);
 
 /// Consecutive failures (BO-01, BO-03).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

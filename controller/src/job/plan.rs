@@ -8,7 +8,7 @@ use super::backoff;
 use super::command::{Command, Decision, Event, Plan, Step};
 use super::conditions::finished;
 use super::fate::{Fate, fate, tally, time_left};
-use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, Settings};
+use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings};
 use super::per_index::Indexes;
 use super::report::status_step;
 use super::scale::{Scaling, Work, scale};
@@ -40,7 +40,8 @@ pub fn plan(observed: &Observed) -> Plan {
     let fate = fate(&view, &indexes, tally);
     let decided = fate.as_ref().filter(|fate| !fate.by_stopping);
     let accounting = account(&view, &indexes, decided, holds_indexes(&view, &indexes));
-    let work = Work { view: &view, indexes: &indexes, tally, record: &record };
+    let namespace_goes = memory.refused.is_some();
+    let work = Work { view: &view, indexes: &indexes, tally, record: &record, namespace_goes };
     let scaling = scale(work, fate.as_ref());
     let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
     assemble(
@@ -111,6 +112,7 @@ fn remembered(observed: &Observed) -> Memory {
         backoff: memory.backoff.clone(),
         released: among(&memory.released, &|_| true),
         deleted: among(&memory.deleted, &|pod| pod.deletion.is_none()),
+        refused: memory.refused.filter(|refused| observed.now < refused.plus(REFUSAL_LASTS)),
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::Failure;
 use super::events::{Recorder, Regarding};
+use super::job_sync::now;
 use super::kept::KeptJob;
 use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
@@ -193,6 +194,9 @@ impl Run<'_> {
                 .map(|pod| async move {
                     let body = template.pod(pod);
                     let answer = self.pod_write(rest::create(&self.enactor.client, path, &body)).await;
+                    if matches!(answer, Err(Failure::NamespaceTerminating(_))) {
+                        self.remember(|memory| memory.refused = Some(now()));
+                    }
                     self.report_creation(creation, &answer);
                     answer
                 })

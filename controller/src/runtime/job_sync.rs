@@ -56,8 +56,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A sync that was put off comes again after this time, doubled while it waits.
 const PUT_OFF: Duration = Duration::from_millis(50);
 const PUT_OFF_MAX: Duration = Duration::from_secs(2);
-/// A namespace that is being deleted takes no pods: no use in asking again and again (PC-12).
-const NAMESPACE_TERMINATING: Duration = Duration::from_secs(60);
 
 impl JobSync {
     /// Syncs the Job of this name.
@@ -202,8 +200,9 @@ fn next(plan: &Plan, outcome: &Outcome) -> Next {
     match (outcome.failures.is_empty(), plan.wake_after) {
         (true, Some(delay)) => Next::After(delay),
         (true, None) => Next::Rest,
+        // PC-12: the plan knows by its memory.
         (false, wake) if outcome.failures.iter().all(refused_for_good) => {
-            Next::After(wake.map_or(NAMESPACE_TERMINATING, |wake| wake.min(NAMESPACE_TERMINATING)))
+            wake.map_or(Next::Rest, Next::After)
         }
         (false, _) => Next::Retry,
     }

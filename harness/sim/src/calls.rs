@@ -12,7 +12,7 @@ use jobcheck_controller::job::observed::{JobFacts, Memory};
 use jobcheck_controller::job::requests::{
     PodTemplate, adoption_patch, give_up_patch, release_patch, status_patch,
 };
-use jobcheck_controller::values::{ResourceVersion, Uid};
+use jobcheck_controller::values::{ResourceVersion, Time, Uid};
 use serde_json::Value;
 
 use crate::cluster::NAMESPACE;
@@ -112,8 +112,8 @@ impl Enactment {
     }
 
     /// What came of a call, if the answer came.
-    pub fn answered(&mut self, call: &Call, response: Option<&Response>, memory: &mut Memory) {
-        let answer = self.answer(call, response, memory);
+    pub fn answered(&mut self, call: &Call, response: Option<&Response>, memory: &mut Memory, now: Time) {
+        let answer = self.answer(call, response, memory, now);
         if answer == Answer::Good {
             return;
         }
@@ -131,7 +131,7 @@ impl Enactment {
         }
     }
 
-    fn answer(&mut self, call: &Call, response: Option<&Response>, memory: &mut Memory) -> Answer {
+    fn answer(&mut self, call: &Call, response: Option<&Response>, memory: &mut Memory, now: Time) -> Answer {
         let Some(response) = response else { return Answer::Bad };
         let code = response.code();
         let good = (200..300).contains(&code);
@@ -144,6 +144,10 @@ impl Enactment {
                 }
             }
             What::Look if good && !self.is_the_job(response) => return Answer::Bad,
+            What::Create if namespace_goes(response) => {
+                memory.refused = Some(now);
+                return Answer::Gone;
+            }
             What::GiveUp if matches!(code, 404 | 422) => return Answer::Good,
             _ => {}
         }
@@ -235,6 +239,13 @@ fn delete(pod: &PodRef, resource_version: Option<String>) -> Request {
 #[must_use]
 pub fn pod_patch(pod: &PodRef, body: Value) -> Request {
     patch(Resource::Pods, &pod.name, body)
+}
+
+/// PC-12.
+fn namespace_goes(response: &Response) -> bool {
+    let causes = response.outcome.as_ref().err().and_then(|error| error.details.as_ref());
+    let causes = causes.and_then(|details| details["causes"].as_array());
+    causes.is_some_and(|causes| causes.iter().any(|cause| cause["reason"] == "NamespaceTerminating"))
 }
 
 /// `metadata.resourceVersion` of the object in an answer.

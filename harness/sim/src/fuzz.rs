@@ -33,8 +33,13 @@ pub enum Ran {
         /// Requests in it.
         requests: usize,
     },
-    /// It cannot be judged; why.
-    Unjudged(String),
+    /// It cannot be judged.
+    Unjudged {
+        /// Why.
+        why: String,
+        /// The trace.
+        trace: Vec<u8>,
+    },
     /// The API server, or the reader, does not take it; why.
     Refused(String),
     /// Something is wrong.
@@ -153,7 +158,7 @@ fn ran(outcome: Outcome) -> Ran {
         Exit::Conforms => Ran::Held { requests: outcome.requests },
         // A Job that went before its controller wrote anything is no doubt.
         Exit::Inconclusive if is_idle(&outcome) => Ran::Held { requests: outcome.requests },
-        Exit::Inconclusive => Ran::Unjudged(why),
+        Exit::Inconclusive => Ran::Unjudged { why, trace: outcome.trace },
         _ => Ran::Wrong(Box::new(Wrong { requirement, why, trace: outcome.trace })),
     }
 }
@@ -317,7 +322,7 @@ mod tests {
         let departures = Switches::of(&[Switch::FinishesWhilePodsTerminate]);
         let wrong = |seed| match Draft::of(seed).run(seed, &departures) {
             Ran::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
-            Ran::Held { .. } | Ran::Unjudged(_) | Ran::Refused(_) => None,
+            Ran::Held { .. } | Ran::Unjudged { .. } | Ran::Refused(_) => None,
         };
         let (seed, requirement) = (0..200).find_map(wrong).unwrap();
         let draft = Draft::of(seed);

@@ -209,12 +209,12 @@ impl Process {
     }
 
     /// Its request was answered, or never will be.
-    pub fn answered(&mut self, response: Option<&Response>) {
+    pub fn answered(&mut self, response: Option<&Response>, now: Timestamp) {
         match self.asked.take() {
             Some(Asked::Call(call)) => {
                 let Some(sync) = &mut self.sync else { return };
                 let memory = self.memories.entry(sync.job.name.to_string()).or_default();
-                sync.answered(&call, response, memory);
+                sync.answered(&call, response, memory, time(now));
                 let uid = sync.job.uid.clone();
                 if let Some(response) = response.filter(|response| response.outcome.is_ok()) {
                     self.note_version(uid, &call.request, response);

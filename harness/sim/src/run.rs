@@ -195,7 +195,7 @@ impl<'a> Play<'a> {
                 if response.as_ref().is_none_or(|response| response.code() >= 500) {
                     self.processes[number].doubt(&mut self.cluster.server, now);
                 }
-                self.processes[number].answered(response.as_ref());
+                self.processes[number].answered(response.as_ref(), now);
             }
         }
         true

@@ -10,8 +10,11 @@ use rustc_hash::FxHashSet;
 pub struct BackoffRecord {
     record: Backoff,
     recorded: FxHashSet<Uid>,
-    /// The record of a process that keeps it from its decision on, after a status write whose answer was lost.
-    unheard: Option<Box<BackoffRecord>>,
+    /// Whether pods that the status lists already are taken in, too, while they hold the finalizer.
+    takes_listed: bool,
+    /// The record of a process that keeps it otherwise, where the trace does not tell which: from its decision on, after a
+    /// status write whose answer was lost; or with what its predecessor has listed and not counted yet, after a restart.
+    other: Option<Box<BackoffRecord>>,
 }
 
 impl BackoffRecord {
@@ -22,8 +25,8 @@ impl BackoffRecord {
             return Backoff::default();
         }
         let fresh = |pod: &&Pod| !self.recorded.contains(&pod.uid);
-        let last_success = view.new_successes().filter(fresh).map(ended).max();
-        let failures = || view.new_failures().filter(fresh).map(ended);
+        let last_success = self.successes(view).filter(fresh).map(ended).max();
+        let failures = || self.failures(view).filter(fresh).map(ended);
         match last_success {
             None => {
                 let count = u32::try_from(failures().count()).unwrap_or(u32::MAX);
@@ -40,6 +43,19 @@ impl BackoffRecord {
         }
     }
 
+    fn successes<'v>(&self, view: &'v View<'_>) -> impl Iterator<Item = &'v Pod> {
+        view.new_successes().chain(self.listed(view, view.job.status.uncounted_succeeded()))
+    }
+
+    fn failures<'v>(&self, view: &'v View<'_>) -> impl Iterator<Item = &'v Pod> {
+        view.new_failures().chain(self.listed(view, view.job.status.uncounted_failed()))
+    }
+
+    fn listed<'v>(&self, view: &'v View<'_>, uids: &'v [Uid]) -> impl Iterator<Item = &'v Pod> {
+        let taken = if self.takes_listed { uids } else { &[] };
+        taken.iter().filter_map(|uid| view.cache.get(*uid)).filter(|pod| pod.finalizer)
+    }
+
     /// When the last recorded failure ended.
     #[must_use]
     pub fn last_failure(&self) -> Option<Time> {
@@ -48,30 +64,38 @@ impl BackoffRecord {
 
     /// A status write of this view succeeded: the record is kept (BO-05).
     pub fn keep(&mut self, view: &View<'_>) {
-        if let Some(unheard) = &mut self.unheard {
-            unheard.keep(view);
+        if let Some(other) = &mut self.other {
+            other.keep(view);
         }
         self.record = self.in_view(view);
-        self.recorded.extend(view.new_successes().chain(view.new_failures()).map(|pod| pod.uid));
+        let taken: Vec<Uid> = self.successes(view).chain(self.failures(view)).map(|pod| pod.uid).collect();
+        self.recorded.extend(taken);
+        let is_same =
+            |other: &BackoffRecord| (other.record, &other.recorded) == (self.record, &self.recorded);
+        if self.other.as_deref().is_some_and(is_same) {
+            self.other = None;
+        }
     }
 
     /// A status write of this view was stored, and its sender does not know: 1.36 keeps the record after the answer, others
     /// may before the request.
     pub fn keep_perhaps(&mut self, view: &View<'_>) {
-        let mut kept = self.unheard.take().unwrap_or_else(|| Box::new(self.clone()));
+        let mut kept = self.other.take().unwrap_or_else(|| Box::new(self.clone()));
         kept.keep(view);
-        self.unheard = Some(kept);
+        self.other = Some(kept);
     }
 
     /// The other record, if there are two.
     #[must_use]
-    pub fn unheard(&self) -> Option<BackoffRecord> {
-        self.unheard.as_deref().cloned()
+    pub fn other(&self) -> Option<&BackoffRecord> {
+        self.other.as_deref()
     }
 
-    /// The controller was restarted: its memory is empty (SY-10).
+    /// The controller was restarted: its memory is empty (SY-10). 1.36 takes in what it finds neither listed nor counted;
+    /// others may take in all that holds the finalizer.
     pub fn lose(&mut self) {
-        *self = BackoffRecord::default();
+        let other = BackoffRecord { takes_listed: true, ..BackoffRecord::default() };
+        *self = BackoffRecord { other: Some(Box::new(other)), ..BackoffRecord::default() };
     }
 }
 

@@ -196,33 +196,18 @@ impl Track {
         let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
         let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
         let sign = settings.restart_sign(event, self.backoff.last_failure());
-        if only_delay && let Some(unheard) = self.backoff.unheard() {
-            let kept = std::mem::replace(&mut self.backoff, unheard);
-            if let Explained::Yes(mut findings) =
-                self.explain(settings, versions, latest, Reading::Ideal, judge)
-            {
-                self.premises.absorb(&mut findings);
-                return true;
-            }
-            self.backoff = kept;
-        }
         if !only_delay || !sign.admits() {
             return false;
         }
         let kept = std::mem::take(&mut self.backoff);
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                if let Some(warning) = sign.warning() {
-                    self.warnings.push((event.place, warning));
-                }
-                true
-            }
-            Explained::No(_) | Explained::Capped => {
-                self.backoff = kept;
-                false
-            }
-        }
+        let explained = self.explain(settings, versions, latest, Reading::Ideal, judge);
+        let Explained::Yes(mut findings) = explained else {
+            self.backoff = kept;
+            return false;
+        };
+        self.premises.absorb(&mut findings);
+        self.warnings.extend(sign.warning().map(|warning| (event.place, warning)));
+        true
     }
 
     /// A write that was answered with a server error may have been committed (judging.md 3).

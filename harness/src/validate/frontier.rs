@@ -240,7 +240,7 @@ impl Frontier {
         history.seek(position);
         let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
         let search = Search { setting, judge: &|_, _| {}, tried: 0, best: Vec::new(), end: 0, last: 0 };
-        show(&search.view(history, &job));
+        show(&search.view(setting.backoff, history, &job));
     }
 
     fn lower_bound(&self, version: u64) -> Option<Position> {
@@ -275,7 +275,7 @@ impl Search<'_> {
         None
     }
 
-    fn view<'v>(&'v self, history: &'v History, job: &'v Arc<Job>) -> View<'v> {
+    fn view<'v>(&'v self, record: &BackoffRecord, history: &'v History, job: &'v Arc<Job>) -> View<'v> {
         let left_active = history.post().sums().active > 0;
         let mut view = View {
             job,
@@ -295,12 +295,24 @@ impl Search<'_> {
             gates: self.setting.gates,
             reading: self.setting.reading,
         };
-        view.backoff = self.setting.backoff.in_view(&view);
+        view.backoff = record.in_view(&view);
         view
     }
 
+    /// By each record of failures that the process may keep.
     fn evaluate(&self, history: &History, job: &Arc<Job>) -> Findings {
-        let view = self.view(history, job);
+        let record = self.setting.backoff;
+        let findings = self.evaluate_by(record, history, job);
+        match record.other() {
+            Some(other) if !findings.is_clean() => {
+                Some(self.evaluate_by(other, history, job)).filter(Findings::is_clean).unwrap_or(findings)
+            }
+            _ => findings,
+        }
+    }
+
+    fn evaluate_by(&self, record: &BackoffRecord, history: &History, job: &Arc<Job>) -> Findings {
+        let view = self.view(record, history, job);
         let mut findings = Findings::new();
         (self.judge)(&view, &mut findings);
         if self.setting.bounds.is_read() {

@@ -158,9 +158,9 @@ impl History {
         self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version });
     }
 
-    /// What is appended next comes with this resourceVersion.
-    pub fn take_in(&mut self, version: Option<u64>) {
-        self.version = version;
+    /// What is appended next comes with this resourceVersion; returns the one that was told before.
+    pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.version, version)
     }
 
     /// Where a cache stands that has come so far.

@@ -253,7 +253,8 @@ fn executor_decision(
     if explained && !event.overlapped {
         track.late.settle();
     }
-    if explained && track.complete {
+    // What a dead process remembers is no record.
+    if explained && track.complete && !event.posthumous {
         let heard = !track.unheard(event);
         track.keep_backoff(heard, settings);
     }

@@ -102,8 +102,14 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
         track.pod_changed(after.uid, Some(released), own_write);
     }
-    // What nothing holds goes at once: no cache ever shows it as terminating, except to its deleter.
     let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    // What nothing holds goes at once. The API server marks it first, in a write of its own, and a cache shows that for an
+    // instant: it is reckoned with where the trace tells what was read, for elsewhere it would explain all of H4.
+    if at_once && deletion && !settings.observations.is_empty() {
+        let version = track.history.take_in(None);
+        track.pod_changed(after.uid, Some(Pod { deleting: true, ..state.clone() }), None);
+        track.history.take_in(version);
+    }
     if deletion && !at_once {
         state.deleting = true;
         delete(track, event, &before, &state, by, settings);

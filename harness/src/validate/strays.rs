@@ -113,8 +113,6 @@ impl Track {
             return;
         };
         self.note_time(event);
-        // What is listed a sync releases; what is not, perhaps the orphan path, of which no sync knows (FT-22).
-        let listed = self.stored.as_ref().is_some_and(|job| job.status.lists(pod.uid));
         let after = Some(Pod { controlled: false, ..pod.clone() }).filter(|pod| pod.finalizer && !it.gone);
         let release = after.is_none();
         if gives_up {
@@ -127,11 +125,9 @@ impl Track {
         }
         match (deletes, release && own) {
             (true, _) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Delete),
-            (false, true) if !listed => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Release),
-            (false, is_own) => {
-                let release = self.heard(event, pod.uid, OwnWrite::Release).filter(|_| is_own);
-                self.pod_changed(pod.uid, after, release);
-            }
+            // A sync may do it to a pod that it lists (J-05), and the orphan path, of which no sync knows (FT-22).
+            (false, true) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Release),
+            (false, false) => self.pod_changed(pod.uid, after, None),
         }
         self.tell(event.place, &format_args!("{}, which nobody controls", story::pod(pod)));
     }

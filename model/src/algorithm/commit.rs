@@ -192,7 +192,7 @@ pub fn orphan_objections(life: &Life, call: &Call) -> Findings {
 
 fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     if user::namespace_goes(life, scope) {
-        return Answer::NamespaceTerminating;
+        return refuse_creation(life, hand);
     }
     let pod = Pod { uid: life.past.uid_of(pod), scheduled: !scope.unscheduled, ..pod.clone() };
     let fresh = is_fresh(life, hand);
@@ -213,6 +213,17 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     }
     set_pod(life, hand, &pod, |_| {});
     Answer::Done
+}
+
+/// PC-12: creations of one sync are on their way at the same time, and a process that has not been told knows nothing.
+fn refuse_creation(life: &mut Life, hand: Hand) -> Answer {
+    let same_leader = life.faults.crashes == 0 && life.faults.usurpations == 0;
+    if let Some(sync) = hand.process(life).and_then(|process| process.sync.as_ref()) {
+        let same_sync = sync.replies.answers.values().any(|answer| *answer == Answer::NamespaceTerminating);
+        life.past.slips.futile_creation |= life.past.told_of_namespace && !same_sync && same_leader;
+        life.past.told_of_namespace = true;
+    }
+    Answer::NamespaceTerminating
 }
 
 fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer {

@@ -133,6 +133,8 @@ pub enum Effect {
     Released(Uid),
     /// The pod was deleted, or is gone: an addition to what is kept.
     Deleted(Uid),
+    /// A creation was refused at this time because the namespace is being deleted: an addition to what is kept (PC-12).
+    Refused(Time),
     /// The Job is gone: nothing of it is remembered (SY-09).
     Forget,
     /// The key is to be synced at this time.

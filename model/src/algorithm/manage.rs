@@ -15,6 +15,9 @@ use super::read::{Census, Read, ended};
 use super::switches::{Switch, Switches};
 use super::sync::Settings;
 
+/// For so many seconds no pod is created after the namespace was found to be going (PC-12).
+const REFUSAL_LASTS: i64 = 300;
+
 /// The counts that a sync reports, as its own actions change them (PC-03).
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
@@ -217,6 +220,9 @@ impl Manager<'_> {
 
     /// PC-11: in batches of 1, 2, 4, and so on.
     fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+        if self.has_no_namespace() {
+            return Ok(Went::Well);
+        }
         let newborns = match self.delayed_newborns(missing) {
             Ok(newborns) => newborns,
             Err(end) => {
@@ -237,6 +243,9 @@ impl Manager<'_> {
             let (batch, later) = rest.split_at(width.min(rest.len()));
             let answers = io.all(batch, |(number, pod), branch| {
                 let answer = branch.call(Call::CreatePod(*number, Box::new(pod.clone())))?;
+                if answer == Answer::NamespaceTerminating {
+                    branch.note(Effect::Refused(self.read.now));
+                }
                 if answer != Answer::Done && !self.takes_for_created(answer) {
                     branch.note(Effect::NoCreation);
                 }
@@ -249,14 +258,20 @@ impl Manager<'_> {
                 // PC-11: the rest is not tried.
                 later.iter().for_each(|_| io.note(Effect::NoCreation));
                 let swallowed = self.switches().on(Switch::SwallowsCreateErrors);
-                return Ok(if swallowed { Went::Well } else { Went::Wrong });
+                return Ok(if swallowed { Went::Well } else { Went::by(&answers) });
             }
             (rest, width) = (later, 2 * width);
         }
         Ok(Went::Well)
     }
 
-    /// H2: a creation that is refused because the namespace goes is neither taken back nor tried again.
+    /// PC-12: whether a creation was refused, not long ago, because the namespace is being deleted.
+    fn has_no_namespace(&self) -> bool {
+        let lasts = |refused: Time| self.read.now.since(refused) < REFUSAL_LASTS;
+        self.read.kept.refused.is_some_and(lasts) && !self.switches().on(Switch::RetriesWithoutNamespace)
+    }
+
+    /// H2: it counts.
     fn takes_for_created(&self, answer: Answer) -> bool {
         answer == Answer::NamespaceTerminating && self.switches().on(Switch::CountsRefusedCreations)
     }

@@ -22,7 +22,8 @@ pub struct Memory {
     pub(super) deleting: BTreeSet<Uid>,
     /// Pods whose release was not seen yet.
     pub(super) releasing: BTreeSet<Uid>,
-    /// What a subject keeps that looks for itself at what its caches show; the reference algorithm has none of it.
+    /// What a subject keeps that looks for itself at what its caches show; of it the reference algorithm has the refusal
+    /// alone.
     pub(super) kept: Kept,
     /// The record of failures.
     pub(super) failures: Failures,
@@ -46,7 +47,7 @@ impl Memory {
             deletions: *deletions,
             deleting: all(deleting),
             releasing: all(releasing),
-            kept: Kept { released: all(&kept.released), deleted: all(&kept.deleted) },
+            kept: Kept { released: all(&kept.released), deleted: all(&kept.deleted), refused: kept.refused },
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
             incarnation: self.incarnation,
             requeues: self.requeues,
@@ -81,6 +82,9 @@ impl Memory {
             if !uids.is_empty() {
                 told.push(format!("{what}: {}", pods(uids)));
             }
+        }
+        if self.kept.refused.is_some() {
+            told.push("the namespace is being deleted".to_owned());
         }
         told
     }

@@ -248,6 +248,7 @@ impl Process {
             Effect::Deleted(uid) => {
                 memory.kept.deleted.insert(uid);
             }
+            Effect::Refused(time) => memory.kept.refused = Some(time),
             Effect::Forget => memory.forget(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
         }

@@ -1,6 +1,6 @@
 //! The scopes in which Jobs are asked to get somewhere ([`crate::progress`]): small ones, for nothing is reduced there.
 
-use super::scopes::{family, progress_of_recreation};
+use super::scopes::{family, progress_of_namespaces, progress_of_recreation};
 use super::steps::Faults;
 use crate::scope::Scope;
 
@@ -106,5 +106,6 @@ pub fn progress() -> Vec<Scope> {
         .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
-    all.map(|scope| Scope { progress: true, ..scope }).chain(progress_of_recreation()).collect()
+    let all = all.chain([progress_of_namespaces()]).map(|scope| Scope { progress: true, ..scope });
+    all.chain(progress_of_recreation()).collect()
 }

@@ -59,6 +59,8 @@ pub struct Kept {
     pub released: BTreeSet<Uid>,
     /// Pods that it has deleted (PC-26).
     pub deleted: BTreeSet<Uid>,
+    /// When it was told that the namespace is being deleted (PC-12).
+    pub refused: Option<Time>,
 }
 
 /// What the pods come to (step 8).

@@ -1,9 +1,11 @@
 //! The scopes of the reference algorithm: those of the specification, with stale caches and faults.
 
+mod namespaces;
 mod recreation;
 mod rollouts;
 mod ttl;
 
+pub use namespaces::progress_of_namespaces;
 pub use recreation::{progress_of_recreation, recreation};
 pub use rollouts::rollouts;
 pub use ttl::{both, empty, one_pod, ttl};
@@ -207,7 +209,14 @@ pub fn one_fault() -> Vec<Scope> {
     let lost = family(LOST_ANSWER, 1, Faults { losses: 1, ..none }, false);
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
     let late = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
-    stale.chain(failed).chain(lost).chain(crash).chain(late).chain(flips()).collect()
+    stale
+        .chain(failed)
+        .chain(lost)
+        .chain(crash)
+        .chain(late)
+        .chain(flips())
+        .chain(namespaces::namespaces())
+        .collect()
 }
 
 /// Scopes in which everything goes wrong at once.

@@ -27,6 +27,8 @@ pub enum Switch {
     OverlooksStrippedPods,
     /// H2: a creation that is refused because the namespace is being deleted counts.
     CountsRefusedCreations,
+    /// PC-12: a creation that is refused because the namespace is being deleted is tried again.
+    RetriesWithoutNamespace,
     /// H3: a pod is no longer ready although its DELETE failed.
     LowersReadyOnFailedDelete,
     /// H4: a pod whose DELETE answers 404 terminates.

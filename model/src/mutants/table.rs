@@ -136,6 +136,14 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::PC01, 4),
     },
     Mutant {
+        id: "PC-12",
+        issues: &[],
+        title: "a creation that is refused because the namespace is being deleted is tried again",
+        switches: &[Switch::RetriesWithoutNamespace],
+        world: || Scope { user: vec![UserAction::DeleteNamespace], ..small(many(1, 1), 1) },
+        shows: Shows::Breaks(Req::PC12, 6),
+    },
+    Mutant {
         id: "H3",
         issues: &[],
         title: "a pod is no longer ready although its DELETE failed",

@@ -40,4 +40,6 @@ pub struct Slips {
     pub released_alone: Option<Uid>,
     /// A pod was created sooner after a failure of its index than the first delay.
     pub hasty_retry: Option<Uid>,
+    /// A pod was to be created although the process had been told that the namespace takes none.
+    pub futile_creation: bool,
 }

@@ -73,3 +73,13 @@ pub const DELAY_OF_AN_INDEX_SURVIVES: Property = Property {
         failed && per_index && delays && life.faults.crashes > 0
     },
 };
+
+/// PC-12. In no scope five minutes pass.
+pub const NO_FUTILE_CREATION: Property = Property {
+    req: Req::PC12,
+    name: "what a namespace that is being deleted has refused once is not asked of it again",
+    broken: |life| {
+        life.past.slips.futile_creation.then(|| "a creation was tried again in a later sync".to_owned())
+    },
+    premise: |it| it.life.past.told_of_namespace && it.life.job.is_some(),
+};

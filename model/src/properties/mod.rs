@@ -42,6 +42,7 @@ impl Property {
             gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
             namesakes::NO_DELAY_IS_INHERITED.req,
             ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
+            conduct::NO_FUTILE_CREATION.req,
         ];
         of_an_algorithm.contains(&self.req)
     }
@@ -114,4 +115,5 @@ pub const PROPERTIES: &[Property] = &[
     conduct::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
     conduct::AN_INDEX_IS_LEFT_TO_ITSELF,
     conduct::DELAY_OF_AN_INDEX_SURVIVES,
+    conduct::NO_FUTILE_CREATION,
 ];

@@ -78,6 +78,9 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("failed-request/flips", 15465, 28),
     ("stale-caches/flips-indexed", 15662, 29),
     ("failed-request/flips-indexed", 52696, 31),
+    ("stale-caches/terminating-namespace", 23240, 28),
+    ("failed-request/terminating-namespace", 42657, 28),
+    ("crash/terminating-namespace", 37853, 28),
     ("ttl/edit", 3504, 17),
     ("ttl/fast-clock", 3930, 17),
     ("ttl/slow-clock", 2972, 17),
@@ -168,6 +171,7 @@ pub const PROGRESS: &[(&str, usize, usize)] = &[
     ("progress-late-request/non-indexed", 2926, 363),
     ("progress-late-request/indexed", 2608, 344),
     ("progress-late-request/per-index", 1641, 291),
+    ("progress/terminating-namespace", 13984, 814),
     ("progress/recreation", 1415, 67),
     ("progress/recreation-stale", 7486, 236),
 ];

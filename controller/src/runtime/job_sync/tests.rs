@@ -132,7 +132,7 @@ async fn a_job_of_another_manager_is_left_alone() {
 /// PC-12.
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
-    let (sync, _) = syncs(|line, number| match line {
+    let (sync, requests) = syncs(|line, number| match line {
         "POST pods" => (
             403,
             json!({"kind": "Status", "status": "Failure", "code": 403, "message": "m",
@@ -141,7 +141,11 @@ async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
         line => obliging(line, number),
     });
     show(&sync, job("a", 5, &json!({})), 5);
-    assert!(matches!(sync.sync(&key()).await, Next::After(delay) if delay <= NAMESPACE_TERMINATING));
+    assert_eq!(sync.sync(&key()).await, Next::Rest);
+    let asked = |lines: &[String]| lines.iter().filter(|line| *line == "POST pods").count();
+    assert_eq!(asked(&lines(&requests)), 1);
+    sync.sync(&key()).await;
+    assert_eq!(asked(&lines(&requests)), 1, "none is tried again");
 }
 
 #[tokio::test(start_paused = true)]

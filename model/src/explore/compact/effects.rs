@@ -288,6 +288,7 @@ pub fn so_far(past: &Past) -> Id {
         decision: _,
         ending: _,
         refused: _,
+        told_of_namespace: _,
         objection: _,
         removal: _,
         gates: _,

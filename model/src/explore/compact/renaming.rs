@@ -178,6 +178,7 @@ impl Renaming {
             ending,
             refused: _,
             objection: _,
+            told_of_namespace: _,
             removal: _,
             gates: _,
             writers: _,
@@ -235,6 +236,7 @@ impl Renaming {
             silent_write,
             released_alone,
             hasty_retry,
+            futile_creation,
         } = slips;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Slips {
@@ -255,6 +257,7 @@ impl Renaming {
             silent_write: *silent_write,
             released_alone: uid(released_alone),
             hasty_retry: uid(hasty_retry),
+            futile_creation: *futile_creation,
         }
     }
 

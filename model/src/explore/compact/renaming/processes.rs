@@ -86,7 +86,11 @@ impl Renaming {
             pods: Arc::new(self.pods(pods)),
             strays: Arc::new(self.pods(strays)),
             releasing: self.uids(releasing),
-            kept: Kept { released: self.uids(&kept.released), deleted: self.uids(&kept.deleted) },
+            kept: Kept {
+                released: self.uids(&kept.released),
+                deleted: self.uids(&kept.deleted),
+                refused: kept.refused,
+            },
             failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
             ..read.clone()
         }
