@@ -21,7 +21,7 @@ pub struct CheckArgs {
     /// Which scopes, where none is named.
     #[arg(long = "scope", value_enum, value_name = "SIZE", default_value_t = Size::Default, conflicts_with = "scopes")]
     pub size: Size,
-    /// Show the scopes, and what each is bounded by.
+    /// Show the scopes, and what each is bounded by; last those that are explored only by name.
     #[arg(long)]
     pub list: bool,
     /// Give up after this time, such as 90s or 10m: what is not explored then is reported, and passes nothing.

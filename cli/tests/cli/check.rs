@@ -159,6 +159,24 @@ fn the_shipped_controllers_are_a_subject() {
     assert!(run.code == 0 && run.out.contains("2 scopes with the shipped controllers"), "{run:?}");
 }
 
+/// What no specification allows is told apart from what is explored without names, and can be asked for.
+#[test]
+fn two_leaders_are_listed_apart_and_explored_by_name() {
+    for arguments in [&["--list"][..], &["--list", "--subject", "controller"]] {
+        let run = check(arguments);
+        let (before, apart) = run.out.split_once("no specification allows").expect("they are told apart");
+        assert!(run.code == 0 && !before.contains("two-leaders/"), "{}", run.out);
+        assert!(apart.contains("two-leaders/backoff-limit") && apart.contains("SY-01"), "{apart}");
+    }
+    assert!(!check(&["--list", "--subject", "spec"]).out.contains("two-leaders"));
+    let named = check(&["--list", "two-leaders"]).out;
+    assert!(named.starts_with("two-leaders/") && !named.contains("no specification allows"), "{named}");
+    let run = check(&["two-leaders/backoff-limit"]);
+    assert!(run.code == 1 && run.out.contains("no counter holds"), "{run:?}");
+    assert!(run.out.contains("no specification allows two leaders (SY-01)"), "{run:?}");
+    assert!(!check(&["non-indexed", "--without", "FT-03"]).out.contains("two leaders"));
+}
+
 #[test]
 fn a_subject_has_scopes_of_its_own() {
     for (scope, subject, says) in [
