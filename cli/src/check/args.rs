@@ -116,7 +116,7 @@ pub enum Symmetry {
 pub enum Format {
     /// For people.
     Text,
-    /// docs/check.schema.json.
+    /// docs/check.schema.json; of walks docs/walks.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

@@ -97,6 +97,28 @@ fn the_report_fits_its_schema_as_json_and_as_yaml() {
     assert!(!schema::problems(&wrong).is_empty());
 }
 
+/// Walks that find nothing, that find something, and that are cut.
+#[test]
+fn the_report_of_walks_fits_its_schema_as_json_and_as_yaml() {
+    let walks = |arguments: &[&str], output: &str| {
+        let arguments = [&["check", "--walks=40", "--seed=42", output][..], arguments].concat();
+        jobcheck(arguments)
+    };
+    let broken = &["non-indexed", "--without=FT-03"][..];
+    for (arguments, code) in [(&["ttl", "two-jobs"][..], 3), (broken, 1), (&["ttl", "--budget=0ms"], 3)] {
+        let run = walks(arguments, "-ojson");
+        let report = run.json();
+        schema::check(&report);
+        assert_eq!((run.code, &report["exitCode"]), (code, &code.into()), "{report:#}");
+        assert_eq!(report["scopes"][0]["counterexample"].is_object(), code == 1, "{report:#}");
+    }
+    let yaml: Value = serde_saphyr::from_str(&walks(broken, "-oyaml").out).unwrap();
+    schema::check(&yaml);
+    let mut wrong = yaml.clone();
+    wrong["scopes"][0]["counterexample"]["story"][0]["extra"] = true.into();
+    assert_eq!(schema::problems(&wrong), ["$.scopes[0].counterexample.story[0]: unexpected extra"]);
+}
+
 #[test]
 fn progress_is_asked_for_where_a_scope_says_so_and_then_nothing_is_reduced() {
     let report = report(&["progress/backoff-limit", "ttl"]);
@@ -143,22 +165,6 @@ fn one_pod_is_no_plural() {
     assert!(run.code == 0 && run.out.contains("at most 1 pod") && !run.out.contains("1 pods"), "{}", run.out);
 }
 
-#[test]
-fn the_shipped_controllers_are_a_subject() {
-    let report = report(&["failed-request/ttl", "--subject", "controller"]);
-    let scope = &report["scopes"][0];
-    assert_eq!((&scope["subject"], &scope["result"]), (&"controller".into(), &"holds".into()), "{scope}");
-    let run = check(&[
-        "stale-caches/ttl",
-        "stale-caches/legacy-pods",
-        "--subject",
-        "controller",
-        "--without",
-        "TC-07",
-    ]);
-    assert!(run.code == 0 && run.out.contains("2 scopes with the shipped controllers"), "{run:?}");
-}
-
 /// What no specification allows is told apart from what is explored without names, and can be asked for.
 #[test]
 fn two_leaders_are_listed_apart_and_explored_by_name() {
@@ -175,6 +181,22 @@ fn two_leaders_are_listed_apart_and_explored_by_name() {
     assert!(run.code == 1 && run.out.contains("no counter holds"), "{run:?}");
     assert!(run.out.contains("no specification allows two leaders (SY-01)"), "{run:?}");
     assert!(!check(&["non-indexed", "--without", "FT-03"]).out.contains("two leaders"));
+}
+
+#[test]
+fn the_shipped_controllers_are_a_subject() {
+    let report = report(&["failed-request/ttl", "--subject", "controller"]);
+    let scope = &report["scopes"][0];
+    assert_eq!((&scope["subject"], &scope["result"]), (&"controller".into(), &"holds".into()), "{scope}");
+    let run = check(&[
+        "stale-caches/ttl",
+        "stale-caches/legacy-pods",
+        "--subject",
+        "controller",
+        "--without",
+        "TC-07",
+    ]);
+    assert!(run.code == 0 && run.out.contains("2 scopes with the shipped controllers"), "{run:?}");
 }
 
 #[test]
