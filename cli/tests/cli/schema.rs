@@ -5,6 +5,7 @@ use serde_json::Value;
 const REPLAY: &str = include_str!("../../../docs/report.schema.json");
 const CHECK: &str = include_str!("../../../docs/check.schema.json");
 const WALKS: &str = include_str!("../../../docs/walks.schema.json");
+const MUTANTS: &str = include_str!("../../../docs/mutants.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
@@ -21,6 +22,7 @@ pub fn problems(report: &Value) -> Vec<String> {
     let text = match report["kind"].as_str() {
         Some("CheckReport") => CHECK,
         Some("WalksReport") => WALKS,
+        Some("MutantsReport") => MUTANTS,
         Some("RunReport") => RUN,
         Some("FuzzReport") => FUZZ,
         Some("VerifyReport") => VERIFY,
