@@ -47,7 +47,9 @@ pub struct CheckArgs {
     /// change no verdict.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
-    /// Hold watch events of the algorithm back until a sync reads the caches, which changes no verdict either.
+    /// Hold watch events of the algorithm back until a sync reads the caches, which changes no verdict either. A
+    /// counterexample may be another, of as many steps as without or of fewer: events are then part of the sync that reads
+    /// them, and those that no sync reads are left out.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
     pub partial_order: PartialOrder,
     /// Do not explore: walk at random so many times, which proves nothing.
