@@ -59,7 +59,7 @@ pub enum Subject {
 pub enum Format {
     /// For people.
     Text,
-    /// For programs.
+    /// docs/mutants.schema.json.
     Json,
 }
 

@@ -21,7 +21,7 @@ pub struct CheckArgs {
     /// Which scopes, where none is named.
     #[arg(long = "scope", value_enum, value_name = "SIZE", default_value_t = Size::Default, conflicts_with = "scopes")]
     pub size: Size,
-    /// Show the scopes, and what each is bounded by.
+    /// Show the scopes, and what each is bounded by; last those that are explored only by name.
     #[arg(long)]
     pub list: bool,
     /// Give up after this time, such as 90s or 10m: what is not explored then is reported, and passes nothing.
@@ -47,7 +47,9 @@ pub struct CheckArgs {
     /// change no verdict.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
-    /// Hold watch events of the algorithm back until a sync reads the caches, which changes no verdict either.
+    /// Hold watch events of the algorithm back until a sync reads the caches, which changes no verdict either. A
+    /// counterexample may be another, of as many steps as without or of fewer: events are then part of the sync that reads
+    /// them, and those that no sync reads are left out.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
     pub partial_order: PartialOrder,
     /// Do not explore: walk at random so many times, which proves nothing.
@@ -116,7 +118,7 @@ pub enum Symmetry {
 pub enum Format {
     /// For people.
     Text,
-    /// docs/check.schema.json.
+    /// docs/check.schema.json; of walks docs/walks.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

@@ -149,7 +149,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
         }
     };
     if args.list {
-        return output::print(&text::list(&scopes), Exit::Conforms);
+        return output::print(&(text::list(&scopes) + &text::list_apart(&apart(args))), Exit::Conforms);
     }
     if let Some(count) = args.walks {
         return walks::run(&scopes, count, args, global);
@@ -339,6 +339,19 @@ fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
         Subject::Algorithm => algorithm(),
         Subject::Controller => algorithm().into_iter().map(of_the_controller).collect(),
         Subject::All => [specification(), algorithm()].concat(),
+    }
+}
+
+/// The scopes that are of no size, where it is sizes that are listed: no specification allows what happens in them.
+fn apart(args: &CheckArgs) -> Vec<Scope> {
+    if !args.scopes.is_empty() || args.mutant.is_some() {
+        return Vec::new();
+    }
+    let scopes = algorithm::scopes::two_leaders().into_iter();
+    match args.subject {
+        Subject::Specification => Vec::new(),
+        Subject::Algorithm | Subject::All => scopes.collect(),
+        Subject::Controller => scopes.map(of_the_controller).collect(),
     }
 }
 

@@ -20,6 +20,9 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const OPEN: Style = AnsiColor::Yellow.on_default();
 
+/// Why two leaders are apart from all else.
+const TWO_LEADERS: &str = "no specification allows two leaders (SY-01)";
+
 /// The scopes with what bounds them.
 pub fn list(scopes: &[Scope]) -> String {
     let mut out = String::new();
@@ -28,6 +31,15 @@ pub fn list(scopes: &[Scope]) -> String {
         let _ = writeln!(out, "{:<36} {DIM}{}{DIM:#}", "", bounds(scope));
     }
     out
+}
+
+/// The scopes that only a name asks for.
+pub fn list_apart(scopes: &[Scope]) -> String {
+    if scopes.is_empty() {
+        return String::new();
+    }
+    let shows = "jobcheck check two-leaders shows what comes of them, such as a pod that is counted twice";
+    format!("\n{BOLD}of no size, since {TWO_LEADERS}; {shows}{BOLD:#}\n{}", list(scopes))
 }
 
 /// What bounds a scope.
@@ -96,6 +108,9 @@ pub fn render(report: &Report, global: &Global) -> String {
         steps(report, &mut out);
     }
     summary(report, &mut out);
+    if report.runs.iter().any(|run| run.scope.faults.usurpations > 0 && run.found().is_some()) {
+        let _ = writeln!(out, "{TWO_LEADERS}: what is broken there is what comes of them");
+    }
     out
 }
 

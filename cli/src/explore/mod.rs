@@ -5,16 +5,17 @@
 
 mod server;
 mod show;
+mod straying;
 
 use anstream::eprintln;
 use clap::Args;
 use jobcheck_explore::of_the_controller;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
-use jobcheck_model::check::{Bounds, Outcome, explore_for, scopes as all_scopes};
+use jobcheck_model::check::{Bounds, Outcome, explore, scopes as all_scopes};
+use jobcheck_model::explore::found::Found;
 use jobcheck_model::mutants::Mutant;
 use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
 use jobcheck_model::{Req, scopes};
 
 use self::show::Explorer;
@@ -47,6 +48,10 @@ pub struct ExploreArgs {
 const AFTER_HELP: &str = "\
 The page needs no network. Its address holds the way so far, so that it can be kept and sent. Ctrl-C ends.
 
+Where it is progress that is missing (a defect such as L1 or B04, or a scope of the families progress), the way leads to
+where the Job strays from its end: the page marks where the round begins that it makes for ever, and which step goes on
+with it; or that all is at rest there, and what the Job lacks.
+
 Exit codes:
   0  the browser's work is done; or --counterexample was asked for, and nothing is broken
   2  there is no such scope or defect, or the usage is wrong
@@ -76,14 +81,14 @@ pub fn run(args: &ExploreArgs) -> Exit {
             return Exit::Unreadable;
         }
     };
-    let path = match counterexample(args, &scope) {
-        Ok(path) => path,
+    let found = match counterexample(args, &scope) {
+        Ok(found) => found,
         Err((message, exit)) => {
             eprintln!("{message}");
             return exit;
         }
     };
-    let explorer = Explorer::new(scope, args.mutant, path);
+    let explorer = Explorer::new(scope, args.mutant, found.as_deref());
     server::serve(explorer, args.address)
 }
 
@@ -113,17 +118,17 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
     Ok(Scope { without: args.without.clone(), ..scope })
 }
 
-/// The way to begin with, if there is one.
-fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Vec<Step>, (String, Exit)> {
+/// What to begin with, if there is anything.
+fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Found>>, (String, Exit)> {
     if let Some(mutant) = args.mutant {
-        return Ok(mutant.hunt().found().map(|found| found.path.clone()).unwrap_or_default());
+        return Ok(mutant.hunt().found().cloned().map(Box::new));
     }
     if !args.counterexample {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
-    match explore_for(scope, &bounds, &|_| true).outcome {
-        Outcome::Broken(found) => Ok(found.path),
+    match explore(scope, &bounds).outcome {
+        Outcome::Broken(found) => Ok(Some(found)),
         Outcome::Holds => Err(("note: every property holds in this scope".to_owned(), Exit::Conforms)),
         Outcome::NotFinished(_) => {
             let message = format!("note: nothing is broken in the first {MAX_STATES} states");

@@ -146,7 +146,8 @@ fn failed(code: u16, why: &str) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use jobcheck_model::mutants::Mutant;
+    use jobcheck_model::mutants::{MUTANTS, Mutant};
+    use jobcheck_model::progress::PROGRESS;
     use jobcheck_model::{Req, scopes};
 
     use super::*;
@@ -167,7 +168,7 @@ mod tests {
     }
 
     fn plain() -> Explorer {
-        Explorer::new(scopes::named("non-indexed").unwrap(), None, Vec::new())
+        Explorer::new(scopes::named("non-indexed").unwrap(), None, None)
     }
 
     #[test]
@@ -189,9 +190,9 @@ mod tests {
     #[test]
     fn the_counterexample_of_a_defect_ends_where_something_is_broken() {
         let mutant = Mutant::named("B18").unwrap();
-        let path = mutant.hunt().found().unwrap().path.clone();
-        let length = path.len();
-        let explorer = Explorer::new(mutant.scope(), Some(mutant), path);
+        let found = mutant.hunt().found().unwrap().clone();
+        let length = found.path.len();
+        let explorer = Explorer::new(mutant.scope(), Some(mutant), Some(&found));
         let (_, about) = get(&explorer, "/api/scope");
         assert_eq!((&about["mutant"], &about["breaks"]), (&json!("B18"), &json!("TC-04")));
         let start = about["start"].as_str().unwrap();
@@ -210,10 +211,49 @@ mod tests {
         assert_eq!((&process["syncing"], &process["next"]), (&json!(true), &json!([last["what"]])));
     }
 
+    /// What is said of progress at the end of a way.
+    fn straying(explorer: &Explorer, way: &[&str]) -> (Value, Value, Vec<String>) {
+        let (code, state) = get(explorer, &format!("/api/state?path={}", way.join(".")));
+        assert_eq!(code, 200, "{way:?}");
+        let of_progress = |it: &&Value| it["property"] == PROGRESS;
+        let broken = state["broken"].as_array().unwrap().iter().find(of_progress).cloned();
+        let next = state["next"].as_array().unwrap().iter().filter(|step| step["goesOn"] == true);
+        let next = next.map(|step| step["path"].as_str().unwrap().to_owned()).collect();
+        (broken.unwrap_or_default(), state["mark"].clone(), next)
+    }
+
+    /// Of each defect that breaks no single write: the way, the mark, and the round, which is gone twice.
+    #[test]
+    fn where_a_job_strays_the_round_is_marked_and_can_be_gone() {
+        let (mut rounds, mut rests) = (0, 0);
+        for mutant in MUTANTS.iter().filter(|mutant| !mutant.shows_in_a_world()) {
+            let found = mutant.hunt().found().unwrap().clone();
+            let turn = found.turn.unwrap();
+            let explorer = Explorer::new(mutant.scope(), Some(mutant), Some(&found));
+            let start = explorer.start();
+            let start: Vec<&str> = start.split('.').collect();
+            assert_eq!(start.len(), found.path.len(), "{}", mutant.id);
+            let (prefix, round) = start.split_at(turn);
+            let twice = [prefix, round, round].concat();
+            for length in turn..=twice.len() {
+                let (broken, mark, next) = straying(&explorer, &twice[..length]);
+                assert_eq!(broken["requirement"], mutant.requirement().id(), "{}", mutant.id);
+                assert_eq!(mark["after"], turn, "{}", mutant.id);
+                let goes_on = twice.get(..=length).map(|way| way.join("."));
+                assert!(goes_on.is_none_or(|way| next == [way]), "{}: {next:?}", mutant.id);
+                assert_eq!(next.is_empty(), round.is_empty(), "{}", mutant.id);
+            }
+            let nothing = (Value::Null, Value::Null, Vec::new());
+            assert_eq!(straying(&explorer, &prefix[..turn - 1]), nothing, "{}", mutant.id);
+            if round.is_empty() { rests += 1 } else { rounds += 1 }
+        }
+        assert!(rounds > 0 && rests > 0, "{rounds} rounds, {rests} rests");
+    }
+
     #[test]
     fn a_step_that_the_specification_forbids_is_marked_where_its_guard_is_off() {
         let scope = scopes::named("non-indexed").unwrap().without(Req::PC04);
-        let explorer = Explorer::new(scope, None, Vec::new());
+        let explorer = Explorer::new(scope, None, None);
         let mut path = String::new();
         for _ in 0..4 {
             let (_, state) = get(&explorer, &format!("/api/state?path={path}"));

@@ -6,6 +6,7 @@ use jobcheck_model::algorithm::process::Process;
 use jobcheck_model::algorithm::steps::Delivery;
 use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
 use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story::{self, Line, Told, status_text};
 use jobcheck_model::job::JobSpec;
 use jobcheck_model::mutants::Mutant;
@@ -18,6 +19,8 @@ use jobcheck_model::step::{Step, admits};
 use jobcheck_model::world::{JobId, Life, World};
 use serde_json::{Value, json};
 
+use super::straying::Straying;
+
 /// A scope that is stepped through. A way is the numbers of the steps that were chosen, each among those that were
 /// enabled then; their order is always the same.
 pub struct Explorer {
@@ -26,6 +29,8 @@ pub struct Explorer {
     strict: Scope,
     mutant: Option<&'static Mutant>,
     start: Vec<usize>,
+    /// Where the way to begin with is one to where a Job strays.
+    straying: Option<Straying>,
 }
 
 /// Numbers, joined by dots: `0.3.1`.
@@ -40,11 +45,11 @@ fn parsed(text: &str) -> Option<Vec<usize>> {
 }
 
 impl Explorer {
-    /// Begins with a way.
-    pub fn new(scope: Scope, mutant: Option<&'static Mutant>, path: Vec<Step>) -> Explorer {
+    /// Begins with what was found, or with nothing done.
+    pub fn new(scope: Scope, mutant: Option<&'static Mutant>, found: Option<&Found>) -> Explorer {
         let mut world = initial(&scope);
         let mut start = Vec::new();
-        for step in &path {
+        for step in found.iter().flat_map(|found| &found.path) {
             let Some(number) = world.enabled(&scope).iter().position(|enabled| enabled == step) else {
                 break;
             };
@@ -52,7 +57,8 @@ impl Explorer {
             world = world.apply(step, &scope);
         }
         let strict = Scope { without: Vec::new(), ..scope.clone() };
-        Explorer { scope, strict, mutant, start }
+        let straying = found.and_then(|found| Straying::of(&scope, found, &start));
+        Explorer { scope, strict, mutant, start, straying }
     }
 
     /// The way to begin with, as an address holds it.
@@ -105,14 +111,18 @@ impl Explorer {
         let next = enabled.iter().enumerate().map(|(number, step)| {
             let mut told = self.offered(step, &world);
             told["path"] = json!(joined(&[&path[..], &[number]].concat()));
+            told["goesOn"] = json!(self.straying.as_ref().is_some_and(|it| it.goes_on(&path, number)));
             told
         });
+        let mut broken = self.broken(&world, &enabled);
+        broken.extend(self.straying.as_ref().and_then(|it| it.broken(&path)).cloned());
         Some(json!({
             "path": joined(&path),
             "story": story,
             "now": world.now.0,
             "jobs": world.numbered().map(|(id, life)| self.job(id, life, &world)).collect::<Vec<_>>(),
-            "broken": self.broken(&world, &enabled),
+            "broken": broken,
+            "mark": self.straying.as_ref().and_then(|it| it.mark(&path)),
             "next": next.collect::<Vec<_>>(),
         }))
     }

@@ -97,6 +97,28 @@ fn the_report_fits_its_schema_as_json_and_as_yaml() {
     assert!(!schema::problems(&wrong).is_empty());
 }
 
+/// Walks that find nothing, that find something, and that are cut.
+#[test]
+fn the_report_of_walks_fits_its_schema_as_json_and_as_yaml() {
+    let walks = |arguments: &[&str], output: &str| {
+        let arguments = [&["check", "--walks=40", "--seed=42", output][..], arguments].concat();
+        jobcheck(arguments)
+    };
+    let broken = &["non-indexed", "--without=FT-03"][..];
+    for (arguments, code) in [(&["ttl", "two-jobs"][..], 3), (broken, 1), (&["ttl", "--budget=0ms"], 3)] {
+        let run = walks(arguments, "-ojson");
+        let report = run.json();
+        schema::check(&report);
+        assert_eq!((run.code, &report["exitCode"]), (code, &code.into()), "{report:#}");
+        assert_eq!(report["scopes"][0]["counterexample"].is_object(), code == 1, "{report:#}");
+    }
+    let yaml: Value = serde_saphyr::from_str(&walks(broken, "-oyaml").out).unwrap();
+    schema::check(&yaml);
+    let mut wrong = yaml.clone();
+    wrong["scopes"][0]["counterexample"]["story"][0]["extra"] = true.into();
+    assert_eq!(schema::problems(&wrong), ["$.scopes[0].counterexample.story[0]: unexpected extra"]);
+}
+
 #[test]
 fn progress_is_asked_for_where_a_scope_says_so_and_then_nothing_is_reduced() {
     let report = report(&["progress/backoff-limit", "ttl"]);
@@ -141,6 +163,24 @@ fn a_search_that_is_cut_proves_nothing() {
 fn one_pod_is_no_plural() {
     let run = jobcheck(["check", "--list"]);
     assert!(run.code == 0 && run.out.contains("at most 1 pod") && !run.out.contains("1 pods"), "{}", run.out);
+}
+
+/// What no specification allows is told apart from what is explored without names, and can be asked for.
+#[test]
+fn two_leaders_are_listed_apart_and_explored_by_name() {
+    for arguments in [&["--list"][..], &["--list", "--subject", "controller"]] {
+        let run = check(arguments);
+        let (before, apart) = run.out.split_once("no specification allows").expect("they are told apart");
+        assert!(run.code == 0 && !before.contains("two-leaders/"), "{}", run.out);
+        assert!(apart.contains("two-leaders/backoff-limit") && apart.contains("SY-01"), "{apart}");
+    }
+    assert!(!check(&["--list", "--subject", "spec"]).out.contains("two-leaders"));
+    let named = check(&["--list", "two-leaders"]).out;
+    assert!(named.starts_with("two-leaders/") && !named.contains("no specification allows"), "{named}");
+    let run = check(&["two-leaders/backoff-limit"]);
+    assert!(run.code == 1 && run.out.contains("no counter holds"), "{run:?}");
+    assert!(run.out.contains("no specification allows two leaders (SY-01)"), "{run:?}");
+    assert!(!check(&["non-indexed", "--without", "FT-03"]).out.contains("two leaders"));
 }
 
 #[test]

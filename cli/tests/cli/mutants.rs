@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::schema;
 use crate::support::jobcheck;
 
 #[test]
@@ -58,6 +59,19 @@ fn the_report_for_programs_has_the_story() {
     // The write that is not admitted, with both sides, and the whole status after each write.
     let told = |key: &str| story.iter().filter(|line| line[key] != Value::Null).count();
     assert!(told("objections") > 0 && told("status") > 0, "{found:#}");
+}
+
+/// A defect that breaks a write, one that goes round, one that rests, and one in the shipped controllers, besides one that
+/// cannot be in them.
+#[test]
+fn the_report_fits_its_schema() {
+    for arguments in [&["B39", "L1", "B04"][..], &["B18", "B14", "--subject", "controller"]] {
+        let arguments = [&["mutants", "-o", "json"][..], arguments].concat();
+        schema::check(&jobcheck(arguments).json());
+    }
+    let mut wrong = jobcheck(["mutants", "B39", "-o", "json"]).json();
+    wrong["mutants"][0]["steps"] = "nine".into();
+    assert_eq!(schema::problems(&wrong), ["$.mutants[0].steps: not of type integer or null"]);
 }
 
 #[test]

@@ -304,3 +304,52 @@ fn the_example_of_the_documentation_holds() {
     let run = run(&[], example);
     assert_eq!(run.code, 0, "{run:?}");
 }
+
+/// To the API server a finished Job is one like any other; its controller does nothing about an edit, but for its TTL.
+#[test]
+fn edits_of_a_finished_job_change_nothing_but_its_ttl() {
+    let scenario = "\
+apiVersion: jobcheck.dev/v1
+kind: Scenario
+name: edited-after-the-end
+about: A Complete Job is suspended, scaled, and given limits that it would have broken.
+jobs:
+- name: job
+  spec: {completions: 1, parallelism: 1}
+steps:
+- succeed: {pod: 1}
+- settle: {conditions: [Complete], succeeded: 1}
+- edit: {parallelism: 3}
+- edit: {suspend: true}
+- edit: {activeDeadlineSeconds: 1}
+- edit: {backoffLimit: 0}
+- advance: 1s
+- settle: {conditions: [Complete], noConditions: [Suspended, Failed], active: 0, succeeded: 1, pods: {created: 1}}
+- edit: {suspend: false}
+- settle: {conditions: [Complete], noConditions: [Suspended, Failed], active: 0, pods: {created: 1}}
+- edit: {ttlSecondsAfterFinished: 2}
+- settle: {exists: true, deleting: false}
+- advance: 1s
+expect:
+- requirement: TT-14
+  exists: false
+";
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| {
+        let file = folder.path(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let file = write("edited.yaml", scenario);
+    for target in ["model", "sim"] {
+        let run = jobcheck(["run", "--target", target, &file]);
+        assert!(run.code == 0 && run.out.contains("1 hold"), "{target}: {run:?}");
+    }
+    // What the API server refuses stays impossible.
+    let refused = scenario.replace("{parallelism: 3}", "{parallelism: -1}");
+    let run = jobcheck(["run", &write("refused.yaml", &refused)]);
+    assert!(run.code == 1 && run.out.contains("the API server would not take it"), "{run:?}");
+    let kept = scenario.replace("- edit: {ttlSecondsAfterFinished: 2}\n", "");
+    let run = jobcheck(["run", &write("kept.yaml", &kept)]);
+    assert!(run.code == 1 && run.out.contains("TT-14"), "{run:?}");
+}

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 const REPLAY: &str = include_str!("../../../docs/report.schema.json");
 const CHECK: &str = include_str!("../../../docs/check.schema.json");
+const WALKS: &str = include_str!("../../../docs/walks.schema.json");
+const MUTANTS: &str = include_str!("../../../docs/mutants.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
@@ -19,6 +21,8 @@ pub fn check(report: &Value) {
 pub fn problems(report: &Value) -> Vec<String> {
     let text = match report["kind"].as_str() {
         Some("CheckReport") => CHECK,
+        Some("WalksReport") => WALKS,
+        Some("MutantsReport") => MUTANTS,
         Some("RunReport") => RUN,
         Some("FuzzReport") => FUZZ,
         Some("VerifyReport") => VERIFY,
@@ -41,8 +45,8 @@ impl Checker<'_> {
         for (word, argument) in rule.as_object().unwrap() {
             match word.as_str() {
                 "$ref" => {
-                    let pointer = argument.as_str().unwrap().strip_prefix('#').unwrap();
-                    self.check(self.schema.pointer(pointer).unwrap(), value, path);
+                    let (file, pointer) = argument.as_str().unwrap().split_once('#').unwrap();
+                    self.refer(file, pointer, value, path);
                 }
                 "type" => self.type_(argument, value, path),
                 "enum" => {
@@ -74,6 +78,17 @@ impl Checker<'_> {
             }
         }
         self.members(rule, value, path);
+    }
+
+    /// A rule of the same schema, or of one beside it.
+    fn refer(&mut self, file: &str, pointer: &str, value: &Value, path: &str) {
+        let other: Value = match file {
+            "" => return self.check(self.schema.pointer(pointer).unwrap(), value, path),
+            "check.schema.json" => serde_json::from_str(CHECK).unwrap(),
+            other => panic!("the checker does not know the schema {other:?}"),
+        };
+        let rule = other.pointer(pointer).unwrap();
+        Checker { schema: &other, problems: self.problems }.check(rule, value, path);
     }
 
     fn members(&mut self, rule: &Value, value: &Value, path: &str) {

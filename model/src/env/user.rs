@@ -160,31 +160,7 @@ fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, step
 
 /// Whether the API server takes the edit, and it changes something.
 fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
-    let too_late = match action {
-        UserAction::SetTtl(_) | UserAction::DeleteOwner | UserAction::DeleteNamespace => false,
-        UserAction::DeleteFinished => !job.status.is_finished(),
-        UserAction::SuspendStarted => job.status.is_finished() || job.status.start_time.is_none(),
-        UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
-        UserAction::DeletePod
-        | UserAction::DeleteEndedPod
-        | UserAction::Suspend
-        | UserAction::Resume
-        | UserAction::Scale(_)
-        | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground
-        | UserAction::MirrorStarts
-        | UserAction::MirrorAnnounces
-        | UserAction::MirrorFinishes
-        | UserAction::Recreate
-        | UserAction::DeleteOrphaning
-        | UserAction::StripOwner
-        | UserAction::Relabel
-        | UserAction::SetDeadline(_)
-        | UserAction::SetBackoffLimit(_)
-        | UserAction::SetMaxFailedIndexes(_)
-        | UserAction::SetReplacementPolicy(_) => job.status.is_finished(),
-    };
-    if too_late {
+    if is_too_late(job, action, scope) {
         return false;
     }
     match edited(&job.spec, action) {
@@ -193,6 +169,36 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
             let sent = Job { spec: Arc::new(spec), ..job.clone() };
             sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
         }
+    }
+}
+
+/// Whether the Job has come too far for an action. To the API server a finished Job is one like any other; but where
+/// users act as they like, edits of what nobody looks at any more would only make worlds more. A script says what it
+/// wants.
+fn is_too_late(job: &Job, action: UserAction, scope: &Scope) -> bool {
+    match action {
+        UserAction::SetTtl(_) | UserAction::DeleteOwner | UserAction::DeleteNamespace => false,
+        UserAction::DeleteFinished => !job.status.is_finished(),
+        UserAction::SuspendStarted => job.status.is_finished() || job.status.start_time.is_none(),
+        UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
+        UserAction::Suspend
+        | UserAction::Resume
+        | UserAction::Scale(_)
+        | UserAction::SetDeadline(_)
+        | UserAction::SetBackoffLimit(_)
+        | UserAction::SetMaxFailedIndexes(_)
+        | UserAction::SetReplacementPolicy(_) => scope.script.is_none() && job.status.is_finished(),
+        UserAction::DeletePod
+        | UserAction::DeleteEndedPod
+        | UserAction::DeleteInForeground
+        | UserAction::DeleteInBackground
+        | UserAction::MirrorStarts
+        | UserAction::MirrorAnnounces
+        | UserAction::MirrorFinishes
+        | UserAction::Recreate
+        | UserAction::DeleteOrphaning
+        | UserAction::StripOwner
+        | UserAction::Relabel => job.status.is_finished(),
     }
 }
 

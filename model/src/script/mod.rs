@@ -7,8 +7,9 @@
 //!
 //! # Guarantees
 //!
-//! Every behaviour of a scope with a script is one of the same scope without, but for three things: a process may die
-//! that has nothing to lose, a pod may end that has not run, and a watch that is held lags without bound.
+//! Every behaviour of a scope with a script is one of the same scope without, but for four things: a process may die
+//! that has nothing to lose, a pod may end that has not run, a watch that is held lags without bound, and the
+//! specification of a finished Job may be edited.
 
 pub mod claims;
 pub mod rest;

@@ -12,9 +12,10 @@ use super::{Numbered, Scratch, Specification};
 use crate::algorithm::steps::holds_back;
 use crate::guards::counting::Ledger;
 use crate::manager::is_held_back;
-use crate::past::Past;
+use crate::past::{Past, PodPast};
 use crate::scope::Scope;
 use crate::step::Step;
+use crate::uid::Uid;
 use crate::world::{JobId, World};
 
 /// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what
@@ -28,15 +29,33 @@ struct Managed {
     held_back: bool,
 }
 
-/// What the specification of managers is shown of the past: which pods there were, and which of them were
-/// counted. Nothing else of the past has a bearing on what a manager may do, and nothing of what the user has
-/// done already; the test `memory_changes_nothing` compares.
+/// What the specification of managers is shown of the past. Nothing else of it has a bearing on what a manager may do, and
+/// nothing of what the user has done already; a test changes all of it, and `memory_changes_nothing` compares.
+///
+/// The UID of the next pod follows from the number of pods: a Job that the specification manages is never created again
+/// under its name, so that there are no pods of a former one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Shown(Vec<bool>);
+struct Shown {
+    pods: Vec<ShownPod>,
+    /// The fewest `completions` since the Job was decided (S-01).
+    decided_completions: Option<i32>,
+}
+
+/// What it is shown of a pod that there was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ShownPod {
+    /// Whether it was counted (FT-02).
+    counted: bool,
+    /// Whether nobody can have reckoned with it (TC-04, S-08): what was adopted looks like what always had its owner.
+    unasked: bool,
+}
 
 impl Shown {
     fn of(past: &Past) -> Shown {
-        Shown(past.numbered().map(|(uid, _)| past.is_counted(uid)).collect())
+        debug_assert_eq!(past.former, 0, "the specification manages no Job that is created again");
+        let shown =
+            |(uid, pod): (Uid, &PodPast)| ShownPod { counted: past.is_counted(uid), unasked: pod.unasked };
+        Shown { pods: past.numbered().map(shown).collect(), decided_completions: past.decided_completions() }
     }
 }
 
@@ -255,3 +274,6 @@ impl Listed<Step> {
         Listed { steps, alone: self.alone, held_back: self.held_back }
     }
 }
+
+#[cfg(test)]
+mod tests;
