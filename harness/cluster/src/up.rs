@@ -1,0 +1,236 @@
+//! Starting a cluster.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::clear::clear;
+use crate::control_plane::{self, ControlPlane};
+use crate::embedded;
+use crate::error::Error;
+use crate::files;
+use crate::home::Home;
+use crate::kubeconfig;
+use crate::launch::Launch;
+use crate::lock::Lock;
+use crate::name::Name;
+use crate::process::Process;
+use crate::program::KUBERNETES;
+use crate::state::{Kind, State};
+use crate::status::{self, Health};
+
+/// Time between two attempts to take a name.
+const ATTEMPT: Duration = Duration::from_millis(100);
+/// Ports are chosen before they are used, and somebody else may be quicker: how often others are tried.
+const PORTS: usize = 3;
+
+/// What is to run.
+#[derive(Clone, Debug)]
+pub enum Plane {
+    /// The embedded API server over HTTP.
+    Embedded {
+        /// The program that calls [`embedded::serve`] for this folder, and its arguments.
+        command: Vec<OsString>,
+    },
+    /// A real control plane.
+    Real {
+        /// The program ([`crate::program::built`]).
+        program: PathBuf,
+        /// Whether kube-controller-manager runs too, with the controllers that Jobs need.
+        built_in: bool,
+        /// The port of kube-apiserver; any that is free if not given.
+        port: Option<u16>,
+    },
+}
+
+/// A cluster that is to be there.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Its name.
+    pub name: Name,
+    /// What is to run.
+    pub plane: Plane,
+    /// How long it may take to be ready.
+    pub timeout: Duration,
+}
+
+/// What [`up`] came to.
+#[derive(Debug)]
+pub enum Up {
+    /// It was started.
+    Started(Cluster),
+    /// One like it runs already.
+    Running(State),
+}
+
+/// A cluster of this process: it is stopped with this value, unless it is detached first.
+#[derive(Debug)]
+pub struct Cluster {
+    folder: PathBuf,
+    state: State,
+    children: Vec<Child>,
+    is_detached: bool,
+    // The last to go: then the folder is no more.
+    _lock: Lock,
+}
+
+impl Spec {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.plane {
+            Plane::Embedded { .. } => Kind::Embedded,
+            Plane::Real { built_in: false, .. } => Kind::ControlPlane,
+            Plane::Real { built_in: true, .. } => Kind::BuiltIn,
+        }
+    }
+}
+
+/// Starts a cluster, and waits until it is ready; one that runs already is left as it is. What is left of one of the same
+/// name that does not work is cleared first. Dropped before it is done, it leaves nothing.
+///
+/// # Errors
+/// It runs with other settings, is being started by another process, or does not become ready: then nothing is left.
+pub async fn up(home: &Home, spec: &Spec) -> Result<Up, Error> {
+    Process::this()?;
+    let end = Instant::now() + spec.timeout;
+    let lock = loop {
+        if let Some(lock) = home.try_lock(&spec.name)? {
+            break lock;
+        }
+        if let Some(state) = running(home, spec).await? {
+            return Ok(Up::Running(state));
+        }
+        if Instant::now() >= end {
+            let owner = State::read(&home.cluster(&spec.name)).and_then(|state| state.living_owner());
+            return Err(Error::Busy { name: spec.name.to_string(), owner: owner.map(|it| it.pid) });
+        }
+        sleep(ATTEMPT).await;
+    };
+    if let Some(state) = running(home, spec).await? {
+        return Ok(Up::Running(state));
+    }
+    let folder = home.cluster(&spec.name);
+    clear(&folder)?;
+    let state = State::new(spec.kind(), KUBERNETES)?;
+    let mut cluster = Cluster { folder, state, children: Vec::new(), is_detached: false, _lock: lock };
+    cluster.start(spec, end).await?;
+    Ok(Up::Started(cluster))
+}
+
+/// The cluster of this name, if it works.
+async fn running(home: &Home, spec: &Spec) -> Result<Option<State>, Error> {
+    let found = status::one(home, &spec.name).await.filter(|it| it.health == Health::Ready);
+    match found.and_then(|it| it.state) {
+        Some(state) if state.kind == spec.kind() => Ok(Some(state)),
+        Some(state) => Err(Error::Differs { name: spec.name.to_string(), found: state.kind.to_string() }),
+        None => Ok(None),
+    }
+}
+
+impl Cluster {
+    /// Its folder, with logs and the audit log.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its kubeconfig.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        kubeconfig::path(&self.folder)
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Lets it run on in the background when this process ends.
+    ///
+    /// # Errors
+    /// That cannot be written down; then it is stopped.
+    pub fn detach(mut self) -> Result<State, Error> {
+        self.state.owner = None;
+        self.state.write(&self.folder)?;
+        self.is_detached = true;
+        Ok(self.state.clone())
+    }
+
+    /// Stops it, and removes its folder.
+    ///
+    /// # Errors
+    /// A process does not end, or a file cannot be removed.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.is_detached = true;
+        self.end()
+    }
+
+    /// Waits until a component ends, and returns its name.
+    pub async fn failure(&mut self) -> String {
+        loop {
+            for (child, component) in self.children.iter_mut().zip(&self.state.components) {
+                if !matches!(child.try_wait(), Ok(None)) {
+                    return component.name.clone();
+                }
+            }
+            sleep(ATTEMPT).await;
+        }
+    }
+
+    async fn start(&mut self, spec: &Spec, end: Instant) -> Result<(), Error> {
+        for left in (0..PORTS).rev() {
+            match self.try_start(spec, end).await {
+                Err(Error::Exited { log, .. }) if left > 0 && log.says("address already in use") => {
+                    self.end()?
+                }
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+        self.state.ready = true;
+        self.state.write(&self.folder)
+    }
+
+    async fn try_start(&mut self, spec: &Spec, end: Instant) -> Result<(), Error> {
+        files::make_folder(&self.folder)?;
+        self.state.write(&self.folder)?;
+        let (folder, within) = (&*self.folder, spec.timeout);
+        let mut launch = Launch { folder, state: &mut self.state, children: &mut self.children, end, within };
+        match &spec.plane {
+            Plane::Embedded { command } => embedded::start(&mut launch, &spec.name, command).await,
+            Plane::Real { program, built_in, port } => {
+                let plane = ControlPlane { program, name: &spec.name, port: *port, built_in: *built_in };
+                plane.start(&mut launch).await
+            }
+        }
+    }
+
+    /// Ends what was started.
+    fn end(&mut self) -> Result<(), Error> {
+        clear(&self.folder)?;
+        self.state.components.clear();
+        // They have ended, and stay in the table of processes until somebody asks how.
+        self.children.drain(..).for_each(|mut child| drop(child.wait()));
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if !self.is_detached {
+            // There is nobody to tell; what is left, the next start clears.
+            let _ = self.end();
+        }
+    }
+}
+
+/// The audit log of a cluster with this folder.
+#[must_use]
+pub fn audit_log(folder: &Path) -> PathBuf {
+    control_plane::audit_log(folder)
+}
