@@ -101,22 +101,19 @@ fn clear_what_is_left(home: &Home) -> Result<(), Error> {
 
 async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, Error> {
     let plane = if args.embedded {
-        Plane::Embedded { command: server_command(home, args)? }
+        Plane::Embedded { command: server_command()? }
     } else {
         let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
-        Plane::Real { program, built_in: args.with == Some(With::BuiltIn), port: args.port }
+        Plane::Real { program, built_in: args.with == Some(With::BuiltIn) }
     };
-    Ok(Spec { name: args.name.clone(), plane, timeout: args.timeout })
+    Ok(Spec { name: args.name.clone(), plane, port: args.port, timeout: args.timeout })
 }
 
 /// This program, as the server of a cluster.
-fn server_command(home: &Home, args: &UpArgs) -> Result<Vec<OsString>, Error> {
+fn server_command() -> Result<Vec<OsString>, Error> {
     let this =
         std::env::current_exe().map_err(|source| Error::Start { program: "jobcheck".to_owned(), source })?;
-    let port = args.port.unwrap_or_default().to_string();
-    let words =
-        [this.into(), "cluster".into(), "serve".into(), "--port".into(), port.into(), "--folder".into()];
-    Ok(words.into_iter().chain([home.cluster(&args.name).into_os_string()]).collect())
+    Ok(vec![this.into(), "cluster".into(), "serve".into()])
 }
 
 /// Tells where the cluster is, and how it is used.

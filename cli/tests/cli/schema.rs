@@ -6,6 +6,7 @@ const REPLAY: &str = include_str!("../../../docs/report.schema.json");
 const CHECK: &str = include_str!("../../../docs/check.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
+const CLUSTER: &str = include_str!("../../../docs/cluster.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
@@ -20,6 +21,7 @@ pub fn problems(report: &Value) -> Vec<String> {
     let text = match report["kind"].as_str() {
         Some("CheckReport") => CHECK,
         Some("RunReport") => RUN,
+        Some("ClusterStatus") => CLUSTER,
         Some("FuzzReport") => FUZZ,
         Some("VerifyReport") => VERIFY,
         Some("Scenario") => SCENARIO,

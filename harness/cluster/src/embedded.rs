@@ -1,5 +1,6 @@
 //! The embedded API server over HTTP: what its background process does.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::future::Future;
 use std::io::{self, Write};
@@ -88,12 +89,14 @@ async fn collect(server: SharedServer) {
 pub(crate) async fn start(
     launch: &mut Launch<'_>,
     name: &Name,
-    command: &[std::ffi::OsString],
+    command: &[OsString],
+    port: u16,
 ) -> Result<(), Error> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Error::Internal("no program to serve with".to_owned()));
     };
-    launch.start(COMPONENT, Path::new(program), arguments)?;
+    let more = ["--port".into(), port.to_string().into(), "--folder".into(), launch.folder.into()];
+    launch.start(COMPONENT, Path::new(program), &[arguments, &more].concat())?;
     let address = launch.file(&launch.folder.join(ADDRESS)).await?;
     let server = format!("http://{}", String::from_utf8_lossy(&address));
     launch

@@ -24,6 +24,9 @@ const SOURCES: [(&str, &str); 3] = [
     ("main.go", include_str!("../../controlplane/main.go")),
 ];
 const PROGRAM: &str = "controlplane";
+/// As upstream builds: without them the server says that it is v0.0.0, which clients cannot read. And small.
+const LINKED: &str = "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3 \
+                      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36";
 /// Bytes of the digest that a folder is named after.
 const DIGEST: usize = 8;
 /// Time between two looks at a build of another process.
@@ -76,7 +79,8 @@ async fn build(folder: &Path, log: &Path) -> Result<(), Error> {
     let said = fs::File::create(log).map_err(Error::file("write", log))?;
     let both = said.try_clone().map_err(Error::file("write", log))?;
     let mut go = Command::new("go");
-    go.args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags=-s -w", "-o"]).arg(&partial);
+    go.args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", LINKED, "-o"])
+        .arg(&partial);
     // Without cgo no C compiler is needed.
     go.arg(".").current_dir(&sources).env("CGO_ENABLED", "0").env("GOWORK", "off").env(MARK, folder);
     go.stdin(Stdio::null()).stdout(said).stderr(both).kill_on_drop(true);
@@ -94,9 +98,9 @@ async fn build(folder: &Path, log: &Path) -> Result<(), Error> {
 /// What the build depends on, as a name: what was built from other sources stays beside it.
 fn digest() -> String {
     let mut digest = Context::new(&SHA256);
-    let platform = [std::env::consts::OS, std::env::consts::ARCH];
+    let others = [std::env::consts::OS, std::env::consts::ARCH, LINKED];
     let sources = SOURCES.iter().flat_map(|(name, text)| [*name, *text]);
-    for part in platform.into_iter().chain(sources) {
+    for part in others.into_iter().chain(sources) {
         digest.update(part.as_bytes());
         digest.update(&[0]);
     }
@@ -111,5 +115,6 @@ mod tests {
     fn the_version_is_that_of_the_module() {
         let (_, module) = SOURCES[0];
         assert!(module.contains(&format!("k8s.io/kubernetes v{KUBERNETES}\n")));
+        assert!(LINKED.contains(&format!("gitVersion=v{KUBERNETES} ")));
     }
 }

@@ -32,7 +32,7 @@ const PORTS: usize = 3;
 pub enum Plane {
     /// The embedded API server over HTTP.
     Embedded {
-        /// The program that calls [`embedded::serve`] for this folder, and its arguments.
+        /// A program that calls [`embedded::serve`], and its arguments, to which `--folder` and `--port` are added.
         command: Vec<OsString>,
     },
     /// A real control plane.
@@ -41,8 +41,6 @@ pub enum Plane {
         program: PathBuf,
         /// Whether kube-controller-manager runs too, with the controllers that Jobs need.
         built_in: bool,
-        /// The port of kube-apiserver; any that is free if not given.
-        port: Option<u16>,
     },
 }
 
@@ -53,6 +51,8 @@ pub struct Spec {
     pub name: Name,
     /// What is to run.
     pub plane: Plane,
+    /// The port of the API server; any that is free if not given.
+    pub port: Option<u16>,
     /// How long it may take to be ready.
     pub timeout: Duration,
 }
@@ -125,10 +125,18 @@ pub async fn up(home: &Home, spec: &Spec) -> Result<Up, Error> {
 async fn running(home: &Home, spec: &Spec) -> Result<Option<State>, Error> {
     let found = status::one(home, &spec.name).await.filter(|it| it.health == Health::Ready);
     match found.and_then(|it| it.state) {
-        Some(state) if state.kind == spec.kind() => Ok(Some(state)),
-        Some(state) => Err(Error::Differs { name: spec.name.to_string(), found: state.kind.to_string() }),
+        Some(state) if is_like(&state, spec) => Ok(Some(state)),
+        Some(state) => {
+            let found = format!("{}, {}", state.kind, state.server.unwrap_or_default());
+            Err(Error::Differs { name: spec.name.to_string(), found })
+        }
         None => Ok(None),
     }
+}
+
+fn is_like(state: &State, spec: &Spec) -> bool {
+    let is_there = |port: u16| state.server.as_ref().is_some_and(|it| it.ends_with(&format!(":{port}")));
+    state.kind == spec.kind() && spec.port.is_none_or(is_there)
 }
 
 impl Cluster {
@@ -202,9 +210,11 @@ impl Cluster {
         let (folder, within) = (&*self.folder, spec.timeout);
         let mut launch = Launch { folder, state: &mut self.state, children: &mut self.children, end, within };
         match &spec.plane {
-            Plane::Embedded { command } => embedded::start(&mut launch, &spec.name, command).await,
-            Plane::Real { program, built_in, port } => {
-                let plane = ControlPlane { program, name: &spec.name, port: *port, built_in: *built_in };
+            Plane::Embedded { command } => {
+                embedded::start(&mut launch, &spec.name, command, spec.port.unwrap_or_default()).await
+            }
+            Plane::Real { program, built_in } => {
+                let plane = ControlPlane { program, name: &spec.name, port: spec.port, built_in: *built_in };
                 plane.start(&mut launch).await
             }
         }
