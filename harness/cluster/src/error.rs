@@ -53,7 +53,7 @@ pub enum Error {
         log: Log,
     },
     /// A component was not ready in time.
-    #[error("{component} was not ready within {} s: {why}{log}", .within.as_secs())]
+    #[error("{component} was not ready within {within:?}: {why}{log}")]
     NotReady {
         /// The component.
         component: String,

@@ -20,7 +20,7 @@ pub(crate) async fn ask(folder: &Path, endpoint: &Endpoint) -> Result<(), String
     let asked = async {
         let client = client(folder, endpoint)?;
         let request = http::Request::get(&endpoint.path).body(Vec::new()).map_err(|error| told(&error))?;
-        client.request_text(request).await.map(drop).map_err(|error| told(&error))
+        client.request_text(request).await.map(drop).map_err(|error| answered(&error))
     };
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(answer) => answer,
@@ -39,6 +39,21 @@ fn client(folder: &Path, endpoint: &Endpoint) -> Result<Client, String> {
     Ok(builder.build())
 }
 
+/// What was answered: the checks that fail, of a server that lists all.
+fn answered(error: &kube::Error) -> String {
+    let kube::Error::Api(status) = error else { return told(error) };
+    let failing: Vec<&str> = status.message.lines().filter_map(failing_check).collect();
+    match (&failing[..], status.message.lines().next()) {
+        ([], first) => format!("{} {}", status.code, first.unwrap_or_default()),
+        (_, _) => format!("not yet: {}", failing.join(", ")),
+    }
+}
+
+/// The check of a line such as `[-]etcd failed: reason withheld`.
+fn failing_check(line: &str) -> Option<&str> {
+    line.strip_prefix("[-]")?.split_whitespace().next()
+}
+
 /// An error with its causes, which alone say what is wrong.
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -51,4 +66,20 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn what_fails_is_told_in_short() {
+        let answer =
+            |message: &str| answered(&kube::Error::Api(Status::failure(message, "").with_code(500).boxed()));
+        let checks = "[+]ping ok\n[-]etcd failed: reason withheld\n[-]rbac/bootstrap-roles failed\nreadyz check failed";
+        assert_eq!(answer(checks), "not yet: etcd, rbac/bootstrap-roles");
+        assert_eq!(answer("Unauthorized"), "500 Unauthorized");
+    }
 }

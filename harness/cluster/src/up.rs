@@ -244,3 +244,62 @@ impl Drop for Cluster {
 pub fn audit_log(folder: &Path) -> PathBuf {
     control_plane::audit_log(folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::down::down;
+    use crate::process::marked;
+
+    /// A folder of one test, which goes with it.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A cluster whose server is a script.
+    fn scripted(test: &str, script: &str, timeout: Duration) -> (Folder, Home, Spec) {
+        let folder = std::env::temp_dir().join(format!("jobcheck-cluster-{}-{test}", std::process::id()));
+        let home = Home::at(&folder).unwrap();
+        let command = ["sh", "-c", script].map(OsString::from).to_vec();
+        let name = "default".parse().unwrap();
+        (Folder(folder), home, Spec { name, plane: Plane::Embedded { command }, port: None, timeout })
+    }
+
+    fn assert_nothing_is_left(home: &Home, spec: &Spec) {
+        let folder = home.cluster(&spec.name);
+        assert!(!folder.exists() && !folder.with_extension("lock").exists());
+        assert!(marked(&folder).is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_that_is_not_ready_in_time_is_ended_and_its_log_is_told() {
+        let time = Duration::from_millis(300);
+        let (_folder, home, spec) = scripted("late", "echo I am late; sleep 600 & sleep 600", time);
+        let told = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(told.starts_with("embedded-apiserver was not ready within 300ms: there is no "), "{told}");
+        assert!(told.ends_with("embedded-apiserver.log ends with:\n  I am late"), "{told}");
+        assert_nothing_is_left(&home, &spec);
+    }
+
+    #[tokio::test]
+    async fn one_that_ends_is_told_at_once() {
+        let (_folder, home, spec) = scripted("ends", "echo I cannot >&2; exit 3", Duration::from_secs(600));
+        let told = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(told.starts_with("embedded-apiserver ended (exit status: 3) before it was ready"), "{told}");
+        assert!(told.ends_with("\n  I cannot"), "{told}");
+        assert_nothing_is_left(&home, &spec);
+    }
+
+    #[tokio::test]
+    async fn one_that_is_given_up_is_ended() {
+        let (_folder, home, spec) = scripted("given-up", "sleep 600", Duration::from_secs(600));
+        let starting = tokio::time::timeout(Duration::from_millis(300), up(&home, &spec));
+        assert!(starting.await.is_err());
+        assert_nothing_is_left(&home, &spec);
+        assert!(!down(&home, &spec.name).unwrap());
+    }
+}
