@@ -59,7 +59,7 @@ pub struct UpArgs {
 /// What runs beside etcd and kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum With {
-    /// kube-controller-manager with the controllers of Jobs, TTL, garbage, pod garbage, and namespaces.
+    /// kube-controller-manager, for Jobs, TTL, garbage, pod garbage, and namespaces.
     #[value(alias = "builtin")]
     BuiltIn,
 }
@@ -132,10 +132,11 @@ A cluster is a folder in $JOBCHECK_HOME/clusters; JOBCHECK_HOME is jobcheck in $
 ~/.local/state/jobcheck, if it is not set. It listens on 127.0.0.1 alone.";
 
 const UP_HELP: &str = "\
-Without --embedded it is etcd and kube-apiserver 1.36.3, built from their published modules once; that needs Go 1.26 or
-newer, and takes minutes. There is no kubelet and no scheduler: whoever wants pods to run says so in their status.
+Without --embedded it is etcd and kube-apiserver 1.36.3, built from their published modules once; that needs
+Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants pods to run says so in
+their status.
 
-A cluster of this name that is ready and like it is left as it is. What is left of one that does not work any more is
+A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process is
 cleared first, as is every cluster whose starter was killed.
 
 Examples:
@@ -167,7 +168,8 @@ const STATUS_HELP: &str = "\
   ready      all components answer
   starting   a process begins to start it
   not ready  a component is gone, or does not answer
-  gone       none of its processes runs, or the one that would have stopped it was killed: the next up or down clears it
+  gone       none of its processes runs, or the one that would have stopped it was killed:
+             the next up or down clears it
 
 Exit codes:
   0  all are ready, or there is none

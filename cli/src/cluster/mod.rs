@@ -66,6 +66,11 @@ async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
             return Ok(Exit::Environment);
         }
     };
+    if let Up::Started(cluster) = &started
+        && cluster.has_replaced()
+    {
+        eprintln!("note: a process of the former cluster {} was gone: the rest of it is cleared", args.name);
+    }
     match (started, args.foreground) {
         (Up::Started(cluster), false) => {
             cluster.detach()?;

@@ -263,6 +263,31 @@ fn what_cannot_be_started_is_an_error_that_leaves_nothing() {
     clusters.assert_gone(&[]);
 }
 
+/// What it holds is not thrown away because it is slow.
+#[test]
+fn a_server_that_stands_still_is_not_replaced_but_ended_by_down() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let still = processes(&clusters.one("default"));
+    kill(still[0], Signal::STOP);
+    let up = clusters.run(&["up", "--embedded", "--timeout", "1s"]);
+    assert!(up.code == 4 && up.err.contains("jobcheck cluster down --name default ends it"), "{up:?}");
+    assert_eq!(clusters.one("default")["health"], "not ready");
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&still);
+}
+
+#[test]
+fn help_of_clusters_teaches_by_examples_and_exit_codes() {
+    for (command, said) in
+        [("up", "--with built-in"), ("env", "eval"), ("status", "Exit codes:"), ("down", "Exit codes:")]
+    {
+        let help = jobcheck(["cluster", command, "--help"]);
+        assert!(help.code == 0 && help.out.contains(said), "{help:?}");
+        assert!(help.out.lines().all(|line| line.chars().count() <= 110), "{}", help.out);
+    }
+}
+
 #[test]
 fn wrong_usage_of_clusters_exits_with_2() {
     for wrong in [

@@ -20,15 +20,15 @@ fn up(clusters: &Clusters, arguments: &[&str]) {
     assert_eq!(run.code, 0, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
 }
 
-/// Creates a Job, and waits until its pods are there; returns the manager of their tracking.
-async fn pods_of_a_job(client: Client) -> Vec<Pod> {
+/// Creates a Job, and waits until its pods are there.
+async fn pods_of_a_job(client: Client) {
     let jobs: Api<Job> = Api::default_namespaced(client.clone());
     let pods: Api<Pod> = Api::default_namespaced(client);
     jobs.create(&PostParams::default(), &job("pi")).await.unwrap();
     for _ in 0..600 {
         let found = pods.list(&ListParams::default().labels("job-name=pi")).await.unwrap().items;
         if found.len() == 2 {
-            return found;
+            return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

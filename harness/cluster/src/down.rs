@@ -37,6 +37,7 @@ fn wrest(home: &Home, name: &Name) -> Result<Lock, Error> {
             return Ok(lock);
         }
         let owner = State::read(&home.cluster(name)).and_then(|state| state.living_owner());
+        let owner = owner.filter(|it| it.pid != std::process::id());
         if let Some((_, signal)) = signals.next_if(|(after, _)| owner.is_some() && begun.elapsed() >= *after)
         {
             owner.into_iter().for_each(|it| it.signal(signal));

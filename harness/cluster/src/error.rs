@@ -72,6 +72,14 @@ pub enum Error {
         /// The process, if it is known.
         owner: Option<u32>,
     },
+    /// A cluster of this name runs, and does not answer.
+    #[error("cluster {name} runs, and is not ready: {why}; jobcheck cluster down --name {name} ends it")]
+    Silent {
+        /// The cluster.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A cluster of this name runs, and is another one.
     #[error(
         "cluster {name} already runs, with other settings ({found}): stop it first, or choose another --name"

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::clear::clear;
+use crate::clear::{clear, living};
 use crate::control_plane::{self, ControlPlane};
 use crate::embedded;
 use crate::error::Error;
@@ -72,6 +72,7 @@ pub struct Cluster {
     folder: PathBuf,
     state: State,
     children: Vec<Child>,
+    has_replaced: bool,
     is_detached: bool,
     // The last to go: then the folder is no more.
     _lock: Lock,
@@ -90,48 +91,70 @@ impl Spec {
 }
 
 /// Starts a cluster, and waits until it is ready; one that runs already is left as it is. What is left of one of the same
-/// name that does not work is cleared first. Dropped before it is done, it leaves nothing.
+/// name that has lost a process is cleared first. Dropped before it is done, it leaves nothing.
 ///
 /// # Errors
-/// It runs with other settings, is being started by another process, or does not become ready: then nothing is left.
+/// It runs with other settings, or without answering; another process is starting it; or it does not become ready: then
+/// nothing is left.
 pub async fn up(home: &Home, spec: &Spec) -> Result<Up, Error> {
     Process::this()?;
     let end = Instant::now() + spec.timeout;
-    let lock = loop {
-        if let Some(lock) = home.try_lock(&spec.name)? {
-            break lock;
-        }
-        if let Some(state) = running(home, spec).await? {
-            return Ok(Up::Running(state));
-        }
+    loop {
+        let lock = home.try_lock(&spec.name)?;
+        let why_not = match (lock, found(home, spec).await) {
+            (_, Found::Ready(state)) if is_like(&state, spec) => return Ok(Up::Running(state)),
+            (_, Found::Ready(state)) => return Err(differs(state, spec)),
+            (_, Found::Silent(why)) => Error::Silent { name: spec.name.to_string(), why },
+            (Some(lock), Found::Nothing) => return start(home, spec, lock, end).await,
+            (None, Found::Nothing) => busy(home, spec),
+        };
         if Instant::now() >= end {
-            let owner = State::read(&home.cluster(&spec.name)).and_then(|state| state.living_owner());
-            return Err(Error::Busy { name: spec.name.to_string(), owner: owner.map(|it| it.pid) });
+            return Err(why_not);
         }
+        // The lock is given back meanwhile: others may stop what does not answer.
         sleep(ATTEMPT).await;
-    };
-    if let Some(state) = running(home, spec).await? {
-        return Ok(Up::Running(state));
     }
-    let folder = home.cluster(&spec.name);
-    clear(&folder)?;
-    let state = State::new(spec.kind(), KUBERNETES)?;
-    let mut cluster = Cluster { folder, state, children: Vec::new(), is_detached: false, _lock: lock };
-    cluster.start(spec, end).await?;
-    Ok(Up::Started(cluster))
 }
 
-/// The cluster of this name, if it works.
-async fn running(home: &Home, spec: &Spec) -> Result<Option<State>, Error> {
-    let found = status::one(home, &spec.name).await.filter(|it| it.health == Health::Ready);
-    match found.and_then(|it| it.state) {
-        Some(state) if is_like(&state, spec) => Ok(Some(state)),
-        Some(state) => {
-            let found = format!("{}, {}", state.kind, state.server.unwrap_or_default());
-            Err(Error::Differs { name: spec.name.to_string(), found })
-        }
-        None => Ok(None),
+/// What there is of a cluster.
+enum Found {
+    /// It works.
+    Ready(State),
+    /// All its processes run, and why it does not answer: what it holds is not to be thrown away for that.
+    Silent(String),
+    /// Nothing that can go on.
+    Nothing,
+}
+
+async fn found(home: &Home, spec: &Spec) -> Found {
+    let Some(status) = status::one(home, &spec.name).await else { return Found::Nothing };
+    match (status.state, status.health) {
+        (Some(state), Health::Ready) => Found::Ready(state),
+        (Some(_), Health::NotReady(why)) if !status.components.contains(&Health::Gone) => Found::Silent(why),
+        (None, Health::NotReady(why)) if !living(&status.folder).is_empty() => Found::Silent(why),
+        _ => Found::Nothing,
     }
+}
+
+fn differs(state: State, spec: &Spec) -> Error {
+    let found = format!("{}, {}", state.kind, state.server.unwrap_or_default());
+    Error::Differs { name: spec.name.to_string(), found }
+}
+
+fn busy(home: &Home, spec: &Spec) -> Error {
+    let owner = State::read(&home.cluster(&spec.name)).and_then(|state| state.living_owner());
+    Error::Busy { name: spec.name.to_string(), owner: owner.map(|it| it.pid) }
+}
+
+async fn start(home: &Home, spec: &Spec, lock: Lock, end: Instant) -> Result<Up, Error> {
+    let folder = home.cluster(&spec.name);
+    let has_replaced = folder.exists();
+    clear(&folder)?;
+    let state = State::new(spec.kind(), KUBERNETES)?;
+    let mut cluster =
+        Cluster { folder, state, children: Vec::new(), has_replaced, is_detached: false, _lock: lock };
+    cluster.start(spec, end).await?;
+    Ok(Up::Started(cluster))
 }
 
 fn is_like(state: &State, spec: &Spec) -> bool {
@@ -156,6 +179,12 @@ impl Cluster {
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Whether what was left of another one had to be cleared for it.
+    #[must_use]
+    pub fn has_replaced(&self) -> bool {
+        self.has_replaced
     }
 
     /// Lets it run on in the background when this process ends.
@@ -249,7 +278,7 @@ pub fn audit_log(folder: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::down::down;
-    use crate::process::marked;
+    use crate::process::{MARK, marked};
 
     /// A folder of one test, which goes with it.
     struct Folder(PathBuf);
@@ -292,6 +321,20 @@ mod tests {
         assert!(told.starts_with("embedded-apiserver ended (exit status: 3) before it was ready"), "{told}");
         assert!(told.ends_with("\n  I cannot"), "{told}");
         assert_nothing_is_left(&home, &spec);
+    }
+
+    #[tokio::test]
+    async fn one_that_another_version_wrote_is_not_thrown_away() {
+        let (_folder, home, spec) = scripted("other", "sleep 600", Duration::from_millis(300));
+        let folder = home.cluster(&spec.name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut other = std::process::Command::new("sleep").arg("600").env(MARK, &folder).spawn().unwrap();
+        let told = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(told.contains("its state cannot be read"), "{told}");
+        assert!(other.try_wait().unwrap().is_none());
+        assert!(down(&home, &spec.name).unwrap());
+        assert_nothing_is_left(&home, &spec);
+        let _ = other.wait();
     }
 
     #[tokio::test]
