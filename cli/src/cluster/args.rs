@@ -133,11 +133,11 @@ A cluster is a folder in $JOBCHECK_HOME/clusters; JOBCHECK_HOME is jobcheck in $
 
 const UP_HELP: &str = "\
 Without --embedded it is etcd and kube-apiserver 1.36.3, built from their published modules once; that needs
-Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants pods to run says so in
-their status.
+Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants pods to run says so
+in their status.
 
-A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process is
-cleared first, as is every cluster whose starter was killed.
+A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process
+is cleared first, as is every cluster whose starter was killed.
 
 Examples:
   jobcheck cluster up --embedded
