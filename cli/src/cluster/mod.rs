@@ -52,7 +52,8 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
 async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
     let home = Home::find()?;
     clear_what_is_left(&home)?;
-    let stop = signals::listen().map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
+    let stop = signals::listen()
+        .map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
     let starting = async {
         let progress = Progress::new(!global.quiet);
         let spec = spec(&home, args, &progress).await?;
@@ -201,7 +202,8 @@ async fn show(args: &StatusArgs) -> Result<Exit, Error> {
 }
 
 async fn serve(args: &ServeArgs) -> Result<Exit, Error> {
-    let stop = signals::listen().map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
+    let stop = signals::listen()
+        .map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
     embedded::serve(&args.folder, args.port, stop.cancelled()).await?;
     Ok(Exit::Conforms)
 }

@@ -220,7 +220,8 @@ impl Cluster {
     }
 
     async fn start(&mut self, spec: &Spec, end: Instant) -> Result<(), Error> {
-        for left in (0..PORTS).rev() {
+        let attempts = if spec.port.is_none() { PORTS } else { 1 };
+        for left in (0..attempts).rev() {
             match self.try_start(spec, end).await {
                 Err(Error::Exited { log, .. }) if left > 0 && log.says("address already in use") => {
                     self.end()?
@@ -321,6 +322,19 @@ mod tests {
         assert!(told.starts_with("embedded-apiserver ended (exit status: 3) before it was ready"), "{told}");
         assert!(told.ends_with("\n  I cannot"), "{told}");
         assert_nothing_is_left(&home, &spec);
+    }
+
+    #[tokio::test]
+    async fn a_port_that_was_taken_meanwhile_is_tried_again_unless_it_was_asked_for() {
+        let script = "test -e ../../tried && { echo again >&2; exit 3; }; \
+                      touch ../../tried; echo address already in use >&2; exit 1";
+        let (_folder, home, spec) = scripted("port", script, Duration::from_secs(600));
+        let told = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(told.ends_with("\n  again"), "{told}");
+
+        let (_other, home, other) = scripted("fixed-port", script, Duration::from_secs(600));
+        let told = up(&home, &Spec { port: Some(1), ..other }).await.unwrap_err().to_string();
+        assert!(told.ends_with("\n  address already in use"), "{told}");
     }
 
     #[tokio::test]
