@@ -41,8 +41,15 @@ const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 /// there, and need no port.
 const ETCD: &str = "unix://etcd:1";
 const ETCD_PEER: &str = "unix://etcd:2";
-/// The name of the audit log in a cluster's folder.
-pub(crate) const AUDIT_LOG: &str = "audit.log";
+/// Files in the cluster's folder.
+const AUDIT_LOG: &str = "audit.log";
+const POLICY: &str = "audit-policy.yaml";
+const TOKENS: &str = "tokens.csv";
+const MANAGER_TOKEN: &str = "controller-manager.token";
+const PRIVATE_KEY: &str = "service-accounts.key";
+const PUBLIC_KEY: &str = "service-accounts.pub";
+/// The certificates that kube-apiserver makes for itself.
+const CERTIFICATES: &str = "certificates/apiserver.crt";
 
 /// Which control plane.
 pub(crate) struct ControlPlane<'a> {
@@ -84,19 +91,7 @@ impl ControlPlane<'_> {
     }
 
     async fn api_server(&self, launch: &mut Launch<'_>) -> Result<String, Error> {
-        let admin = secrets::token()?;
-        let manager = secrets::token()?;
-        let tokens = format!(
-            "{admin},{ADMIN},{ADMIN},{MASTERS}\n{manager},{CONTROLLER_MANAGER},{CONTROLLER_MANAGER},{MASTERS}\n"
-        );
-        let key = secrets::key()?;
-        let put = |name: &str, text: &str| files::write(&launch.folder.join(name), text.as_bytes());
-        put(TOKEN, &admin)?;
-        put("controller-manager.token", &manager)?;
-        put("tokens.csv", &tokens)?;
-        put("service-accounts.key", &key.private)?;
-        put("service-accounts.pub", &key.public)?;
-        put("audit-policy.yaml", AUDIT_POLICY)?;
+        let admin = credentials(launch.folder)?;
         let port = self.port.map_or_else(free_port, Ok)?;
         let flags = [
             "kube-apiserver".into(),
@@ -104,15 +99,15 @@ impl ControlPlane<'_> {
             flag("bind-address", "127.0.0.1"),
             flag("secure-port", &port.to_string()),
             flag("cert-dir", "certificates"),
-            flag("token-auth-file", "tokens.csv"),
+            flag("token-auth-file", TOKENS),
             flag("authorization-mode", "RBAC"),
             // Nobody makes the service account that each pod would have to have.
             flag("disable-admission-plugins", "ServiceAccount"),
             flag("service-account-issuer", "https://kubernetes.default.svc"),
-            flag("service-account-key-file", "service-accounts.pub"),
-            flag("service-account-signing-key-file", "service-accounts.key"),
+            flag("service-account-key-file", PUBLIC_KEY),
+            flag("service-account-signing-key-file", PRIVATE_KEY),
             flag("service-cluster-ip-range", "10.0.0.0/24"),
-            flag("audit-policy-file", "audit-policy.yaml"),
+            flag("audit-policy-file", POLICY),
             flag("audit-log-path", AUDIT_LOG),
             // In megabytes: it is not to be rotated, what is gone cannot be judged.
             flag("audit-log-maxsize", "100000"),
@@ -129,12 +124,11 @@ impl ControlPlane<'_> {
         server: &str,
         token: &str,
     ) -> Result<(), Error> {
-        let certificates = "certificates/apiserver.crt";
-        let authority = launch.file(&launch.folder.join(certificates)).await?;
+        let authority = launch.file(&launch.folder.join(CERTIFICATES)).await?;
         let asked = |path: &str| Endpoint {
             server: server.to_owned(),
             path: path.to_owned(),
-            authority: Some(certificates.to_owned()),
+            authority: Some(CERTIFICATES.to_owned()),
         };
         launch.well("kube-apiserver", asked("/readyz")).await?;
         launch.well("etcd", asked("/readyz/etcd")).await?;
@@ -147,8 +141,8 @@ impl ControlPlane<'_> {
     }
 
     async fn controller_manager(&self, launch: &mut Launch<'_>, server: &str) -> Result<(), Error> {
-        let authority = launch.file(&launch.folder.join("certificates/apiserver.crt")).await?;
-        let token = launch.file(&launch.folder.join("controller-manager.token")).await?;
+        let authority = launch.file(&launch.folder.join(CERTIFICATES)).await?;
+        let token = launch.file(&launch.folder.join(MANAGER_TOKEN)).await?;
         let token = String::from_utf8_lossy(&token);
         let file = launch.folder.join("controller-manager.kubeconfig");
         let (authority, token) = (Some(&*authority), Some(&*token));
@@ -174,6 +168,24 @@ impl ControlPlane<'_> {
             .well("kube-controller-manager", Endpoint { server, path: "/healthz".to_owned(), authority })
             .await
     }
+}
+
+/// Writes what kube-apiserver reads of users, keys and the audit; returns the administrator's token.
+fn credentials(folder: &Path) -> Result<String, Error> {
+    let (admin, manager, key) = (secrets::token()?, secrets::token()?, secrets::key()?);
+    let line = |token: &str, user: &str| format!("{token},{user},{user},{MASTERS}\n");
+    let tokens = line(&admin, ADMIN) + &line(&manager, CONTROLLER_MANAGER);
+    for (name, text) in [
+        (TOKEN, &*admin),
+        (MANAGER_TOKEN, &manager),
+        (TOKENS, &tokens),
+        (PRIVATE_KEY, &key.private),
+        (PUBLIC_KEY, &key.public),
+        (POLICY, AUDIT_POLICY),
+    ] {
+        files::write(&folder.join(name), text.as_bytes())?;
+    }
+    Ok(admin)
 }
 
 /// The audit log of a cluster.
