@@ -306,12 +306,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_not_ready_in_time_is_ended_and_its_log_is_told() {
-        let time = Duration::from_millis(300);
-        let (_folder, home, spec) = scripted("late", "echo I am late; sleep 600 & sleep 600", time);
+    async fn one_that_is_not_ready_in_time_is_ended() {
+        let (_folder, home, spec) = scripted("late", "sleep 600 & sleep 600", Duration::from_millis(300));
         let told = up(&home, &spec).await.unwrap_err().to_string();
         assert!(told.starts_with("embedded-apiserver was not ready within 300ms: there is no "), "{told}");
-        assert!(told.ends_with("embedded-apiserver.log ends with:\n  I am late"), "{told}");
+        assert!(told.ends_with("embedded-apiserver.log says nothing"), "{told}");
         assert_nothing_is_left(&home, &spec);
     }
 
