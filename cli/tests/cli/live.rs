@@ -70,6 +70,9 @@ impl Drop for Controller {
 #[tokio::test]
 async fn the_shipped_controller_runs_jobs_on_what_was_started_after_a_kill() {
     let clusters = Clusters::new();
+    // The first start may have to build, for minutes.
+    up(&clusters, &[]);
+    clusters.ok(&["down"]);
     let mut killed = clusters.spawn(&["up"]);
     let half = clusters.until("default", |it| !processes(it).is_empty());
     killed.kill().unwrap();
