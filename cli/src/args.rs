@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckArgs;
+use crate::cluster::ClusterArgs;
 use crate::completions::CompletionsArgs;
 use crate::controller::ControllerArgs;
 use crate::explore::ExploreArgs;
@@ -46,6 +47,8 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Run the shipped Job and TTL-after-finished controllers.
     Controller(Box<ControllerArgs>),
+    /// Start and stop a local cluster, embedded or real, to aim kubectl and controllers at.
+    Cluster(ClusterArgs),
     /// Print the completions of a shell.
     Completions(CompletionsArgs),
 }
@@ -111,15 +114,19 @@ Exit codes:
 pub fn command(arguments: &[OsString]) -> clap::Command {
     let mut command = Cli::command().color(color_of(arguments));
     if is_plugin(arguments) {
-        command = command.bin_name(PLUGIN).mut_subcommands(|subcommand| {
-            let help = subcommand.get_after_help().map(ToString::to_string);
-            match help {
-                Some(help) => subcommand.after_help(help.replace("  jobcheck ", &format!("  {PLUGIN} "))),
-                None => subcommand,
-            }
-        });
+        command = command.bin_name(PLUGIN).mut_subcommands(as_plugin);
     }
     command
+}
+
+/// The examples of a command, and of those below it, as kubectl's user types them.
+fn as_plugin(command: clap::Command) -> clap::Command {
+    let help = command.get_after_help().map(ToString::to_string);
+    let command = match help {
+        Some(help) => command.after_help(help.replace("  jobcheck ", &format!("  {PLUGIN} "))),
+        None => command,
+    };
+    command.mut_subcommands(as_plugin)
 }
 
 const PLUGIN: &str = "kubectl jobcheck";

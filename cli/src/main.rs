@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod cluster;
 mod completions;
 mod controller;
 mod explore;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Run(args) => run::run(&args, &cli.global),
+        Command::Cluster(args) => cluster::run(&args, &cli.global),
         Command::Controller(args) => controller::run(&args, &cli.global),
         Command::Fuzz(args) => fuzz::run(&args, &cli.global),
         Command::Verify(args) => verify::run(&args, &cli.global),

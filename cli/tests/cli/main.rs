@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
 mod check;
+mod cluster;
 mod explore;
 mod fuzz;
 mod inputs;
+mod live;
 mod mutants;
 mod options;
 mod outputs;

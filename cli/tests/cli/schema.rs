@@ -8,6 +8,7 @@ const WALKS: &str = include_str!("../../../docs/walks.schema.json");
 const MUTANTS: &str = include_str!("../../../docs/mutants.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
+const CLUSTER: &str = include_str!("../../../docs/cluster.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
@@ -24,6 +25,7 @@ pub fn problems(report: &Value) -> Vec<String> {
         Some("WalksReport") => WALKS,
         Some("MutantsReport") => MUTANTS,
         Some("RunReport") => RUN,
+        Some("ClusterStatus") => CLUSTER,
         Some("FuzzReport") => FUZZ,
         Some("VerifyReport") => VERIFY,
         Some("Scenario") => SCENARIO,

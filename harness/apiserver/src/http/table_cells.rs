@@ -122,17 +122,29 @@ fn containers(pod: &Value) -> (usize, usize, i64) {
     (ready, pod["spec"]["containers"].as_array().map_or(0, Vec::len), restarts)
 }
 
+/// As `printPod` of upstream, init containers apart: what a container says goes before the pod's phase and reason.
 fn pod_status(pod: &Value) -> String {
     let phase = text(pod, &["status", "phase"]);
-    let reason = text(pod, &["status", "reason"]);
     if !meta(pod, "deletionTimestamp").is_empty() && !matches!(phase, "Succeeded" | "Failed") {
         return "Terminating".to_owned();
     }
-    match (phase, reason) {
-        ("Succeeded", "") => "Completed".to_owned(),
-        ("Failed", "") => "Error".to_owned(),
-        (phase, "") => phase.to_owned(),
-        (_, reason) => reason.to_owned(),
+    let statuses = pod["status"]["containerStatuses"].as_array();
+    let said = statuses.into_iter().flatten().find_map(container_reason);
+    let reason = text(pod, &["status", "reason"]);
+    said.unwrap_or_else(|| if reason.is_empty() { phase } else { reason }.to_owned())
+}
+
+/// Why a container does not run.
+fn container_reason(status: &Value) -> Option<String> {
+    let reason = |state: &str| Some(text(status, &["state", state, "reason"])).filter(|it| !it.is_empty());
+    if let Some(reason) = reason("waiting").or_else(|| reason("terminated")) {
+        return Some(reason.to_owned());
+    }
+    let ended = at(status, &["state", "terminated"])?;
+    let number = |key: &str| ended[key].as_i64().unwrap_or_default();
+    match number("signal") {
+        0 => Some(format!("ExitCode:{}", number("exitCode"))),
+        signal => Some(format!("Signal:{signal}")),
     }
 }
 
@@ -208,6 +220,28 @@ mod tests {
         ] {
             assert_eq!(human(seconds), shown);
         }
+    }
+
+    #[test]
+    fn a_pod_shows_what_its_containers_say() {
+        let ended = |terminated: Value| json!([{"state": {"terminated": terminated}}]);
+        for (status, shown) in [
+            (json!({"phase": "Succeeded"}), "Succeeded"),
+            (json!({"phase": "Failed", "reason": "Evicted"}), "Evicted"),
+            (
+                json!({"phase": "Succeeded", "containerStatuses": ended(json!({"reason": "Completed"}))}),
+                "Completed",
+            ),
+            (json!({"phase": "Failed", "containerStatuses": ended(json!({"exitCode": 3}))}), "ExitCode:3"),
+            (
+                json!({"phase": "Failed", "containerStatuses": ended(json!({"exitCode": 137, "signal": 9}))}),
+                "Signal:9",
+            ),
+        ] {
+            assert_eq!(pod_status(&json!({"metadata": {}, "status": status})), shown);
+        }
+        let deleted = json!({"metadata": {"deletionTimestamp": "1970-01-01T00:00:00Z"}, "status": {"phase": "Running"}});
+        assert_eq!(pod_status(&deleted), "Terminating");
     }
 
     #[test]

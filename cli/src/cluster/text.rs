@@ -1,0 +1,126 @@
+//! What is said of clusters to people, and to their shell.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use jobcheck_cluster::status::{Health, Status};
+use jobcheck_cluster::{Kind, audit_log};
+
+use crate::output::clean;
+
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+/// Where a cluster is, and how it is used.
+pub fn announcement(status: &Status, is_foreground: bool) -> String {
+    let name = &status.name;
+    let option = if name.as_str() == "default" { String::new() } else { format!(" --name {name}") };
+    let audit = audit_log(&status.folder);
+    let mut out = String::new();
+    if let Some(state) = &status.state {
+        let like = if state.kind == Kind::Embedded { "like Kubernetes" } else { "Kubernetes" };
+        let _ = writeln!(
+            out,
+            "cluster {BOLD}{name}{BOLD:#} is {}: {}, {like} {}",
+            told(&status.health),
+            state.kind,
+            state.kubernetes
+        );
+        let _ = writeln!(out, "server      {}", state.server.as_deref().unwrap_or_default());
+    }
+    let _ = writeln!(out, "kubeconfig  {}", status.kubeconfig.display());
+    let _ = writeln!(out, "audit log   {}\n", audit.display());
+    let _ = writeln!(out, "use it      eval \"$(jobcheck cluster env{option})\"; kubectl get jobs -A");
+    let _ = writeln!(out, "judge it    jobcheck replay {}", quoted(&audit.display().to_string()));
+    let stop = if is_foreground { "Ctrl-C".to_owned() } else { format!("jobcheck cluster down{option}") };
+    let _ = writeln!(out, "stop it     {stop}");
+    out
+}
+
+/// What a shell is to evaluate.
+pub fn environment(status: &Status) -> String {
+    format!("export KUBECONFIG={}\n", quoted(&status.kubeconfig.display().to_string()))
+}
+
+/// A path as a shell takes it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// How something is, and why.
+pub fn told(health: &Health) -> String {
+    match health {
+        Health::NotReady(why) => format!("not ready: {}", clean(why)),
+        Health::Ready | Health::Starting | Health::Gone => health.word().to_owned(),
+    }
+}
+
+/// All clusters with their components.
+pub fn table(found: &[Status]) -> String {
+    if found.is_empty() {
+        return "no cluster runs\n".to_owned();
+    }
+    let mut out = String::new();
+    let _ = writeln!(out, "{BOLD}{:<28} {:>9}  {:>8}  health{BOLD:#}", "cluster", "age", "process");
+    for status in found {
+        cluster(&mut out, status);
+    }
+    out
+}
+
+fn cluster(out: &mut String, status: &Status) {
+    let owner = status.state.as_ref().and_then(|it| it.owner).map(|it| it.pid.to_string());
+    let age = status.state.as_ref().map(|it| human(it.age())).unwrap_or_default();
+    let (paint, health) = painted(&status.health);
+    let _ = writeln!(
+        out,
+        "{:<28} {age:>9}  {:>8}  {paint}{health}{paint:#}",
+        status.name.as_str(),
+        owner.unwrap_or_default()
+    );
+    let Some(state) = &status.state else { return };
+    for (component, health) in state.components.iter().zip(&status.components) {
+        let (paint, health) = painted(health);
+        let (name, pid) = (&component.name, component.process.pid);
+        let _ = writeln!(out, "  {name:<26} {:>9}  {pid:>8}  {paint}{health}{paint:#}", "");
+    }
+    if let Some(server) = &state.server {
+        let _ = writeln!(out, "  {}, {server}", state.kind);
+    }
+    let _ = writeln!(out, "  {}", status.kubeconfig.display());
+}
+
+fn painted(health: &Health) -> (Style, String) {
+    let paint = if *health == Health::Ready { GOOD } else { BAD };
+    (paint, told(health))
+}
+
+fn human(age: Duration) -> String {
+    let seconds = age.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        assert_eq!(quoted("/home/ada/.local/state"), "/home/ada/.local/state");
+        assert_eq!(quoted("/a b/it's"), "'/a b/it'\\''s'");
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let shown = [5, 65, 3700, 90_000].map(|seconds| human(Duration::from_secs(seconds)));
+        assert_eq!(shown, ["5s", "1m5s", "1h1m", "1d1h"]);
+    }
+}

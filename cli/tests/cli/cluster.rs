@@ -1,0 +1,306 @@
+//! `jobcheck cluster` with the embedded API server.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::{Api, ListParams, PostParams, WatchEvent, WatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::schema;
+use crate::support::{Folder, Run, binary, finish, jobcheck};
+
+/// Clusters of one test, which go with it.
+pub struct Clusters(Folder);
+
+impl Drop for Clusters {
+    fn drop(&mut self) {
+        self.run(&["down", "--all"]);
+    }
+}
+
+impl Clusters {
+    pub fn new() -> Clusters {
+        Clusters(Folder::new())
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        finish(binary().env("JOBCHECK_HOME", self.0.path("")).arg("cluster").args(arguments), b"")
+    }
+
+    /// Runs it, and expects that it succeeds.
+    pub fn ok(&self, arguments: &[&str]) -> Run {
+        let run = self.run(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {run:?}");
+        run
+    }
+
+    /// Starts it, and does not wait.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = binary();
+        command.env("JOBCHECK_HOME", self.0.path("")).arg("cluster").args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// All clusters; the report fits its schema.
+    pub fn status(&self) -> Vec<Value> {
+        let report = self.run(&["status", "-o", "json"]).json();
+        schema::check(&report);
+        report["clusters"].as_array().unwrap().clone()
+    }
+
+    /// The cluster of this name.
+    pub fn one(&self, name: &str) -> Value {
+        self.status().into_iter().find(|it| it["name"] == name).unwrap_or_default()
+    }
+
+    /// Waits until something is so of a cluster.
+    pub fn until(&self, name: &str, what: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..600 {
+            let cluster = self.one(name);
+            if what(&cluster) {
+                return cluster;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("not so after a minute: {:?}", self.one(name));
+    }
+
+    /// A client for the file that `env` names.
+    pub async fn client(&self, name: &str) -> Client {
+        let said = self.ok(&["env", "--name", name]).out;
+        let file = said.trim().strip_prefix("export KUBECONFIG=").unwrap_or_else(|| panic!("{said}"));
+        let file = Kubeconfig::read_from(file.trim_matches('\'')).unwrap();
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
+        Client::try_from(config).unwrap()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.0.path("clusters")).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Nothing is left of clusters that had these processes.
+    pub fn assert_gone(&self, processes: &[u32]) {
+        assert_eq!(self.files(), Vec::<PathBuf>::new());
+        for pid in processes {
+            assert!(!lives(*pid), "{pid} lives");
+        }
+    }
+}
+
+/// The processes of a cluster.
+pub fn processes(cluster: &Value) -> Vec<u32> {
+    let components = cluster["components"].as_array().into_iter().flatten();
+    components.map(|it| u32::try_from(it["pid"].as_u64().unwrap()).unwrap()).collect()
+}
+
+/// Whether a process runs; one that nobody has asked about does not.
+fn lives(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+pub fn kill(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+pub fn job(name: &str) -> Job {
+    let container = json!({"name": "c", "image": "busybox"});
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [container]}});
+    let job = json!({"metadata": {"name": name}, "spec": {"completions": 2, "parallelism": 2, "template": template}});
+    serde_json::from_value(job).unwrap()
+}
+
+#[tokio::test]
+async fn an_embedded_cluster_serves_jobs_until_it_is_stopped() {
+    let clusters = Clusters::new();
+    let up = clusters.ok(&["up", "--embedded"]);
+    for said in [
+        "cluster default is ready: embedded",
+        "server      http://127.0.0.1:",
+        "kubeconfig  ",
+        "stop it     ",
+    ] {
+        assert!(up.out.contains(said), "{said:?} is not in {}", up.out);
+    }
+    let cluster = clusters.one("default");
+    assert_eq!((&cluster["health"], &cluster["kind"]), (&json!("ready"), &json!("embedded")), "{cluster}");
+
+    let jobs: Api<Job> = Api::default_namespaced(clusters.client("default").await);
+    jobs.create(&PostParams::default(), &job("first")).await.unwrap();
+    let list = jobs.list(&ListParams::default()).await.unwrap();
+    let version = list.metadata.resource_version.unwrap();
+    assert_eq!(list.items.len(), 1);
+    jobs.create(&PostParams::default(), &job("second")).await.unwrap();
+    let watch = jobs.watch(&WatchParams::default(), &version).await.unwrap();
+    let event = Box::pin(watch).try_next().await.unwrap();
+    assert!(matches!(&event, Some(WatchEvent::Added(job)) if job.metadata.name.as_deref() == Some("second")));
+    let audit = fs::read_to_string(cluster["auditLog"].as_str().unwrap()).unwrap();
+    assert_eq!(audit.lines().filter(|line| line.contains("\"verb\":\"create\"")).count(), 2, "{audit}");
+
+    let down = clusters.ok(&["down"]);
+    assert_eq!(down.out, "cluster default is stopped\n");
+    clusters.assert_gone(&processes(&cluster));
+    assert_eq!(clusters.run(&["env"]).code, 4);
+    assert!(clusters.ok(&["down"]).err.contains("there is no cluster default"));
+}
+
+#[test]
+fn a_cluster_that_runs_is_left_as_it_is_and_not_mistaken_for_another() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let before = processes(&clusters.one("default"));
+    let again = clusters.ok(&["up", "--embedded"]);
+    assert!(again.err.contains("runs already") && again.out.contains("is ready"), "{again:?}");
+    for other in [&["up", "--embedded", "--port", "1"][..], &["up", "--embedded", "--foreground"]] {
+        let run = clusters.run(other);
+        assert!(run.code == 2 && run.err.contains("with other settings"), "{run:?}");
+    }
+    assert_eq!(processes(&clusters.one("default")), before);
+}
+
+#[test]
+fn clusters_of_different_names_run_side_by_side() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded", "--name", "one"]);
+    clusters.ok(&["up", "--embedded", "--name", "two"]);
+    let (one, two) = (clusters.one("one"), clusters.one("two"));
+    assert!(one["server"] != two["server"] && one["health"] == two["health"], "{one} {two}");
+    let table = clusters.ok(&["status"]).out;
+    assert!(table.contains("one ") && table.contains("two "), "{table}");
+    clusters.ok(&["down", "--name", "one"]);
+    assert_eq!((clusters.one("one"), &clusters.one("two")["health"]), (Value::Null, &json!("ready")));
+    clusters.ok(&["down", "--all"]);
+    clusters.assert_gone(&[processes(&one), processes(&two)].concat());
+    assert_eq!(clusters.ok(&["status"]).out, "no cluster runs\n");
+}
+
+#[test]
+fn one_of_two_who_start_the_same_cluster_starts_it() {
+    let clusters = Clusters::new();
+    let mut both = [(); 2].map(|()| clusters.spawn(&["up", "--embedded"]));
+    for child in &mut both {
+        assert!(child.wait().unwrap().success());
+    }
+    let cluster = clusters.one("default");
+    assert_eq!((&cluster["health"], processes(&cluster).len()), (&json!("ready"), 1), "{cluster}");
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&processes(&cluster));
+}
+
+#[test]
+fn a_server_that_was_killed_is_told_and_started_again() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let before = processes(&clusters.one("default"));
+    kill(before[0], Signal::KILL);
+    let gone = clusters.until("default", |it| it["health"] == "gone");
+    assert_eq!(gone["components"][0]["health"], "gone");
+    assert_eq!(clusters.run(&["status"]).code, 4);
+    let env = clusters.run(&["env"]);
+    assert!(env.code == 4 && env.out.is_empty() && env.err.contains("is gone"), "{env:?}");
+    assert!(clusters.ok(&["up", "--embedded"]).err.contains("it is cleared"));
+    assert_ne!(processes(&clusters.one("default")), before);
+}
+
+#[test]
+fn what_a_killed_process_held_is_cleared_by_the_next_start_of_any_cluster() {
+    let clusters = Clusters::new();
+    let mut held = clusters.spawn(&["up", "--embedded", "--foreground", "--name", "held"]);
+    let before = clusters.until("held", |it| it["health"] == "ready");
+    assert_eq!(before["owner"], held.id());
+    held.kill().unwrap();
+    held.wait().unwrap();
+    assert!(lives(processes(&before)[0]));
+    assert_eq!(clusters.one("held")["health"], "gone");
+    clusters.ok(&["up", "--embedded", "--name", "next"]);
+    assert!(!lives(processes(&before)[0]));
+    assert_eq!(clusters.one("held"), Value::Null);
+}
+
+#[test]
+fn a_cluster_in_the_foreground_ends_by_a_signal_or_with_its_server() {
+    let clusters = Clusters::new();
+    for end in ["signal", "down", "crash"] {
+        let mut held = clusters.spawn(&["up", "--embedded", "--foreground"]);
+        let cluster = clusters.until("default", |it| it["health"] == "ready");
+        match end {
+            "signal" => kill(held.id(), Signal::TERM),
+            "down" => drop(clusters.ok(&["down"])),
+            _ => kill(processes(&cluster)[0], Signal::KILL),
+        }
+        let code = held.wait().unwrap().code();
+        assert_eq!(code, Some(if end == "crash" { 4 } else { 0 }), "{end}");
+        clusters.assert_gone(&processes(&cluster));
+    }
+}
+
+#[test]
+fn what_cannot_be_started_is_an_error_that_leaves_nothing() {
+    let clusters = Clusters::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = clusters.run(&["up", "--embedded", "--port", &port]);
+    assert!(run.code == 4 && run.err.contains("embedded-apiserver ended"), "{run:?}");
+    assert!(run.err.contains("cannot listen on"), "{run:?}");
+    clusters.assert_gone(&[]);
+
+    // Five folders deeper it does not see what was built in the target folder.
+    let deep = clusters.0.path("a/b/c/d/e");
+    fs::create_dir_all(&deep).unwrap();
+    fs::hard_link(env!("CARGO_BIN_EXE_jobcheck"), deep.join("jobcheck")).unwrap();
+    let mut installed = Command::new(deep.join("jobcheck"));
+    installed.env("JOBCHECK_HOME", clusters.0.path("")).env("PATH", &deep);
+    let run = finish(installed.args(["cluster", "up"]), b"");
+    assert!(run.code == 4 && run.err.contains("install Go 1.26 or newer"), "{run:?}");
+    clusters.assert_gone(&[]);
+}
+
+/// What it holds is not thrown away because it is slow.
+#[test]
+fn a_server_that_stands_still_is_not_replaced_but_ended_by_down() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let still = processes(&clusters.one("default"));
+    kill(still[0], Signal::STOP);
+    let up = clusters.run(&["up", "--embedded", "--timeout", "1s"]);
+    assert!(up.code == 4 && up.err.contains("jobcheck cluster down --name default ends it"), "{up:?}");
+    assert_eq!(clusters.one("default")["health"], "not ready");
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&still);
+}
+
+#[test]
+fn help_of_clusters_teaches_by_examples_and_exit_codes() {
+    for (command, said) in
+        [("up", "--with built-in"), ("env", "eval"), ("status", "Exit codes:"), ("down", "Exit codes:")]
+    {
+        let help = jobcheck(["cluster", command, "--help"]);
+        assert!(help.code == 0 && help.out.contains(said), "{help:?}");
+        assert!(help.out.lines().all(|line| line.chars().count() <= 110), "{}", help.out);
+    }
+}
+
+#[test]
+fn wrong_usage_of_clusters_exits_with_2() {
+    for wrong in [
+        &["cluster"][..],
+        &["cluster", "up", "--embedded", "--name", "../up"],
+        &["cluster", "up", "--embedded", "--name", "Upper"],
+        &["cluster", "up", "--embedded", "--with", "built-in"],
+        &["cluster", "up", "--with", "everything"],
+        &["cluster", "up", "--embedded", "--port", "0"],
+        &["cluster", "up", "--embedded", "--timeout", "10"],
+        &["cluster", "down", "--all", "--name", "one"],
+    ] {
+        let run = jobcheck(wrong);
+        assert_eq!(run.code, 2, "{wrong:?}: {run:?}");
+    }
+}

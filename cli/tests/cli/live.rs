@@ -1,0 +1,94 @@
+//! `jobcheck cluster` with a real control plane, which is built with Go first where it is not there yet.
+//! `cargo test -- --skip live::` leaves these tests out.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+use kube::api::{Api, ListParams, PostParams};
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::cluster::{Clusters, job, kill, processes};
+use crate::support::binary;
+
+/// Starts a control plane, or says what is missing for it.
+fn up(clusters: &Clusters, arguments: &[&str]) {
+    let run = clusters.run(&[&["up"], arguments].concat());
+    assert_eq!(run.code, 0, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
+}
+
+/// Creates a Job, and waits until its pods are there.
+async fn pods_of_a_job(client: Client) {
+    let jobs: Api<Job> = Api::default_namespaced(client.clone());
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    jobs.create(&PostParams::default(), &job("pi")).await.unwrap();
+    for _ in 0..600 {
+        let found = pods.list(&ListParams::default().labels("job-name=pi")).await.unwrap().items;
+        if found.len() == 2 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the Job has no two pods after a minute");
+}
+
+#[tokio::test]
+async fn the_built_in_controllers_run_jobs_and_all_of_it_ends() {
+    let clusters = Clusters::new();
+    up(&clusters, &["--with", "built-in"]);
+    let cluster = clusters.one("default");
+    assert_eq!((&cluster["health"], &cluster["kind"]), (&json!("ready"), &json!("built-in")), "{cluster}");
+    assert_eq!(processes(&cluster).len(), 3, "{cluster}");
+    let client = clusters.client("default").await;
+    let version = client.apiserver_version().await.unwrap();
+    assert_eq!(version.git_version, format!("v{}", cluster["kubernetes"].as_str().unwrap()));
+    pods_of_a_job(client).await;
+    let audit = std::fs::read_to_string(cluster["auditLog"].as_str().unwrap()).unwrap();
+    assert!(audit.contains("system:serviceaccount:kube-system:job-controller"), "{audit}");
+
+    // What is left of a broken one ends all the same.
+    kill(processes(&cluster)[1], Signal::KILL);
+    let broken = clusters.until("default", |it| it["health"] == "not ready");
+    assert_eq!(broken["components"][1]["health"], "gone", "{broken}");
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&processes(&cluster));
+}
+
+/// A controller of this test.
+struct Controller(Child);
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn the_shipped_controller_runs_jobs_on_what_was_started_after_a_kill() {
+    let clusters = Clusters::new();
+    // The first start may have to build, for minutes.
+    up(&clusters, &[]);
+    clusters.ok(&["down"]);
+    let mut killed = clusters.spawn(&["up"]);
+    let half = clusters.until("default", |it| !processes(it).is_empty());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    up(&clusters, &[]);
+    let cluster = clusters.one("default");
+    assert_eq!(
+        (&cluster["health"], &cluster["kind"]),
+        (&json!("ready"), &json!("control-plane")),
+        "{cluster}"
+    );
+
+    let mut controller = binary();
+    controller.args(["controller", "--kubeconfig", cluster["kubeconfig"].as_str().unwrap()]);
+    let _controller = Controller(controller.stderr(Stdio::null()).spawn().unwrap());
+    pods_of_a_job(clusters.client("default").await).await;
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&[processes(&half), processes(&cluster)].concat());
+}

@@ -1,0 +1,53 @@
+//! Ending all that a cluster is.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::error::Error;
+use crate::process::{Process, marked, wait};
+use crate::state::State;
+
+/// What ends last, and is not asked to: nothing of it is needed.
+const LAST: &str = "etcd";
+/// How long processes may take to end when asked.
+const ASKED: Duration = Duration::from_secs(5);
+/// How long the operating system may take to end them.
+const FORCED: Duration = Duration::from_secs(20);
+
+/// Ends every process of the cluster in this folder, and removes the folder. Who calls has the lock of its name.
+pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let asked = asked(folder);
+    asked.iter().for_each(|it| it.signal(Signal::TERM));
+    let _ = wait(asked, ASKED);
+    // One that has been marked since was started by one that is dead now: twice is enough for those that start none.
+    for _ in 0..2 {
+        let all = living(folder);
+        all.iter().for_each(|it| it.signal(Signal::KILL));
+        if let Some(survivor) = wait(all, FORCED).first() {
+            return Err(Error::Survives(survivor.pid));
+        }
+    }
+    fs::remove_dir_all(folder).map_err(Error::file("remove", folder))
+}
+
+/// Every living process of a cluster: those that are written down, and those that carry its mark.
+pub(crate) fn living(folder: &Path) -> Vec<Process> {
+    let written = State::read(folder).map(|state| state.processes().collect()).unwrap_or_default();
+    let mut all: Vec<Process> = [written, marked(folder)].concat();
+    all.retain(|it| it.lives());
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn asked(folder: &Path) -> Vec<Process> {
+    let state = State::read(folder);
+    let last = state.iter().flat_map(|it| &it.components).find(|it| it.name == LAST).map(|it| it.process);
+    living(folder).into_iter().filter(|it| Some(*it) != last).collect()
+}

@@ -1,0 +1,205 @@
+//! A real control plane: the programs, and the flags of each.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::files;
+use crate::health::TOKEN;
+use crate::kubeconfig::{self, Kubeconfig};
+use crate::launch::Launch;
+use crate::name::Name;
+use crate::secrets;
+use crate::state::Endpoint;
+
+/// The built-in controllers that Jobs need.
+const CONTROLLERS: &str = "job-controller,ttl-after-finished-controller,garbage-collector-controller,\
+                           namespace-controller,pod-garbage-collector-controller";
+/// Everything about Jobs and Pods that changes something, refusals included.
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitManagedFields: true
+omitStages: [RequestReceived]
+rules:
+- level: None
+  verbs: [get, list, watch]
+- level: RequestResponse
+  resources:
+  - group: batch
+    resources: [jobs, jobs/status]
+  - group: \"\"
+    resources: [pods, pods/status, pods/binding, pods/eviction]
+- level: None
+";
+/// Users, and their group: who is in it may do everything.
+const MASTERS: &str = "system:masters";
+const ADMIN: &str = "admin";
+const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
+/// Sockets in the cluster's folder, which is nobody else's: etcd asks nobody who he is. They are files of these names
+/// there, and need no port.
+const ETCD: &str = "unix://etcd:1";
+const ETCD_PEER: &str = "unix://etcd:2";
+/// Files in the cluster's folder.
+const AUDIT_LOG: &str = "audit.log";
+const POLICY: &str = "audit-policy.yaml";
+const TOKENS: &str = "tokens.csv";
+const MANAGER_TOKEN: &str = "controller-manager.token";
+const PRIVATE_KEY: &str = "service-accounts.key";
+const PUBLIC_KEY: &str = "service-accounts.pub";
+/// The certificates that kube-apiserver makes for itself.
+const CERTIFICATES: &str = "certificates/apiserver.crt";
+
+/// Which control plane.
+pub(crate) struct ControlPlane<'a> {
+    /// The program that is all three.
+    pub program: &'a Path,
+    /// The name of the cluster.
+    pub name: &'a Name,
+    /// The port of kube-apiserver; any that is free if not given.
+    pub port: Option<u16>,
+    /// Whether kube-controller-manager runs.
+    pub built_in: bool,
+}
+
+impl ControlPlane<'_> {
+    /// Starts everything, and waits until it is ready.
+    pub(crate) async fn start(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
+        self.etcd(launch)?;
+        let server = self.api_server(launch).await?;
+        if self.built_in {
+            self.controller_manager(launch, &server).await?;
+        }
+        Ok(())
+    }
+
+    fn etcd(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
+        let flags = [
+            "etcd".into(),
+            flag("data-dir", "etcd"),
+            // What is lost when the machine stops is no loss.
+            "--unsafe-no-fsync".into(),
+            flag("log-level", "warn"),
+            flag("listen-client-urls", ETCD),
+            flag("advertise-client-urls", ETCD),
+            flag("listen-peer-urls", ETCD_PEER),
+            flag("initial-advertise-peer-urls", ETCD_PEER),
+            flag("initial-cluster", &format!("default={ETCD_PEER}")),
+        ];
+        launch.start("etcd", self.program, &flags)
+    }
+
+    async fn api_server(&self, launch: &mut Launch<'_>) -> Result<String, Error> {
+        let admin = credentials(launch.folder)?;
+        let port = self.port.map_or_else(free_port, Ok)?;
+        let flags = [
+            "kube-apiserver".into(),
+            flag("etcd-servers", ETCD),
+            flag("bind-address", "127.0.0.1"),
+            flag("secure-port", &port.to_string()),
+            flag("cert-dir", "certificates"),
+            flag("token-auth-file", TOKENS),
+            flag("authorization-mode", "RBAC"),
+            // Nobody makes the service account that each pod would have to have.
+            flag("disable-admission-plugins", "ServiceAccount"),
+            flag("service-account-issuer", "https://kubernetes.default.svc"),
+            flag("service-account-key-file", PUBLIC_KEY),
+            flag("service-account-signing-key-file", PRIVATE_KEY),
+            flag("service-cluster-ip-range", "10.0.0.0/24"),
+            flag("audit-policy-file", POLICY),
+            flag("audit-log-path", AUDIT_LOG),
+            // In megabytes: it is not to be rotated, what is gone cannot be judged.
+            flag("audit-log-maxsize", "100000"),
+        ];
+        launch.start("kube-apiserver", self.program, &flags)?;
+        let server = format!("https://127.0.0.1:{port}");
+        self.api_server_ready(launch, &server, &admin).await?;
+        Ok(server)
+    }
+
+    async fn api_server_ready(
+        &self,
+        launch: &mut Launch<'_>,
+        server: &str,
+        token: &str,
+    ) -> Result<(), Error> {
+        let authority = launch.file(&launch.folder.join(CERTIFICATES)).await?;
+        let asked = |path: &str| Endpoint {
+            server: server.to_owned(),
+            path: path.to_owned(),
+            authority: Some(CERTIFICATES.to_owned()),
+        };
+        launch.well("kube-apiserver", asked("/readyz")).await?;
+        launch.well("etcd", asked("/readyz/etcd")).await?;
+        // It is made after kube-apiserver says that it is ready.
+        launch.until(&asked("/api/v1/namespaces/default")).await?;
+        launch.state.server = Some(server.to_owned());
+        let (authority, token) = (Some(&*authority), Some(token));
+        let kubeconfig = Kubeconfig { cluster: self.name, user: ADMIN, server, authority, token };
+        kubeconfig.write(&kubeconfig::path(launch.folder))
+    }
+
+    async fn controller_manager(&self, launch: &mut Launch<'_>, server: &str) -> Result<(), Error> {
+        let authority = launch.file(&launch.folder.join(CERTIFICATES)).await?;
+        let token = launch.file(&launch.folder.join(MANAGER_TOKEN)).await?;
+        let token = String::from_utf8_lossy(&token);
+        let file = launch.folder.join("controller-manager.kubeconfig");
+        let (authority, token) = (Some(&*authority), Some(&*token));
+        Kubeconfig { cluster: self.name, user: CONTROLLER_MANAGER, server, authority, token }.write(&file)?;
+        let port = free_port()?;
+        let flags = [
+            "kube-controller-manager".into(),
+            flag("kubeconfig", "controller-manager.kubeconfig"),
+            flag("controllers", CONTROLLERS),
+            flag("leader-elect", "false"),
+            // As on most clusters: the audit log tells the controllers apart.
+            flag("use-service-account-credentials", "true"),
+            flag("bind-address", "127.0.0.1"),
+            flag("secure-port", &port.to_string()),
+            flag("cert-dir", "controller-manager-certificates"),
+        ];
+        launch.start("kube-controller-manager", self.program, &flags)?;
+        let certificates = "controller-manager-certificates/kube-controller-manager.crt";
+        launch.file(&launch.folder.join(certificates)).await?;
+        let server = format!("https://127.0.0.1:{port}");
+        let authority = Some(certificates.to_owned());
+        launch
+            .well("kube-controller-manager", Endpoint { server, path: "/healthz".to_owned(), authority })
+            .await
+    }
+}
+
+/// Writes what kube-apiserver reads of users, keys and the audit; returns the administrator's token.
+fn credentials(folder: &Path) -> Result<String, Error> {
+    let (admin, manager, key) = (secrets::token()?, secrets::token()?, secrets::key()?);
+    let line = |token: &str, user: &str| format!("{token},{user},{user},{MASTERS}\n");
+    let tokens = line(&admin, ADMIN) + &line(&manager, CONTROLLER_MANAGER);
+    for (name, text) in [
+        (TOKEN, &*admin),
+        (MANAGER_TOKEN, &manager),
+        (TOKENS, &tokens),
+        (PRIVATE_KEY, &key.private),
+        (PUBLIC_KEY, &key.public),
+        (POLICY, AUDIT_POLICY),
+    ] {
+        files::write(&folder.join(name), text.as_bytes())?;
+    }
+    Ok(admin)
+}
+
+/// The audit log of a cluster.
+#[must_use]
+pub(crate) fn audit_log(folder: &Path) -> PathBuf {
+    folder.join(AUDIT_LOG)
+}
+
+fn flag(name: &str, value: &str) -> OsString {
+    format!("--{name}={value}").into()
+}
+
+/// A port that nobody listens on, for the moment: who starts with it must be ready to try another one.
+fn free_port() -> Result<u16, Error> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    bound.map(|address| address.port()).map_err(Error::file("listen on", Path::new("127.0.0.1")))
+}

@@ -1,0 +1,109 @@
+//! The embedded API server over HTTP: what its background process does.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jobcheck_apiserver::audit::AuditSink;
+use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve as serve_http};
+use jobcheck_apiserver::{Config, Server};
+use tokio::net::TcpListener;
+
+use crate::control_plane::audit_log;
+use crate::error::Error;
+use crate::files;
+use crate::kubeconfig::{self, Kubeconfig};
+use crate::launch::Launch;
+use crate::name::Name;
+use crate::state::Endpoint;
+
+/// The file in a cluster's folder that says where its server listens.
+const ADDRESS: &str = "address";
+/// The name of the process among the components.
+const COMPONENT: &str = "embedded-apiserver";
+/// The user whom every request is from: kubectl sends no credentials over plain HTTP.
+const EVERYONE: &str = "admin";
+/// How often the collectors look.
+const COLLECT_EVERY: Duration = Duration::from_millis(500);
+/// How many of their rounds one of the pod garbage collector is: 20 s, as upstream.
+const POD_ROUNDS: u64 = 40;
+
+/// Serves in a cluster's folder until `stop` is done: the address is written there once it is known, and the audit log.
+///
+/// # Errors
+/// The port is not free, or a file cannot be written.
+pub async fn serve(folder: &Path, port: u16, stop: impl Future<Output = ()>) -> Result<(), Error> {
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let socket = |error| Error::file("listen on", Path::new(&local.to_string()))(error);
+    let listener = TcpListener::bind(local).await.map_err(socket)?;
+    let address = listener.local_addr().map_err(socket)?;
+    let server = server(&audit_log(folder))?;
+    let collecting = tokio::spawn(collect(server.clone()));
+    files::write(&folder.join(ADDRESS), address.to_string().as_bytes())?;
+    let service = ApiService::new(server, Auth::Everyone(EVERYONE.to_owned()));
+    let ended = serve_http(listener, service, Limits::default(), stop).await;
+    collecting.abort();
+    ended.map_err(socket)
+}
+
+fn server(audit: &Path) -> Result<SharedServer, Error> {
+    let now = Timestamp::now();
+    // UIDs and names are to differ from those of another cluster.
+    let seed = u64::from(now.subsec_nanosecond().unsigned_abs());
+    let mut server = Server::new(Config { seed, ..Config::default() }, now);
+    let mut log = files::log(audit)?;
+    server.set_audit(Some(AuditSink::new(false, move |event| {
+        // What cannot be logged is told in the process's own log.
+        if let Err(error) = line(&mut log, &event.to_string()) {
+            let _ = writeln!(io::stderr(), "cannot write the audit log: {error}");
+        }
+    })));
+    Ok(SharedServer::new(server, SystemClock))
+}
+
+/// A line at once, so that none is cut in the middle.
+fn line(log: &mut File, text: &str) -> io::Result<()> {
+    log.write_all(format!("{text}\n").as_bytes())
+}
+
+/// What the garbage collectors and the namespace controller do.
+async fn collect(server: SharedServer) {
+    for round in 1_u64.. {
+        tokio::time::sleep(COLLECT_EVERY).await;
+        server.with(|server, now| {
+            server.collect_garbage(now);
+            server.finish_namespaces(now);
+            if round.is_multiple_of(POD_ROUNDS) {
+                server.collect_pods(now);
+            }
+        });
+    }
+}
+
+/// Starts such a process, and waits until it is ready.
+pub(crate) async fn start(
+    launch: &mut Launch<'_>,
+    name: &Name,
+    command: &[OsString],
+    port: u16,
+) -> Result<(), Error> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Error::Internal("no program to serve with".to_owned()));
+    };
+    let more = ["--port".into(), port.to_string().into(), "--folder".into(), launch.folder.into()];
+    launch.start(COMPONENT, Path::new(program), &[arguments, &more].concat())?;
+    let address = launch.file(&launch.folder.join(ADDRESS)).await?;
+    let server = format!("http://{}", String::from_utf8_lossy(&address));
+    launch
+        .well(COMPONENT, Endpoint { server: server.clone(), path: "/readyz".to_owned(), authority: None })
+        .await?;
+    let kubeconfig =
+        Kubeconfig { cluster: name, user: EVERYONE, server: &server, authority: None, token: None };
+    launch.state.server = Some(server.clone());
+    kubeconfig.write(&kubeconfig::path(launch.folder))
+}

@@ -1,0 +1,105 @@
+//! Starting the processes of a cluster, and waiting until they are well.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use std::os::unix::process::CommandExt;
+use tokio::time::{Instant, sleep};
+
+use crate::error::{Error, Log};
+use crate::files;
+use crate::health;
+use crate::process::{MARK, Process};
+use crate::state::{Component, Endpoint, State};
+
+/// Time between two questions.
+const ASK: Duration = Duration::from_millis(100);
+
+/// A cluster that is being started, and its processes as children of this one.
+pub(crate) struct Launch<'a> {
+    /// The cluster's folder.
+    pub folder: &'a Path,
+    /// What is written down of it.
+    pub state: &'a mut State,
+    /// The children.
+    pub children: &'a mut Vec<Child>,
+    /// When it must be ready.
+    pub end: Instant,
+    /// The same as a time from the beginning, for messages.
+    pub within: Duration,
+}
+
+/// The log of a component, in the folder of its cluster.
+#[must_use]
+pub fn log(folder: &Path, component: &str) -> PathBuf {
+    folder.join(format!("{component}.log"))
+}
+
+impl Launch<'_> {
+    /// Starts a component in the cluster's folder, in a process group of its own: Ctrl-C is not for it.
+    pub(crate) fn start(&mut self, name: &str, program: &Path, arguments: &[OsString]) -> Result<(), Error> {
+        let log = files::log(&log(self.folder, name))?;
+        let both = log.try_clone().map_err(Error::file("write", self.folder))?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder).env(MARK, self.folder).process_group(0);
+        command.stdin(Stdio::null()).stdout(log).stderr(both);
+        let started = command.spawn();
+        let child =
+            started.map_err(|source| Error::Start { program: program.display().to_string(), source })?;
+        // A child that nobody has asked about keeps its number, also if it has ended.
+        let process = Process::of(child.id()).unwrap_or(Process { pid: child.id(), started: 0 });
+        self.children.push(child);
+        self.state.components.push(Component { name: name.to_owned(), process, health: None });
+        self.state.write(self.folder)
+    }
+
+    /// Waits until a component that was started is well.
+    pub(crate) async fn well(&mut self, name: &str, endpoint: Endpoint) -> Result<(), Error> {
+        self.until(&endpoint).await?;
+        if let Some(component) = self.state.components.iter_mut().find(|it| it.name == name) {
+            component.health = Some(endpoint);
+        }
+        self.state.write(self.folder)
+    }
+
+    /// Asks until the answer is good.
+    pub(crate) async fn until(&mut self, endpoint: &Endpoint) -> Result<(), Error> {
+        loop {
+            let Err(why) = health::ask(self.folder, endpoint).await else { return Ok(()) };
+            self.pause(&why).await?;
+        }
+    }
+
+    /// Waits until a file is there and has something in it, and returns that.
+    pub(crate) async fn file(&mut self, path: &Path) -> Result<Vec<u8>, Error> {
+        loop {
+            match std::fs::read(path) {
+                Ok(bytes) if !bytes.is_empty() => return Ok(bytes),
+                Ok(_) | Err(_) => self.pause(&format!("there is no {}", path.display())).await?,
+            }
+        }
+    }
+
+    /// Waits a moment, if all components live and there is time left.
+    async fn pause(&mut self, why: &str) -> Result<(), Error> {
+        for (child, component) in self.children.iter_mut().zip(&self.state.components) {
+            if let Ok(Some(status)) = child.try_wait() {
+                let log = Log::end_of(&log(self.folder, &component.name));
+                return Err(Error::Exited {
+                    component: component.name.clone(),
+                    status: status.to_string(),
+                    log,
+                });
+            }
+        }
+        if Instant::now() >= self.end {
+            let component = self.state.components.last().map_or_else(String::new, |it| it.name.clone());
+            let log = Log::end_of(&log(self.folder, &component));
+            return Err(Error::NotReady { component, within: self.within, why: why.to_owned(), log });
+        }
+        sleep(ASK).await;
+        Ok(())
+    }
+}
