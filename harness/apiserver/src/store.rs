@@ -43,7 +43,7 @@ pub struct Change {
 /// Where an object is: its resource and its key there.
 pub type Place = (Resource, String);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Table {
     objects: BTreeMap<String, Arc<Value>>,
     history: VecDeque<Change>,
@@ -59,7 +59,7 @@ pub struct Compacted {
 }
 
 /// Objects of all resources.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Store {
     revision: u64,
     tables: BTreeMap<Resource, Table>,
