@@ -7,6 +7,7 @@
 //! - the template and the selector of a Job, and its digest of labels: the model has a template of one field, and labels
 //!   with its own UIDs;
 //! - the times of pods, where pods need not wait after failures: the model leaves them at zero then;
+//! - when a pod was created: the model notes when the sync began that asks for it, and the server does not create it earlier;
 //! - when a pod ended that has not: to BO-07 one that is being deleted has, to the model it has not;
 //! - since when a pod is not ready: the model keeps the moment at which it became ready, and that at which it ended;
 //! - which rule of the failure policy a pod matches, once the Job is gone;
@@ -195,7 +196,8 @@ fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Sc
         controlled: incarnation.is_some(),
         incarnation: incarnation.unwrap_or(said.incarnation),
         selected,
-        created: if scope.has_delays() { clock(found.created) } else { said.created },
+        // Nobody asks for a pod before the model notes its creation.
+        created: if scope.has_delays() && clock(found.created) < said.created { clock(found.created) } else { said.created },
         ready_changed,
         finished,
         policy: evidence(read, said, life),

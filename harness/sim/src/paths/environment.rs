@@ -18,8 +18,8 @@ use super::bench::{Bench, Stop, differs, key, stamp};
 use crate::acts;
 use crate::cluster::NAMESPACE;
 
-/// The server removed the pod with its last finalizer; to the model that is a step of its own, which may wait.
-const GONE: &str = "the server has removed the pod with its last finalizer";
+/// Why a path ends: the server removed the pod with its last finalizer; to the model that is a step of its own, which may wait.
+pub const GONE: &str = "the server has removed the pod with its last finalizer";
 
 /// The kubelet of a pod, or the scheduler, does something.
 ///
@@ -183,7 +183,7 @@ fn of_job(
                 UserAction::MirrorAnnounces => jobcheck_harness::scenario::Report::FailureTarget,
                 _ => jobcheck_harness::scenario::Report::Failed,
             };
-            let body = acts::mirrored(report, started, &stamp(bench.now));
+            let body = in_order(bench, id, acts::mirrored(report, started, &stamp(bench.now)));
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));
         }
         UserAction::Suspend | UserAction::SuspendStarted => edit("suspend", json!(true)),
@@ -222,7 +222,23 @@ fn policy_name(policy: PodReplacementPolicy) -> &'static str {
 
 fn deny(bench: &mut Bench, id: JobId, condition: &str) -> Result<(), Stop> {
     let body = json!({"status": {"conditions": [{"type": condition, "status": "False"}]}});
+    let body = in_order(bench, id, body);
     patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status))
+}
+
+/// New conditions come last: without being told, a strategic merge patch puts them first.
+fn in_order(bench: &Bench, id: JobId, mut body: Value) -> Value {
+    let types = |conditions: &Value| -> Vec<Value> {
+        let all = conditions.as_array().into_iter().flatten();
+        all.map(|condition| json!({"type": condition["type"]})).collect()
+    };
+    let mut order = bench.job(id).map(|job| types(&job["status"]["conditions"])).unwrap_or_default();
+    let new = types(&body["status"]["conditions"]);
+    order.extend(new.into_iter().filter(|it| !order.contains(it)).collect::<Vec<_>>());
+    if !body["status"]["conditions"].is_null() {
+        body["status"]["$setElementOrder/conditions"] = json!(order);
+    }
+    body
 }
 
 fn patch_job(

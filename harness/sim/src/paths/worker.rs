@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use jobcheck_apiserver::error::ApiError;
-use jobcheck_apiserver::request::{Request, Response, Verb};
+use jobcheck_apiserver::request::{Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observed::{Memory, Observed, Settings};
 use jobcheck_explore::departures::plan_with;
@@ -18,6 +18,7 @@ use jobcheck_model::world::{JobId, World};
 
 use super::Rig;
 use super::bench::{Bench, Replica, Stop, differs};
+use super::environment::{GONE, is_free};
 use crate::acts::completion_index;
 use crate::calls::{Call, Enactment, What, stored_version};
 use crate::process::{matters, time};
@@ -36,6 +37,8 @@ pub struct Worker {
     /// Whether the Job was found to be gone, or another, before pods were adopted: the plan is over, though to the model
     /// each adoption fails for itself.
     looked_in_vain: bool,
+    /// Whether the sync has read, to the model, a pod that the server has removed with its last finalizer.
+    pub read_a_ghost: bool,
 }
 
 impl Worker {
@@ -49,6 +52,7 @@ impl Worker {
             sync: None,
             wake: None,
             looked_in_vain: false,
+            read_a_ghost: false,
         }
     }
 
@@ -124,9 +128,13 @@ pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &m
     let pods = replica.pod_revision(process.knowledge.behind.len(), newest);
     let cached = bench.job_at(id, jobs);
     let objects = bench.pods_at(pods);
+    let read_a_ghost = process.cached_pods(&after.life(id).pods).iter().any(|pod| {
+        let is_shown = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
+        is_free(pod) && !replica.known(pod.uid).is_some_and(|known| is_shown(&known.name))
+    });
     let now = bench.now;
     let worker = worker(bench.replica_mut(id), number)?;
-    worker.looked_in_vain = false;
+    (worker.looked_in_vain, worker.read_a_ghost) = (false, read_a_ghost);
     let Some(job) = cached else {
         worker.memory = Memory::default();
         return Ok(());
@@ -206,6 +214,9 @@ pub fn call(
         Fortune::Fails => Some(failure()),
         Fortune::AnswerLost => None,
     };
+    if answer.as_ref().is_some_and(|answer| answer.code() == 404) && is_of_a_ghost(name, before, id) {
+        return Err(Stop::Cut(GONE));
+    }
     check_answer(process, &after.life(id).processes[number], name, answer.as_ref())?;
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
@@ -219,6 +230,16 @@ pub fn call(
         }
     }
     Ok(())
+}
+
+/// Whether a request is about a pod that the model still has, and that nothing holds.
+fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
+    let (CallName::DeletePod(uid) | CallName::ReleasePod(uid) | CallName::AdoptPod(uid) | CallName::GiveUpPod(uid)) =
+        name
+    else {
+        return false;
+    };
+    before.life(id).pods.get(uid).is_some_and(is_free)
 }
 
 /// The call of this name; none where the model's adoptions fail one by one, and the plan is over.
