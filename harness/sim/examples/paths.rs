@@ -8,7 +8,7 @@ use jobcheck_sim::paths::{Rig, walk, kinds};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let most: usize = args[0].parse().unwrap();
-    let scopes = [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults()].concat();
+    let scopes = [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults(), two_leaders(), jobcheck_model::mutants::MUTANTS.iter().map(|m| m.sound_scope()).filter(|s| s.algorithm.processes > 0).collect()].concat();
     let stop = AtomicBool::new(false);
     let begun = std::time::Instant::now();
     let mut taken = vec![0; kinds::ALL.len()];
@@ -19,7 +19,7 @@ fn main() {
         match walk(&scope, 1, most, Rig::default(), &stop) {
             Err(why) => eprintln!("{}: {why}", scope.name),
             Ok(w) => {
-                eprintln!("{:<40} paths {:>7} steps {:>8} complete {} {:.2?} cut {:?}", w.scope, w.paths, w.steps, w.complete, t.elapsed(), w.cut);
+                eprintln!("{:<40} paths {:>7} steps {:>8} of {:?} {:.2?} cut {:?}", w.scope, w.paths, w.steps, w.graph, t.elapsed(), w.cut);
                 for (a, b) in taken.iter_mut().zip(&w.taken) { *a += b; }
                 paths += w.paths; steps += w.steps;
                 if let Some(d) = w.difference {

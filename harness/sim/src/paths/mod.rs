@@ -62,8 +62,8 @@ pub struct Walked {
     pub paths: usize,
     /// Steps that were taken and compared; those of a prefix that paths share once.
     pub steps: usize,
-    /// Whether every step between any two worlds of the graph was taken.
-    pub complete: bool,
+    /// How many steps the graph has; `None` where they are more than were allowed.
+    pub graph: Option<usize>,
     /// How often steps of each kind were taken ([`kinds::ALL`]).
     pub taken: Vec<usize>,
     /// Paths that ended because the server, or the order of UIDs, did not let them go on; by the reason.
@@ -82,12 +82,18 @@ pub struct Difference {
 }
 
 impl Walked {
+    /// Whether every step between any two worlds of the graph was taken.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.graph == Some(self.steps) && self.cut.is_empty()
+    }
+
     fn of(scope: &'static str) -> Walked {
         Walked {
             scope,
             paths: 0,
             steps: 0,
-            complete: false,
+            graph: None,
             taken: vec![0; kinds::ALL.len()],
             cut: BTreeMap::new(),
             difference: None,

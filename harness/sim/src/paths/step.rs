@@ -24,19 +24,17 @@ pub fn replay(
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let was_misled = has_read_a_ghost(bench);
+    let was_misled = misled(bench);
     let came = step_and_compare(bench, step, (before, after), scope, rig);
-    match came {
-        Err(Stop::Differs(_)) if was_misled || has_read_a_ghost(bench) => Err(Stop::Cut(GHOST)),
-        came => came,
+    match (came, was_misled.or_else(|| misled(bench))) {
+        (Err(Stop::Differs(_)), Some(why)) => Err(Stop::Cut(why)),
+        (came, _) => came,
     }
 }
 
-/// Why a path ends: what a sync does differs, and it has read a pod, in the model, that the server has removed.
-const GHOST: &str = "a sync of the path has read a pod that the server has removed with its last finalizer";
-
-fn has_read_a_ghost(bench: &Bench) -> bool {
-    bench.replicas.iter().flat_map(|replica| &replica.workers).any(|it| it.sync.is_some() && it.read_a_ghost)
+/// Why a process may decide otherwise than the path says.
+fn misled(bench: &Bench) -> Option<&'static str> {
+    bench.replicas.iter().flat_map(|replica| &replica.workers).find_map(|worker| worker.misled)
 }
 
 fn step_and_compare(
@@ -104,7 +102,7 @@ fn process(
 ) -> Result<(), Stop> {
     let (before, after) = worlds;
     match what {
-        ProcessStep::Sync(_) => worker::start(bench, id, number, after, rig),
+        ProcessStep::Sync(_) => worker::start(bench, id, number, after, scope, rig),
         ProcessStep::Choose(uid) => worker::choose(bench, id, number, uid, before),
         ProcessStep::Call(name, fortune) => worker::call(bench, id, number, (name, fortune), worlds, scope, rig),
         ProcessStep::Orphan(uid, fortune) => {

@@ -37,8 +37,8 @@ pub struct Worker {
     /// Whether the Job was found to be gone, or another, before pods were adopted: the plan is over, though to the model
     /// each adoption fails for itself.
     looked_in_vain: bool,
-    /// Whether the sync has read, to the model, a pod that the server has removed with its last finalizer.
-    pub read_a_ghost: bool,
+    /// Why the process may decide otherwise than the path: what it has read is not what the model shows it.
+    pub misled: Option<&'static str>,
 }
 
 impl Worker {
@@ -52,7 +52,7 @@ impl Worker {
             sync: None,
             wake: None,
             looked_in_vain: false,
-            read_a_ghost: false,
+            misled: None,
         }
     }
 
@@ -115,12 +115,31 @@ fn worker(replica: &mut Replica, number: usize) -> Result<&mut Worker, Stop> {
     replica.workers.get_mut(number).ok_or_else(|| Stop::Differs("there is no such process".to_owned()))
 }
 
+/// The server removes a pod with its last finalizer; to the model it goes later.
+const GHOST: &str = "a sync of the path has read a pod that the server has removed with its last finalizer";
+/// When a pod has ended that is being deleted, and has not: to BO-07 when that was asked for, to the model when it was
+/// created. What a process remembers of failures depends on it from then on.
+const LATE_END: &str = "to the path a pod that is being deleted has failed when it was created";
+
+/// Whether the cache of a process shows a pod of which that is so, where it matters.
+fn has_ended_late(process: &Process, after: &World, id: JobId, scope: &Scope) -> bool {
+    let shown = process.cached_pods(&after.life(id).pods);
+    scope.has_delays() && shown.iter().any(|pod| pod.is_terminating())
+}
+
 /// A sync begins: it reads what its caches show, and plans.
 ///
 /// # Errors
 ///
 /// Its caches do not show its own writes, or what they show cannot be read.
-pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &mut Rig) -> Result<(), Stop> {
+pub fn start(
+    bench: &mut Bench,
+    id: JobId,
+    number: usize,
+    after: &World,
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
     let process = &after.life(id).processes[number];
     let newest = bench.server.revision();
     let replica = bench.replica(id);
@@ -128,13 +147,16 @@ pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &m
     let pods = replica.pod_revision(process.knowledge.behind.len(), newest);
     let cached = bench.job_at(id, jobs);
     let objects = bench.pods_at(pods);
-    let read_a_ghost = process.cached_pods(&after.life(id).pods).iter().any(|pod| {
+    let ghost = process.cached_pods(&after.life(id).pods).iter().any(|pod| {
         let is_shown = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
         is_free(pod) && !replica.known(pod.uid).is_some_and(|known| is_shown(&known.name))
     });
     let now = bench.now;
     let worker = worker(bench.replica_mut(id), number)?;
-    (worker.looked_in_vain, worker.read_a_ghost) = (false, read_a_ghost);
+    let known = worker.misled.filter(|why| *why == LATE_END);
+    let ghost = ghost.then_some(GHOST);
+    let late = has_ended_late(process, after, id, scope).then_some(LATE_END);
+    (worker.looked_in_vain, worker.misled) = (false, known.or(late).or(ghost));
     let Some(job) = cached else {
         worker.memory = Memory::default();
         return Ok(());
