@@ -7,6 +7,7 @@ const CHECK: &str = include_str!("../../../docs/check.schema.json");
 const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
+const GENERATED: &str = include_str!("../../../docs/generated.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
 /// Panics where the report does not fit.
@@ -21,6 +22,7 @@ pub fn problems(report: &Value) -> Vec<String> {
         Some("CheckReport") => CHECK,
         Some("RunReport") => RUN,
         Some("FuzzReport") => FUZZ,
+        Some("GeneratedReport") => GENERATED,
         Some("VerifyReport") => VERIFY,
         Some("Scenario") => SCENARIO,
         _ => REPLAY,

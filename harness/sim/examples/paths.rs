@@ -1,6 +1,5 @@
 //! Dev tool.
 #![allow(clippy::all, clippy::unwrap_used, missing_docs)]
-use std::sync::atomic::AtomicBool;
 use jobcheck_explore::of_the_controller;
 use jobcheck_model::algorithm::progress_scopes::progress;
 use jobcheck_model::algorithm::scopes::*;
@@ -8,12 +7,12 @@ use jobcheck_sim::paths::{Rig, walk, kinds};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let most: usize = args[0].parse().unwrap();
-    let scopes = [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults(), two_leaders(), jobcheck_model::mutants::MUTANTS.iter().map(|m| m.sound_scope()).filter(|s| s.algorithm.processes > 0).collect()].concat();
-    let stop = AtomicBool::new(false);
+    let scopes = jobcheck_sim::paths::scopes();
+    let stop = || false;
     let begun = std::time::Instant::now();
     let mut taken = vec![0; kinds::ALL.len()];
     let (mut paths, mut steps) = (0, 0);
-    for scope in scopes.into_iter().map(of_the_controller) {
+    for scope in scopes.into_iter() {
         if args.len() > 1 && !args[1..].iter().any(|a| scope.name == a || (a.ends_with('/') && scope.name.starts_with(a.as_str()))) { continue; }
         let t = std::time::Instant::now();
         match walk(&scope, 1, most, Rig::default(), &stop) {

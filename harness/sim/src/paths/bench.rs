@@ -250,12 +250,6 @@ impl Replica {
         self.pods.iter().find(|pod| pod.uid == uid)
     }
 
-    /// The pod of this name.
-    #[must_use]
-    pub fn named(&self, name: &str) -> Option<&KnownPod> {
-        self.pods.iter().find(|pod| *pod.name == *name)
-    }
-
     /// The pod of the model that has this UID at the API server.
     #[must_use]
     pub fn of_stored(&self, stored: Uid) -> Option<&KnownPod> {

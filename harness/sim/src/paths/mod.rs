@@ -29,6 +29,7 @@ mod environment;
 pub mod kinds;
 mod orphan;
 mod read;
+mod scopes;
 mod step;
 mod ttl;
 mod walk;
@@ -41,6 +42,7 @@ use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::step::Step;
 
 use self::read::Reader;
+pub use self::scopes::scopes;
 pub use self::walk::walk;
 
 /// What replays paths.
@@ -51,6 +53,14 @@ pub struct Rig {
     pub departures: Switches,
     /// What is done to each request of a sync before it is sent: for the test of tests.
     pub tamper: Option<fn(&mut Request)>,
+}
+
+impl Rig {
+    /// One whose controllers plan with these departures; as they are shipped, with none.
+    #[must_use]
+    pub fn with(departures: Switches) -> Rig {
+        Rig { departures, ..Rig::default() }
+    }
 }
 
 /// What the paths of a scope came to.

@@ -10,7 +10,6 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_model::scope::{Algorithm, Scope};
 use jobcheck_model::scopes::initial;
@@ -29,12 +28,12 @@ const NARROW: usize = 40;
 /// Steps of a path after which it is given up: no scope is so deep.
 const LONGEST: usize = 400;
 
-/// Walks through a scope, with so many steps at most.
+/// Walks through a scope, with so many steps at most, and until it is to stop.
 ///
 /// # Errors
 ///
 /// The API server refuses what the scope begins with.
-pub fn walk(scope: &Scope, seed: u64, most: usize, rig: Rig, stop: &AtomicBool) -> Result<Walked, String> {
+pub fn walk(scope: &Scope, seed: u64, most: usize, rig: Rig, stop: &dyn Fn() -> bool) -> Result<Walked, String> {
     let lazy_caches = !scope.progress;
     let scope = Scope { algorithm: Algorithm { lazy_caches, ..scope.algorithm.clone() }, ..scope.clone() };
     let world = initial(&scope);
@@ -70,12 +69,12 @@ struct Walker<'a> {
     walked: Walked,
     /// How many steps the graph has, where all may be taken.
     graph: Option<usize>,
-    stop: &'a AtomicBool,
+    stop: &'a dyn Fn() -> bool,
 }
 
 impl Walker<'_> {
     fn is_stopped(&self) -> bool {
-        self.walked.difference.is_some() || self.stop.load(Ordering::Relaxed)
+        self.walked.difference.is_some() || (self.stop)()
     }
 
     fn differs(&mut self, why: String) {
