@@ -71,7 +71,8 @@ impl Server {
         let uid = meta(&owner, "uid");
         let names = finalizers(&owner);
         if names.contains(&ORPHAN) {
-            return self.store().dependents(uid).next().is_none() && self.drop_finalizer(now, resource, &owner, ORPHAN);
+            return self.store().dependents(uid).next().is_none()
+                && self.drop_finalizer(now, resource, &owner, ORPHAN);
         }
         names.contains(&FOREGROUND)
             && !self.is_blocked(uid)

@@ -1,34 +1,25 @@
 //! Dev tool.
 #![allow(clippy::all, clippy::unwrap_used, missing_docs)]
 use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::progress_scopes::progress;
-use jobcheck_model::algorithm::scopes::*;
-use jobcheck_sim::paths::{Rig, walk, kinds};
+use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::mutants::MUTANTS;
+use jobcheck_sim::paths::{Rig, walk};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let most: usize = args[0].parse().unwrap();
-    let scopes = jobcheck_sim::paths::scopes();
-    let stop = || false;
-    let begun = std::time::Instant::now();
-    let mut taken = vec![0; kinds::ALL.len()];
-    let (mut paths, mut steps) = (0, 0);
-    for scope in scopes.into_iter() {
-        if args.len() > 1 && !args[1..].iter().any(|a| scope.name == a || (a.ends_with('/') && scope.name.starts_with(a.as_str()))) { continue; }
-        let t = std::time::Instant::now();
-        match walk(&scope, 1, most, Rig::default(), &stop) {
-            Err(why) => eprintln!("{}: {why}", scope.name),
-            Ok(w) => {
-                eprintln!("{:<40} paths {:>7} steps {:>8} of {:?} {:.2?} cut {:?}", w.scope, w.paths, w.steps, w.graph, t.elapsed(), w.cut);
-                for (a, b) in taken.iter_mut().zip(&w.taken) { *a += b; }
-                paths += w.paths; steps += w.steps;
-                if let Some(d) = w.difference {
-                    eprintln!("  DIFFERS {}", d.why);
-                    for s in &d.path { eprintln!("     {s:?}"); }
-                }
-            }
-        }
+    for m in MUTANTS.iter().filter(|m| args[1..].iter().any(|a| a == m.id)) {
+        let scope = of_the_controller(m.sound_scope());
+        let w = walk(&scope, 1, most, Rig::with(Switches::of(m.switches)), &|| false).unwrap();
+        eprintln!(
+            "{} paths {} steps {} of {:?} cut {:?} {:?} lag {} {}",
+            m.id,
+            w.paths,
+            w.steps,
+            w.graph,
+            w.cut,
+            w.difference.map(|d| d.why),
+            scope.lag,
+            scope.algorithm.job_lag
+        );
     }
-    eprintln!("{paths} paths {steps} steps {:.1?}", begun.elapsed());
-    let not: Vec<_> = kinds::ALL.iter().zip(&taken).filter(|(_, n)| **n == 0).map(|(k, _)| *k).collect();
-    eprintln!("not covered: {not:?}");
 }

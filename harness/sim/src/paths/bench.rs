@@ -174,8 +174,7 @@ impl Bench {
     fn find(&mut self, id: JobId, pod: &Pod, scope: &Scope) -> Result<(), String> {
         let Some(job) = self.job(id).cloned() else { return Err("there is no Job".to_owned()) };
         let template = &job["spec"]["template"];
-        let mut metadata =
-            json!({"generateName": "found-", "labels": template["metadata"]["labels"]});
+        let mut metadata = json!({"generateName": "found-", "labels": template["metadata"]["labels"]});
         if pod.controlled {
             metadata["ownerReferences"] = json!([{
                 "apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"],

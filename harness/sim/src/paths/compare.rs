@@ -80,12 +80,18 @@ fn compare_jobs(said: &Job, found: &Job, replica: &Replica) -> Result<(), Stop> 
     if own && mapped == said {
         return Ok(());
     }
-    differs(format!("the Job is {}, the path has {}", job_told(&mapped), job_told(&said)))
+    let who = if own { "the Job" } else { "a Job that is another one" };
+    differs(format!("{who} has {}", parts(&format!("{mapped:#?}"), &format!("{said:#?}"))))
 }
 
-fn job_told(job: &Job) -> String {
-    let Job { generation, deleting, finalizers, spec, status, created, .. } = job;
-    format!("generation {generation}, created {created:?}, deleting {deleting}, finalizers {finalizers:?}, {status:?}, {spec:?}")
+/// The lines in which two objects differ, as they are debugged.
+fn parts(found: &str, said: &str) -> String {
+    let only = |these: &str, those: &str| {
+        let those: Vec<&str> = those.lines().collect();
+        let lines: Vec<&str> = these.lines().filter(|line| !those.contains(line)).map(str::trim).collect();
+        if lines.is_empty() { "nothing more".to_owned() } else { lines.join(" ") }
+    };
+    format!("{}; the path has {}", only(found, said), only(said, found))
 }
 
 fn clock(time: Time) -> Time {
@@ -143,20 +149,22 @@ fn compare_pod(
         (Some(said), None) if is_free(said) => return Ok(()),
         (Some(said), Some(stored)) => (said, stored),
         (said, found) => {
-            return differs(format!(
-                "pod {} is {:?} in the path, and {:?} at the server",
-                known.uid.0, said, found
-            ));
+            let is = |there: bool| if there { "there" } else { "gone" };
+            let (said, found) = (is(said.is_some()), is(found.is_some()));
+            return differs(format!("pod {} is {said} in the path, and {found} at the server", known.uid.0));
         }
     };
     let read = rig.reader.pod(stored).map_err(Stop::Differs)?;
+    if read.projected.controller.as_ref().is_some_and(|owner| owner.block_owner_deletion != Some(true)) {
+        return differs(format!("the end of its Job does not wait for pod {}", known.uid.0));
+    }
     let found = pod(&read, said, around);
     let policy = policy(&said.policy, around.1);
     let said = Pod { policy, ..said.clone() };
     if found == said && read.projected.pod.uid == known.stored {
         return Ok(());
     }
-    differs(format!("pod {} is {found:?}, the path has {said:?}", known.uid.0))
+    differs(format!("pod {} has {}", known.uid.0, parts(&format!("{found:#?}"), &format!("{said:#?}"))))
 }
 
 fn policy(said: &PolicyMatch, replica: &Replica) -> PolicyMatch {
@@ -177,14 +185,16 @@ fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Sc
         .and_then(|place| u8::try_from(place).ok());
     let own = replica.jobs.get(usize::from(said.incarnation));
     let selected = own.is_some_and(|job| {
-        object.labels.iter().any(|(key, value)| {
-            &**key == "batch.kubernetes.io/controller-uid" && Uid::parse(value) == *job
-        })
+        object
+            .labels
+            .iter()
+            .any(|(key, value)| &**key == "batch.kubernetes.io/controller-uid" && Uid::parse(value) == *job)
     });
     let times = |found: Option<Time>, said: Option<Time>| {
         if scope.has_delays() { found.map(clock) } else { said }
     };
-    let ready_changed = if found.ready { times(found.ready_changed, said.ready_changed) } else { said.ready_changed };
+    let ready_changed =
+        if found.ready { times(found.ready_changed, said.ready_changed) } else { said.ready_changed };
     let finished = if found.is_terminated() {
         // Where there are no delays, that it has ended is what there is.
         times(found.finished, found.finished.and(said.finished))
@@ -197,7 +207,11 @@ fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Sc
         incarnation: incarnation.unwrap_or(said.incarnation),
         selected,
         // Nobody asks for a pod before the model notes its creation.
-        created: if scope.has_delays() && clock(found.created) < said.created { clock(found.created) } else { said.created },
+        created: if scope.has_delays() && clock(found.created) < said.created {
+            clock(found.created)
+        } else {
+            said.created
+        },
         ready_changed,
         finished,
         policy: evidence(read, said, life),

@@ -26,7 +26,13 @@ pub const GONE: &str = "the server has removed the pod with its last finalizer";
 /// # Errors
 ///
 /// The pod is not as the path has it, or the server refuses.
-pub fn kubelet(bench: &mut Bench, id: JobId, uid: Uid, what: KubeletStep, before: &World) -> Result<(), Stop> {
+pub fn kubelet(
+    bench: &mut Bench,
+    id: JobId,
+    uid: Uid,
+    what: KubeletStep,
+    before: &World,
+) -> Result<(), Stop> {
     let name = match name(bench, id, uid, before) {
         Err(Stop::Cut(_)) if what == KubeletStep::Remove => return Ok(()),
         name => name?,
@@ -255,7 +261,8 @@ fn patch_job(
 
 fn delete_job(bench: &mut Bench, id: JobId, propagation: &str) -> Result<(), Stop> {
     let name = bench.replica(id).name.clone();
-    let options = DeleteOptions { propagation_policy: Some(propagation.to_owned()), ..DeleteOptions::default() };
+    let options =
+        DeleteOptions { propagation_policy: Some(propagation.to_owned()), ..DeleteOptions::default() };
     bench.must(&Request::new(Resource::Jobs, Some(NAMESPACE), Some(&name), Verb::Delete(options))).map(drop)
 }
 

@@ -114,7 +114,9 @@ fn name(step: &Step) -> Option<&'static str> {
         Step::Land(_) => "late request handled",
         Step::Rollout(_) => "process with other gates takes over",
         Step::Tick => "second passed",
-        Step::Write(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) | Step::Proceed => return None,
+        Step::Write(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) | Step::Proceed => {
+            return None;
+        }
     })
 }
 
@@ -161,13 +163,17 @@ fn of_user(what: &UserStep) -> &'static str {
         UserAction::SetMaxFailedIndexes(_) => "user sets maxFailedIndexes",
         UserAction::SetReplacementPolicy(_) => "user sets podReplacementPolicy",
         UserAction::DenyFailureTarget | UserAction::DenyFailed => "user denies a condition",
-        UserAction::DeleteInForeground | UserAction::DeleteFinished => "user deletes the Job in the foreground",
+        UserAction::DeleteInForeground | UserAction::DeleteFinished => {
+            "user deletes the Job in the foreground"
+        }
         UserAction::DeleteInBackground => "user deletes the Job in the background",
         UserAction::DeleteOrphaning => "user deletes the Job, leaving pods",
         UserAction::DeleteOwner => "user deletes the Job's owner",
         UserAction::DeleteNamespace => "user deletes the namespace",
         UserAction::Recreate => "user creates the Job again",
-        UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => "mirror reports",
+        UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+            "mirror reports"
+        }
     }
 }
 
@@ -199,9 +205,7 @@ fn of_call(name: CallName, fortune: Fortune) -> &'static str {
             ["finalizer removed", "finalizer removal fails", "answer to finalizer removal lost"]
         }
         CallName::AdoptPod(_) => ["pod adopted", "pod adoption fails", "answer to pod adoption lost"],
-        CallName::GiveUpPod(_) => {
-            ["pod given up", "giving a pod up fails", "answer to giving a pod up lost"]
-        }
+        CallName::GiveUpPod(_) => ["pod given up", "giving a pod up fails", "answer to giving a pod up lost"],
         CallName::WriteStatus => ["status written", "status write fails", "answer to status write lost"],
     };
     match fortune {

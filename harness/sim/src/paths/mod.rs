@@ -49,10 +49,8 @@ pub use self::walk::walk;
 #[derive(Debug, Default)]
 pub struct Rig {
     reader: Reader,
-    /// Departures of the shipped plan that the paths do not have: for the test of tests.
-    pub departures: Switches,
-    /// What is done to each request of a sync before it is sent: for the test of tests.
-    pub tamper: Option<fn(&mut Request)>,
+    departures: Switches,
+    tamper: Option<fn(&mut Request)>,
 }
 
 impl Rig {
@@ -60,6 +58,12 @@ impl Rig {
     #[must_use]
     pub fn with(departures: Switches) -> Rig {
         Rig { departures, ..Rig::default() }
+    }
+
+    /// One that does this to each request of a sync before it is sent.
+    #[must_use]
+    pub fn tampering(tamper: fn(&mut Request)) -> Rig {
+        Rig { tamper: Some(tamper), ..Rig::default() }
     }
 }
 

@@ -55,7 +55,9 @@ pub fn step(
         let code = wants.map(|request| bench.ask(&request).code());
         return match code {
             None | Some(404 | 409) => Ok(()),
-            Some(code) => differs(format!("pod {} has changed, and the {found} is answered with {code}", uid.0)),
+            Some(code) => {
+                differs(format!("pod {} has changed, and the {found} is answered with {code}", uid.0))
+            }
         };
     };
     if found != said {

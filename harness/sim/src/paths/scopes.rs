@@ -1,4 +1,7 @@
 //! The scopes that paths are generated from.
+//!
+//! No scope has an adoption whose answer is lost: the model takes it for refused (`adopt` in
+//! `model/src/algorithm/commit.rs`), where the API server carries it out.
 
 use jobcheck_explore::of_the_controller;
 use jobcheck_model::algorithm::progress_scopes::progress;
@@ -22,12 +25,16 @@ pub fn scopes() -> Vec<Scope> {
 /// Scopes for the steps that no other has.
 fn own() -> Vec<Scope> {
     let none = Faults::default();
-    let lost = Faults { losses: 1, ..none };
     let faulty = Faults { losses: 1, failures: 1, ..none };
     let denials = vec![UserAction::DenyFailureTarget, UserAction::DenyFailed];
     let all = [
-        of("generated/adoption", "the answer to an adoption is lost", "adoption", lost, None),
-        of("generated/relabelled-pod", "requests that give a pod up go wrong", "relabelled-pod", faulty, None),
+        of(
+            "generated/relabelled-pod",
+            "requests that give a pod up go wrong",
+            "relabelled-pod",
+            faulty,
+            None,
+        ),
         of(
             "generated/namespace",
             "the namespace is deleted, whenever that is",

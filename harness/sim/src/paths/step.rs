@@ -81,7 +81,9 @@ fn perform(
         Step::RemoveJob(id) => environment::remove_job(bench, *id, before, scope),
         Step::Expire(id) => ttl::expire(bench, *id, rig),
         Step::Ttl(id, what) => ttl::step(bench, *id, *what, worlds, scope, rig),
-        Step::Process(id, number, what) => process(bench, *id, usize::from(*number), *what, worlds, scope, rig),
+        Step::Process(id, number, what) => {
+            process(bench, *id, usize::from(*number), *what, worlds, scope, rig)
+        }
         Step::Land(id) => worker::land(bench, *id, worlds, scope),
         Step::Rollout(id) => worker::crash(bench, *id, 0, None, worlds, scope),
         Step::Tick => Ok(()),
@@ -104,12 +106,16 @@ fn process(
     match what {
         ProcessStep::Sync(_) => worker::start(bench, id, number, after, scope, rig),
         ProcessStep::Choose(uid) => worker::choose(bench, id, number, uid, before),
-        ProcessStep::Call(name, fortune) => worker::call(bench, id, number, (name, fortune), worlds, scope, rig),
+        ProcessStep::Call(name, fortune) => {
+            worker::call(bench, id, number, (name, fortune), worlds, scope, rig)
+        }
         ProcessStep::Orphan(uid, fortune) => {
             orphan::step(bench, id, number, (uid, fortune), before, scope, rig)
         }
         // What caches show follows from how much the path says that they lack.
-        ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::RelistPods | ProcessStep::RelistJobs => Ok(()),
+        ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::RelistPods | ProcessStep::RelistJobs => {
+            Ok(())
+        }
         ProcessStep::Crash => worker::crash(bench, id, number, None, worlds, scope),
         ProcessStep::CrashInFlight(name) => worker::crash(bench, id, number, Some(name), worlds, scope),
         ProcessStep::Usurp => {

@@ -54,7 +54,9 @@ pub fn step(
             decide(bench, id, cached.as_ref(), false, (after, scope), rig)?;
         }
         TtlStep::Get(fortune) | TtlStep::Delete(fortune) => {
-            let Some(request) = asked(bench, id) else { return differs("the TTL controller asks for nothing") };
+            let Some(request) = asked(bench, id) else {
+                return differs("the TTL controller asks for nothing");
+            };
             let reads = matches!(request.verb, Verb::Get { .. });
             if reads != matches!(what, TtlStep::Get(_)) {
                 return differs(format!("the TTL controller wants to {}", request.verb.name()));

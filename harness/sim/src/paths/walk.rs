@@ -33,7 +33,13 @@ const LONGEST: usize = 400;
 /// # Errors
 ///
 /// The API server refuses what the scope begins with.
-pub fn walk(scope: &Scope, seed: u64, most: usize, rig: Rig, stop: &dyn Fn() -> bool) -> Result<Walked, String> {
+pub fn walk(
+    scope: &Scope,
+    seed: u64,
+    most: usize,
+    rig: Rig,
+    stop: &dyn Fn() -> bool,
+) -> Result<Walked, String> {
     let lazy_caches = !scope.progress;
     let scope = Scope { algorithm: Algorithm { lazy_caches, ..scope.algorithm.clone() }, ..scope.clone() };
     let world = initial(&scope);

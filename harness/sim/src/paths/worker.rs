@@ -199,7 +199,13 @@ pub fn start(
 /// # Errors
 ///
 /// UIDs are in another order here.
-pub fn choose(bench: &Bench, id: JobId, number: usize, first: jobcheck_model::Uid, before: &World) -> Result<(), Stop> {
+pub fn choose(
+    bench: &Bench,
+    id: JobId,
+    number: usize,
+    first: jobcheck_model::Uid,
+    before: &World,
+) -> Result<(), Stop> {
     let replica = bench.replica(id);
     let sync = before.life(id).processes[number].sync.as_ref();
     let stored = |uid: jobcheck_model::Uid| replica.known(uid).map(|known| known.stored);
@@ -256,8 +262,10 @@ pub fn call(
 
 /// Whether a request is about a pod that the model still has, and that nothing holds.
 fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
-    let (CallName::DeletePod(uid) | CallName::ReleasePod(uid) | CallName::AdoptPod(uid) | CallName::GiveUpPod(uid)) =
-        name
+    let (CallName::DeletePod(uid)
+    | CallName::ReleasePod(uid)
+    | CallName::AdoptPod(uid)
+    | CallName::GiveUpPod(uid)) = name
     else {
         return false;
     };
@@ -274,7 +282,9 @@ fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<O
     if worker.looked_in_vain && matches!(name, CallName::AdoptPod(_)) {
         return Ok(None);
     }
-    let Some(sync) = &mut worker.sync else { return differs(format!("no sync is under way that makes {name:?}")) };
+    let Some(sync) = &mut worker.sync else {
+        return differs(format!("no sync is under way that makes {name:?}"));
+    };
     let mut place = None;
     for (number, call) in sync.open().iter().enumerate() {
         if named(call, pods)? == name {
@@ -338,7 +348,11 @@ fn check_answer(
         Some(403) => Answer::NamespaceTerminating,
         _ => Answer::Error,
     };
-    if found == *said { Ok(()) } else { differs(format!("{name:?} is answered with {code:?}, the path says {said:?}")) }
+    if found == *said {
+        Ok(())
+    } else {
+        differs(format!("{name:?} is answered with {code:?}, the path says {said:?}"))
+    }
 }
 
 /// A process dies, with this request on its way, and is started again.
@@ -376,9 +390,10 @@ pub fn land(
     scope: &Scope,
 ) -> Result<(), Stop> {
     let life = before.life(id);
-    let held = life.late.as_ref().is_some_and(|late| {
-        jobcheck_model::algorithm::steps::is_held_back(life, &late.call, scope)
-    });
+    let held = life
+        .late
+        .as_ref()
+        .is_some_and(|late| jobcheck_model::algorithm::steps::is_held_back(life, &late.call, scope));
     let Some(request) = bench.replica_mut(id).late.take().filter(|_| !held) else { return Ok(()) };
     let response = bench.ask(&request);
     note_birth(bench, id, &response, (before, after), scope)
