@@ -59,7 +59,11 @@ fn generated_tests_tell_what_they_took_and_where_they_differ() {
     let part = generated(&["--steps", "300"]);
     assert_eq!(part.code, 0, "{part:?}");
     schema::check(&part.json());
-    assert!(part.json()["scopes"][0]["graph"].is_null() && part.json()["steps"] == 300, "{}", part.out);
+    assert!(
+        part.json()["scopes"][0]["graph"].is_null() && part.json()["steps"].as_u64().unwrap() <= 300,
+        "{}",
+        part.out
+    );
     let listed = |name: &str| part.json()["notTaken"].as_array().unwrap().contains(&name.into());
     assert!(listed("TTL deletion") && !listed("status written"), "{}", part.out);
     let defect = generated(&["--steps", "3000", "--mutant", "B12"]);

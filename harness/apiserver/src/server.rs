@@ -102,6 +102,11 @@ impl Server {
         }
     }
 
+    /// The same server as if it had drawn the UIDs of two objects the other way round: for those who choose what is chance.
+    pub fn exchange_uids(&mut self, one: &str, other: &str) {
+        self.store.exchange_uids(one, other);
+    }
+
     pub(crate) fn projector(&self) -> MutexGuard<'_, Projector> {
         self.projector.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -210,6 +210,36 @@ impl Store {
         Some(last)
     }
 
+    /// Puts each of two UIDs where the other one stands, in all objects and their history.
+    pub fn exchange_uids(&mut self, one: &str, other: &str) {
+        let mut done: BTreeMap<usize, Arc<Value>> = BTreeMap::new();
+        // A version in the history is the stored one: it stays one value.
+        let mut exchange = |object: &mut Arc<Value>| {
+            let place = Arc::as_ptr(object) as usize;
+            let new = done.entry(place).or_insert_with(|| {
+                let mut new = Value::clone(object);
+                if exchange_texts(&mut new, one, other) { Arc::new(new) } else { Arc::clone(object) }
+            });
+            *object = Arc::clone(new);
+        };
+        for table in self.tables.values_mut() {
+            table.objects.values_mut().for_each(&mut exchange);
+            for change in &mut table.history {
+                exchange(&mut change.object);
+                change.previous.as_mut().into_iter().for_each(&mut exchange);
+            }
+        }
+        let (first, second) = (self.by_uid.remove(one), self.by_uid.remove(other));
+        self.by_uid.extend(first.map(|place| (other.to_owned(), place)));
+        self.by_uid.extend(second.map(|place| (one.to_owned(), place)));
+        let (first, second) = (self.dependents.remove(one), self.dependents.remove(other));
+        self.dependents.extend(first.map(|places| (other.to_owned(), places)));
+        self.dependents.extend(second.map(|places| (one.to_owned(), places)));
+        let (first, second) = (self.missing_owners.remove(one), self.missing_owners.remove(other));
+        self.missing_owners.extend(first.then(|| other.to_owned()));
+        self.missing_owners.extend(second.then(|| one.to_owned()));
+    }
+
     /// Forgets the history up to a revision, as etcd's compaction does.
     pub fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
@@ -280,6 +310,27 @@ impl Store {
         } else {
             self.collecting.remove(&place);
         }
+    }
+}
+
+/// Puts each of two texts where the other one stands as a value; whether there was any.
+pub fn exchange_texts(value: &mut Value, one: &str, other: &str) -> bool {
+    match value {
+        Value::String(text) if text == one => {
+            other.clone_into(text);
+            true
+        }
+        Value::String(text) if text == other => {
+            one.clone_into(text);
+            true
+        }
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |found, item| exchange_texts(item, one, other) || found)
+        }
+        Value::Object(members) => {
+            members.values_mut().fold(false, |found, member| exchange_texts(member, one, other) || found)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

@@ -18,8 +18,8 @@
 //! - Work queues and watches: the path says when a sync starts, and how much a cache lacks; what it shows is the history of
 //!   the server at that revision.
 //! - After an answer that was lost the shipped runtime first asks what is stored; here, as in the model, it may sync at once.
-//! - The order of UIDs is the server's: where the environment of the model chooses another one, the path ends
-//!   (`Walked::cut`). Another seed has other UIDs.
+//! - The order of UIDs is chance: where the environment of the model chooses another one than the server has drawn, two of
+//!   them are exchanged, as if it had drawn them so.
 //! - A pod that has ended, is being deleted, and loses its last finalizer is gone at once here; in the model it goes later.
 //!   A step of such a pod ends the path, unless it is its removal.
 
@@ -31,6 +31,7 @@ mod orphan;
 mod read;
 mod scopes;
 mod step;
+mod sync;
 mod ttl;
 mod walk;
 mod worker;

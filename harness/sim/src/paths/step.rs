@@ -10,7 +10,7 @@ use jobcheck_model::world::{JobId, Life, World};
 use super::bench::{Bench, Stop, differs, timestamp};
 use super::compare::compare;
 use super::worker::Worker;
-use super::{Rig, environment, orphan, ttl, worker};
+use super::{Rig, environment, orphan, sync, ttl, worker};
 
 /// Replays a step, and compares what it comes to.
 ///
@@ -24,11 +24,19 @@ pub fn replay(
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
+    forget_ghosts(bench);
     let was_misled = misled(bench);
     let came = step_and_compare(bench, step, (before, after), scope, rig);
     match (came, was_misled.or_else(|| misled(bench))) {
         (Err(Stop::Differs(_)), Some(why)) => Err(Stop::Cut(why)),
         (came, _) => came,
+    }
+}
+
+/// What a sync has read that is over misleads nobody any more.
+fn forget_ghosts(bench: &mut Bench) {
+    for worker in bench.replicas.iter_mut().flat_map(|replica| &mut replica.workers) {
+        worker.misled = worker.misled.filter(|why| *why != sync::GHOST || worker.sync.is_some());
     }
 }
 
@@ -104,8 +112,8 @@ fn process(
 ) -> Result<(), Stop> {
     let (before, after) = worlds;
     match what {
-        ProcessStep::Sync(_) => worker::start(bench, id, number, after, scope, rig),
-        ProcessStep::Choose(uid) => worker::choose(bench, id, number, uid, before),
+        ProcessStep::Sync(_) => sync::start(bench, id, number, after, scope, rig),
+        ProcessStep::Choose(uid) => sync::choose(bench, id, number, uid, before, scope, rig),
         ProcessStep::Call(name, fortune) => {
             worker::call(bench, id, number, (name, fortune), worlds, scope, rig)
         }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Response, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_controller::job::observed::{Memory, Observed, Settings};
-use jobcheck_explore::departures::plan_with;
+use jobcheck_controller::job::observed::{Memory, Settings};
 use jobcheck_explore::sync::options;
 use jobcheck_model::Time;
 use jobcheck_model::algorithm::io::{Answer, CallName, Wait};
@@ -21,24 +20,38 @@ use super::bench::{Bench, Replica, Stop, differs};
 use super::environment::{GONE, is_free};
 use crate::acts::completion_index;
 use crate::calls::{Call, Enactment, What, stored_version};
-use crate::process::{matters, time};
 
 /// A process of the Job controller, as far as one Job goes.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    settings: Arc<Settings>,
-    memory: Memory,
+    /// What it was started with.
+    pub settings: Arc<Settings>,
+    /// What it remembers.
+    pub memory: Memory,
     /// The newest versions of the Job and of its pods that an answer named (SY-03).
-    written: (u64, u64),
+    pub written: (u64, u64),
     /// The plan under way.
     pub sync: Option<Enactment>,
+    /// What the plan under way was made from, beside the caches.
+    pub began: Option<Began>,
     /// When the plan wants to be made again.
-    wake: Option<Time>,
+    pub wake: Option<Time>,
     /// Whether the Job was found to be gone, or another, before pods were adopted: the plan is over, though to the model
     /// each adoption fails for itself.
-    looked_in_vain: bool,
+    pub looked_in_vain: bool,
     /// Why the process may decide otherwise than the path: what it has read is not what the model shows it.
     pub misled: Option<&'static str>,
+}
+
+/// What a plan is made from beside what the caches show.
+#[derive(Clone, Debug)]
+pub struct Began {
+    /// What was remembered.
+    pub memory: Memory,
+    /// When the process wanted to wake.
+    pub wake: Option<Time>,
+    /// The clock of the model.
+    pub now: Time,
 }
 
 impl Worker {
@@ -50,6 +63,7 @@ impl Worker {
             memory: Memory::default(),
             written: (0, 0),
             sync: None,
+            began: None,
             wake: None,
             looked_in_vain: false,
             misled: None,
@@ -111,106 +125,13 @@ pub fn failure() -> Response {
     Response { outcome: Err(ApiError::internal("injected: nothing was done")), warnings: Vec::new() }
 }
 
-fn worker(replica: &mut Replica, number: usize) -> Result<&mut Worker, Stop> {
+/// A process of the Job.
+///
+/// # Errors
+///
+/// There is none of this number.
+pub fn worker(replica: &mut Replica, number: usize) -> Result<&mut Worker, Stop> {
     replica.workers.get_mut(number).ok_or_else(|| Stop::Differs("there is no such process".to_owned()))
-}
-
-/// The server removes a pod with its last finalizer; to the model it goes later.
-const GHOST: &str = "a sync of the path has read a pod that the server has removed with its last finalizer";
-/// When a pod has ended that is being deleted, and has not: to BO-07 when that was asked for, to the model when it was
-/// created. What a process remembers of failures depends on it from then on.
-const LATE_END: &str = "to the path a pod that is being deleted has failed when it was created";
-
-/// Whether the cache of a process shows a pod of which that is so, where it matters.
-fn has_ended_late(process: &Process, after: &World, id: JobId, scope: &Scope) -> bool {
-    let shown = process.cached_pods(&after.life(id).pods);
-    scope.has_delays() && shown.iter().any(|pod| pod.is_terminating())
-}
-
-/// A sync begins: it reads what its caches show, and plans.
-///
-/// # Errors
-///
-/// Its caches do not show its own writes, or what they show cannot be read.
-pub fn start(
-    bench: &mut Bench,
-    id: JobId,
-    number: usize,
-    after: &World,
-    scope: &Scope,
-    rig: &mut Rig,
-) -> Result<(), Stop> {
-    let process = &after.life(id).processes[number];
-    let newest = bench.server.revision();
-    let replica = bench.replica(id);
-    let jobs = replica.job_revision(process.job_behind.len(), newest);
-    let pods = replica.pod_revision(process.knowledge.behind.len(), newest);
-    let cached = bench.job_at(id, jobs);
-    let objects = bench.pods_at(pods);
-    let ghost = process.cached_pods(&after.life(id).pods).iter().any(|pod| {
-        let is_shown = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
-        is_free(pod) && !replica.known(pod.uid).is_some_and(|known| is_shown(&known.name))
-    });
-    let now = bench.now;
-    let worker = worker(bench.replica_mut(id), number)?;
-    let known = worker.misled.filter(|why| *why == LATE_END);
-    let ghost = ghost.then_some(GHOST);
-    let late = has_ended_late(process, after, id, scope).then_some(LATE_END);
-    (worker.looked_in_vain, worker.misled) = (false, known.or(late).or(ghost));
-    let Some(job) = cached else {
-        worker.memory = Memory::default();
-        return Ok(());
-    };
-    if jobs < worker.written.0 || pods < worker.written.1 {
-        return differs("a sync begins before the caches show the writes of its process (SY-03)");
-    }
-    let job = rig.reader.job(&job).map_err(Stop::Differs)?;
-    let mut seen = Vec::new();
-    for object in &objects {
-        let pod = rig.reader.pod(object).map_err(Stop::Differs)?;
-        let facts = pod.facts(&job.facts.uid, &job.selector).map_err(Stop::Differs)?;
-        seen.extend(Some(facts).filter(|facts| matters(facts, &job.facts)));
-    }
-    let plan = plan_with(
-        &rig.departures,
-        &Observed {
-            job: &job.facts,
-            pods: &seen,
-            memory: &worker.memory,
-            caches_show_own_writes: true,
-            now: time(now),
-            settings: &worker.settings,
-        },
-    );
-    if let Some(span) = plan.wake_after {
-        let seconds = span.as_secs() + u64::from(span.subsec_nanos() > 0);
-        let wake = after.now.plus(i64::try_from(seconds).unwrap_or(i64::MAX));
-        worker.wake = Some(worker.wake.map_or(wake, |known| known.min(wake)));
-    }
-    worker.memory = plan.memory.clone();
-    if !plan.is_empty() {
-        worker.sync = Some(Enactment::new(job.facts.clone(), Arc::clone(&job.template), &plan));
-    }
-    Ok(())
-}
-
-/// The environment says which of the pods comes first that the plan takes in the order of their UIDs.
-///
-/// # Errors
-///
-/// UIDs are in another order here.
-pub fn choose(
-    bench: &Bench,
-    id: JobId,
-    number: usize,
-    first: jobcheck_model::Uid,
-    before: &World,
-) -> Result<(), Stop> {
-    let replica = bench.replica(id);
-    let sync = before.life(id).processes[number].sync.as_ref();
-    let stored = |uid: jobcheck_model::Uid| replica.known(uid).map(|known| known.stored);
-    let smallest = sync.into_iter().flat_map(|sync| sync.choice()).filter_map(|uid| stored(*uid)).min();
-    if smallest == stored(first) { Ok(()) } else { Err(Stop::Cut("UIDs are in another order")) }
 }
 
 /// A request of a sync, and what becomes of it.
