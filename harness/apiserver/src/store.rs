@@ -325,10 +325,10 @@ pub fn exchange_texts(value: &mut Value, one: &str, other: &str) -> bool {
             true
         }
         Value::Array(items) => {
-            items.iter_mut().fold(false, |found, item| exchange_texts(item, one, other) || found)
+            items.iter_mut().filter_map(|item| exchange_texts(item, one, other).then_some(())).count() > 0
         }
         Value::Object(members) => {
-            members.values_mut().fold(false, |found, member| exchange_texts(member, one, other) || found)
+            members.values_mut().filter_map(|item| exchange_texts(item, one, other).then_some(())).count() > 0
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
@@ -364,6 +364,29 @@ mod tests {
         assert_eq!(store.scan_at(Resource::Pods, "", first).unwrap_err(), Compacted { oldest: first + 1 });
         assert!(store.changes_after(Resource::Pods, first).is_err());
         assert_eq!(store.changes_after(Resource::Pods, first + 1).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn uids_are_exchanged_wherever_they_stand() {
+        let mut store = Store::new(10);
+        store.write(Resource::Jobs, "n/j", object("j", "job", None));
+        store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
+        let first = store.revision();
+        store.write(Resource::Pods, "n/b", object("b", "2", Some("job")));
+        store.remove(Resource::Pods, "n/a");
+        store.exchange_uids("1", "2");
+        let uid = |object: &Value| meta(object, "uid").to_owned();
+        assert_eq!(uid(store.get(Resource::Pods, "n/b").unwrap()), "1");
+        let past = store.scan_at(Resource::Pods, "n/", first).unwrap();
+        assert_eq!(past.values().map(|object| uid(object)).collect::<Vec<_>>(), ["2"]);
+        assert!(store.find_uid("1").is_some_and(|(_, key)| key == "n/b") && store.find_uid("2").is_none());
+        store.exchange_uids("job", "other");
+        assert_eq!(store.dependents("other").count(), 1);
+        assert_eq!(
+            store.get(Resource::Pods, "n/b").unwrap()["metadata"]["ownerReferences"][0]["uid"],
+            "other"
+        );
+        assert!(store.dependents("job").next().is_none() && store.missing_owners().is_empty());
     }
 
     #[test]
