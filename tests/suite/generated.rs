@@ -109,7 +109,9 @@ fn is_status(request: &Request) -> bool {
 
 fn remove(request: &mut Request, pointer: &str, key: &str) {
     let members = body(request).and_then(|body| body.pointer_mut(pointer)).and_then(Value::as_object_mut);
-    members.map(|members| members.remove(key));
+    if let Some(members) = members {
+        members.remove(key);
+    }
 }
 
 /// A way to spoil a request, and a scope in which that shows.
@@ -136,7 +138,9 @@ const SPOILED: &[Spoiled] = &[
     }),
     ("a time that is a second late", "stale-caches/non-indexed", |request| {
         let start = body(request).and_then(|body| body.pointer_mut("/status/startTime"));
-        start.map(|start| *start = json!("2026-01-01T00:00:01Z"));
+        if let Some(start) = start {
+            *start = json!("2026-01-01T00:00:01Z");
+        }
     }),
     ("a status that is sent to the Job itself", "stale-caches/non-indexed", |request| {
         request.subresource = None;
@@ -153,7 +157,9 @@ const SPOILED: &[Spoiled] = &[
     }),
     ("a pod that its owner's end does not wait for", "progress/recreation", |request| {
         let owner = body(request).and_then(|body| body.pointer_mut("/metadata/ownerReferences/0"));
-        owner.map(|owner| owner["blockOwnerDeletion"] = json!(false));
+        if let Some(owner) = owner {
+            owner["blockOwnerDeletion"] = json!(false);
+        }
     }),
     ("a pod without its index", "stale-caches/indexed", |request| {
         remove(request, "/metadata/annotations", "batch.kubernetes.io/job-completion-index");

@@ -36,7 +36,8 @@ pub fn replay(
 /// What a sync has read that is over misleads nobody any more.
 fn forget_ghosts(bench: &mut Bench) {
     for worker in bench.replicas.iter_mut().flat_map(|replica| &mut replica.workers) {
-        worker.misled = worker.misled.filter(|why| *why != sync::GHOST || worker.sync.is_some());
+        let is_of_a_sync = |why: &str| [sync::GHOST, sync::TIMES].contains(&why);
+        worker.misled = worker.misled.filter(|why| !is_of_a_sync(why) || worker.sync.is_some());
     }
 }
 

@@ -26,6 +26,8 @@ pub const GHOST: &str =
 /// When a pod has ended that is being deleted, and has not: to BO-07 when that was asked for, to the model when it was
 /// created. What a process remembers of failures depends on it from then on.
 const LATE_END: &str = "to the path a pod that is being deleted has failed when it was created";
+/// Where pods carry no times, those that are equal to the model may be told apart here.
+pub const TIMES: &str = "pods that are equal to the path were created at different times";
 /// Another process plans with the UIDs as they are.
 const TWO_PLANS: &str = "UIDs are in another order, and two processes plan by them";
 
@@ -157,7 +159,12 @@ pub fn choose(
     else {
         return differs("there is nothing to choose from");
     };
+    let births = sync.into_iter().flat_map(|sync| sync.choice()).filter_map(|uid| bench.pod(id, *uid));
+    let mut births = births.map(|pod| pod["metadata"]["creationTimestamp"].clone());
+    let oldest = births.next();
+    let differ = births.any(|birth| Some(&birth) != oldest.as_ref()) && !scope.has_delays();
     if smallest == first {
+        worker(bench.replica_mut(id), number)?.excuse(differ.then_some(TIMES));
         return Ok(());
     }
     let Some(other) = replica.known(first).map(|pod| pod.stored) else {
@@ -168,7 +175,9 @@ pub fn choose(
         return Err(Stop::Cut(TWO_PLANS));
     }
     exchange(bench, id, (stored, other));
-    plan(bench, id, number, before, scope, rig)
+    plan(bench, id, number, before, scope, rig)?;
+    worker(bench.replica_mut(id), number)?.excuse(differ.then_some(TIMES));
+    Ok(())
 }
 
 /// The UIDs of two pods, the other way round: at the server, and in all that is remembered.

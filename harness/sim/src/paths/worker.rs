@@ -70,6 +70,11 @@ impl Worker {
         }
     }
 
+    /// Notes why it may decide otherwise than the path, if there is a reason.
+    pub fn excuse(&mut self, why: Option<&'static str>) {
+        self.misled = self.misled.or(why);
+    }
+
     /// The names of the calls that may be made next, those of equal creations the same.
     fn open(&mut self, replica: &[super::bench::KnownPod]) -> Result<Vec<CallName>, Stop> {
         let Some(sync) = &mut self.sync else { return Ok(Vec::new()) };
