@@ -4,6 +4,7 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::kubelet::End;
 use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_harness::scenario::Report;
 use jobcheck_model::Uid;
 use jobcheck_model::env::disruption::DisruptionStep;
 use jobcheck_model::env::kubelet::KubeletStep;
@@ -185,9 +186,9 @@ fn of_job(
         UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
             let started = bench.job(id).is_some_and(|job| !job["status"]["startTime"].is_null());
             let report = match action {
-                UserAction::MirrorStarts => jobcheck_harness::scenario::Report::Running,
-                UserAction::MirrorAnnounces => jobcheck_harness::scenario::Report::FailureTarget,
-                _ => jobcheck_harness::scenario::Report::Failed,
+                UserAction::MirrorStarts => Report::Running,
+                UserAction::MirrorAnnounces => Report::FailureTarget,
+                _ => Report::Failed,
             };
             let body = in_order(bench, id, acts::mirrored(report, started, &stamp(bench.now)));
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));

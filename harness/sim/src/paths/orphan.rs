@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jobcheck_apiserver::request::Request;
+use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observe::PodSelector;
 use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
 use jobcheck_controller::job::requests::orphan_release_patch;
@@ -14,7 +15,7 @@ use jobcheck_model::subject::OrphanDecision;
 use jobcheck_model::world::{JobId, World};
 
 use super::Rig;
-use super::bench::{Bench, Stop, differs, key};
+use super::bench::{self, Bench, Stop, differs, key};
 use super::read::{ReadJob, ReadPod};
 use crate::calls::{orphan_deletion, pod_patch};
 
@@ -115,9 +116,9 @@ fn owner(bench: &Bench, pod: &ReadPod, cached: Option<Arc<ReadJob>>) -> Known {
         return Known::Job(job);
     }
     let store = bench.server.store();
-    let stored = store.get(jobcheck_apiserver::resource::Resource::Jobs, &key(&owner.name));
+    let stored = store.get(Resource::Jobs, &key(&owner.name));
     match stored {
-        Some(job) if super::bench::uid(job) == owner.uid => Known::NotYet,
+        Some(job) if bench::uid(job) == owner.uid => Known::NotYet,
         Some(_) | None => Known::Missing,
     }
 }

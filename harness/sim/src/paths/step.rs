@@ -81,7 +81,7 @@ fn perform(
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let (before, _) = worlds;
+    let (before, after) = worlds;
     match step {
         Step::Kubelet(id, uid, what) => environment::kubelet(bench, *id, *uid, *what, before),
         Step::Disrupt(id, uid, what) => environment::disrupt(bench, *id, *uid, *what, before),
@@ -89,7 +89,7 @@ fn perform(
         Step::Collect(id, uid) => environment::collect(bench, *id, *uid, before, scope),
         Step::RemoveJob(id) => environment::remove_job(bench, *id, before, scope),
         Step::Expire(id) => ttl::expire(bench, *id, rig),
-        Step::Ttl(id, what) => ttl::step(bench, *id, *what, worlds, scope, rig),
+        Step::Ttl(id, what) => ttl::step(bench, *id, *what, after, scope, rig),
         Step::Process(id, number, what) => {
             process(bench, *id, usize::from(*number), *what, worlds, scope, rig)
         }

@@ -1,5 +1,7 @@
 //! The shipped TTL controller, moved by what a path says of it.
 
+use std::sync::Arc;
+
 use jobcheck_apiserver::request::{DeleteOptions, Request, Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::ttl::observe::deletion;
@@ -11,6 +13,7 @@ use jobcheck_model::scope::Scope;
 use jobcheck_model::step::Step;
 use jobcheck_model::world::{JobId, World};
 use k8s_openapi::serde::Deserialize;
+use serde_json::Value;
 
 use super::Rig;
 use super::bench::{Bench, Stop, differs, timestamp};
@@ -43,7 +46,7 @@ pub fn step(
     bench: &mut Bench,
     id: JobId,
     what: TtlStep,
-    (before, after): (&World, &World),
+    after: &World,
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
@@ -78,9 +81,7 @@ pub fn step(
         }
         TtlStep::Show => {}
     }
-    check(bench, id, after, scope)?;
-    let _ = before;
-    Ok(())
+    check(bench, id, after, scope)
 }
 
 fn asked(bench: &mut Bench, id: JobId) -> Option<Request> {
@@ -105,7 +106,7 @@ fn answered(
 fn decide(
     bench: &mut Bench,
     id: JobId,
-    job: Option<&std::sync::Arc<serde_json::Value>>,
+    job: Option<&Arc<Value>>,
     fresh: bool,
     (after, scope): (&World, &Scope),
     rig: &mut Rig,

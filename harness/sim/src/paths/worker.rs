@@ -9,14 +9,14 @@ use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observed::{Memory, Settings};
 use jobcheck_explore::sync::options;
 use jobcheck_model::Time;
-use jobcheck_model::algorithm::io::{Answer, CallName, Wait};
+use jobcheck_model::algorithm::io::{self, Answer, CallName, Wait};
 use jobcheck_model::algorithm::process::Process;
-use jobcheck_model::algorithm::steps::Fortune;
+use jobcheck_model::algorithm::steps::{Fortune, is_held_back};
 use jobcheck_model::scope::Scope;
 use jobcheck_model::world::{JobId, World};
 
 use super::Rig;
-use super::bench::{Bench, Replica, Stop, differs};
+use super::bench::{Bench, KnownPod, Replica, Stop, differs};
 use super::environment::{GONE, is_free};
 use crate::acts::completion_index;
 use crate::calls::{Call, Enactment, What, stored_version};
@@ -76,7 +76,7 @@ impl Worker {
     }
 
     /// The names of the calls that may be made next, those of equal creations the same.
-    fn open(&mut self, replica: &[super::bench::KnownPod]) -> Result<Vec<CallName>, Stop> {
+    fn open(&mut self, replica: &[KnownPod]) -> Result<Vec<CallName>, Stop> {
         let Some(sync) = &mut self.sync else { return Ok(Vec::new()) };
         let mut names = sync.open().iter().map(|call| named(call, replica)).collect::<Result<Vec<_>, _>>()?;
         names.sort_unstable();
@@ -90,7 +90,7 @@ impl Worker {
 }
 
 /// What the model calls a request.
-fn named(call: &Call, pods: &[super::bench::KnownPod]) -> Result<CallName, Stop> {
+fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
     let pod = || {
         let known = pods.iter().find(|pod| *pod.name == *call.request.name());
         known.map(|pod| pod.uid).ok_or_else(|| Stop::Differs(format!("nobody made {}", call.request.name())))
@@ -117,9 +117,9 @@ fn normal(name: CallName, process: &Process) -> CallName {
     call.map_or(name, called)
 }
 
-fn called(call: &jobcheck_model::algorithm::io::Call) -> CallName {
+fn called(call: &io::Call) -> CallName {
     match call {
-        jobcheck_model::algorithm::io::Call::CreatePod(_, pod) => CallName::CreatePod(pod.index.unwrap_or(0)),
+        io::Call::CreatePod(_, pod) => CallName::CreatePod(pod.index.unwrap_or(0)),
         other => other.name(),
     }
 }
@@ -316,10 +316,7 @@ pub fn land(
     scope: &Scope,
 ) -> Result<(), Stop> {
     let life = before.life(id);
-    let held = life
-        .late
-        .as_ref()
-        .is_some_and(|late| jobcheck_model::algorithm::steps::is_held_back(life, &late.call, scope));
+    let held = life.late.as_ref().is_some_and(|late| is_held_back(life, &late.call, scope));
     let Some(request) = bench.replica_mut(id).late.take().filter(|_| !held) else { return Ok(()) };
     let response = bench.ask(&request);
     note_birth(bench, id, &response, (before, after), scope)
