@@ -13,6 +13,7 @@ mod explore;
 mod found;
 mod gaps;
 mod gates;
+mod generated;
 mod known;
 mod late;
 mod lesser_forms;

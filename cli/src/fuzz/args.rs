@@ -17,6 +17,12 @@ const USUAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct FuzzArgs {
+    /// Replay paths of the model's scopes instead, step by step; of all scopes, if none is named.
+    #[arg(long, value_name = "SCOPE", num_args = 0.., conflicts_with = "runs")]
+    pub generated: Option<Vec<String>>,
+    /// With --generated: take at most so many steps in each scope, whatever the time.
+    #[arg(long, value_name = "N", requires = "generated", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub steps: Option<u64>,
     /// End after this time, such as 90s or 10m; without --runs, after a minute if not given.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
@@ -43,7 +49,7 @@ pub struct FuzzArgs {
 impl FuzzArgs {
     /// How long it searches.
     pub fn budget(&self) -> Duration {
-        let unbounded = if self.runs.is_some() { Duration::MAX } else { USUAL };
+        let unbounded = if self.runs.is_some() || self.steps.is_some() { Duration::MAX } else { USUAL };
         self.budget.unwrap_or(unbounded)
     }
 
@@ -63,7 +69,7 @@ impl FuzzArgs {
 pub enum Format {
     /// For people. It is no interface: json is.
     Text,
-    /// docs/fuzz.schema.json.
+    /// docs/fuzz.schema.json; with --generated docs/generated.schema.json.
     Json,
 }
 
@@ -72,10 +78,14 @@ Each run has a random Job and random steps: pods that run, end, and are evicted,
 whose answer is lost, watches that lag. The shipped controllers run it on the embedded API server under virtual time, and
 the trace is judged. What is wrong is shortened, and told as a scenario for `jobcheck run --target sim`.
 
+With --generated nothing is random but the order: paths of the graphs that `jobcheck check --subject controller` explores
+are replayed on the embedded API server, each request made by the shipped code. After each step its answer, what the
+server holds, and what the controllers want next must be what the path says. Kinds of steps that no path took are listed.
+
 Exit codes:
-  0  every trace conforms
+  0  every trace conforms; with --generated every step came to what its path says
   1  something is wrong
   2  wrong usage, or a defect that these controllers cannot have
-  3  nothing was run, or a run could not be judged
+  3  nothing was run, or a run could not be judged; with --generated a scope was not begun
   4  a file cannot be written
   5  internal error: please report it, with the seed";

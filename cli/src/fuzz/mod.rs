@@ -1,6 +1,7 @@
 //! `jobcheck fuzz`: random scenarios with the shipped controllers.
 
 mod args;
+mod generated;
 mod report;
 
 use std::hash::{BuildHasher, RandomState};
@@ -91,6 +92,9 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
         return Exit::Unreadable;
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
+    if let Some(scopes) = &args.generated {
+        return generated::run(args, scopes, seed, global);
+    }
     let begun = Instant::now();
     let mut sums = search(args, seed, begun, global);
     sums.found.sort_by_key(|found| found.seed);

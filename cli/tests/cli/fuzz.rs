@@ -48,3 +48,31 @@ fn what_is_found_is_a_scenario() {
     let around = jobcheck(["fuzz", "--mutant", "B49", "--runs", "1"]);
     assert!(around.code == 2 && around.err.contains("not in the plan"), "{around:?}");
 }
+
+/// Paths of the model's scopes: how many, which kinds of steps none took, and what differs with a defect.
+#[test]
+fn generated_tests_tell_what_they_took_and_where_they_differ() {
+    let generated = |more: &[&str]| {
+        let all = ["fuzz", "--seed", "1", "-ojson", "--generated", "stale-caches/suspend"];
+        jobcheck([&all[..], more].concat())
+    };
+    let part = generated(&["--steps", "300"]);
+    assert_eq!(part.code, 0, "{part:?}");
+    schema::check(&part.json());
+    assert!(
+        part.json()["scopes"][0]["graph"].is_null() && part.json()["steps"].as_u64().unwrap() <= 300,
+        "{}",
+        part.out
+    );
+    let listed = |name: &str| part.json()["notTaken"].as_array().unwrap().contains(&name.into());
+    assert!(listed("TTL deletion") && !listed("status written"), "{}", part.out);
+    let defect = generated(&["--steps", "3000", "--mutant", "B12"]);
+    assert_eq!(defect.code, 1, "{defect:?}");
+    schema::check(&defect.json());
+    let difference = &defect.json()["scopes"][0]["difference"];
+    assert!(!difference["path"].as_array().unwrap().is_empty(), "{difference}");
+    let unknown = jobcheck(["fuzz", "--generated", "suspended"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no scope"), "{unknown:?}");
+    let late = jobcheck(["fuzz", "--generated", "crash/non-indexed", "--budget", "0s"]);
+    assert!(late.code == 2 || (late.code == 3 && late.out.contains("not begun")), "{late:?}");
+}

@@ -10,6 +10,7 @@ const RUN: &str = include_str!("../../../docs/run.schema.json");
 const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
 const CLUSTER: &str = include_str!("../../../docs/cluster.schema.json");
 const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
+const GENERATED: &str = include_str!("../../../docs/generated.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
 
 /// Panics where the report does not fit.
@@ -27,6 +28,7 @@ pub fn problems(report: &Value) -> Vec<String> {
         Some("RunReport") => RUN,
         Some("ClusterStatus") => CLUSTER,
         Some("FuzzReport") => FUZZ,
+        Some("GeneratedReport") => GENERATED,
         Some("VerifyReport") => VERIFY,
         Some("Scenario") => SCENARIO,
         _ => REPLAY,

@@ -51,6 +51,42 @@ impl Server {
         writes
     }
 
+    /// Does what the garbage collector has to do with one object that names owners: it is deleted, or loses its owner.
+    /// Whether a write was accepted.
+    pub fn collect_object(&mut self, now: Timestamp, resource: Resource, key: &str) -> bool {
+        let Some(object) = self.store().get(resource, key).cloned() else { return false };
+        let orphaned = owners(&object).find(|owner| {
+            let found = self.store().find_uid(owner.uid).and_then(|(kind, key)| self.store().get(*kind, key));
+            found.is_some_and(|found| is_deleting(found) && finalizers(found).contains(&ORPHAN))
+        });
+        match orphaned {
+            Some(owner) => self.drop_owners(now, resource, key, &[owner.uid]),
+            None => self.collect(now, resource, key),
+        }
+    }
+
+    /// Lets an owner go that is being deleted and has no dependents to wait for any more. Whether a write was accepted.
+    pub fn release_owner(&mut self, now: Timestamp, resource: Resource, key: &str) -> bool {
+        let Some(owner) = self.store().get(resource, key).cloned() else { return false };
+        let uid = meta(&owner, "uid");
+        let names = finalizers(&owner);
+        if names.contains(&ORPHAN) {
+            return self.store().dependents(uid).next().is_none()
+                && self.drop_finalizer(now, resource, &owner, ORPHAN);
+        }
+        names.contains(&FOREGROUND)
+            && !self.is_blocked(uid)
+            && self.drop_finalizer(now, resource, &owner, FOREGROUND)
+    }
+
+    /// Whether a dependent is left for which an owner has to wait.
+    fn is_blocked(&self, uid: &str) -> bool {
+        self.store().dependents(uid).any(|(dependent, key)| {
+            let object = self.store().get(*dependent, key);
+            object.is_some_and(|object| owners(object).any(|owner| owner.uid == uid && owner.blocks))
+        })
+    }
+
     fn orphan_dependents(&mut self, now: Timestamp, resource: Resource, owner: &Value) -> usize {
         let uid = meta(owner, "uid").to_owned();
         let dependents: Vec<Place> = self.store().dependents(&uid).cloned().collect();
@@ -75,11 +111,7 @@ impl Server {
                 writes += usize::from(self.collect(now, *dependent, key));
             }
         }
-        let blocked = self.store().dependents(&uid).any(|(dependent, key)| {
-            let object = self.store().get(*dependent, key);
-            object.is_some_and(|object| owners(object).any(|owner| owner.uid == uid && owner.blocks))
-        });
-        if !blocked {
+        if !self.is_blocked(&uid) {
             writes += usize::from(self.drop_finalizer(now, resource, owner, FOREGROUND));
         }
         writes

@@ -92,7 +92,8 @@ impl Server {
         }
         system.insert("creationTimestamp".to_owned(), time(now));
         system.insert("uid".to_owned(), json!(uid));
-        let mut context = rules::Context { rules: self.config.rules, projector: &mut self.projector };
+        let mut projector = self.projector();
+        let mut context = rules::Context { rules: self.config.rules, projector: &mut projector };
         rules::default_new(&mut context, resource, &mut object)?;
         rules::admit_create(resource, &mut object);
         rules::prepare_create(&mut context, resource, &mut object)?;

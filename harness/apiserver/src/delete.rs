@@ -51,6 +51,8 @@ impl Server {
         let dry_run = request.dry_run || options.dry_run.iter().any(|it| it == "All");
         let (gone, last) = match ending(now, resource, options, &old) {
             Ending::Pending => (false, old),
+            // A write that changes nothing makes no version.
+            Ending::Marked(marked) if marked == *old => (false, old),
             Ending::Marked(marked) if dry_run => (false, Arc::new(marked)),
             Ending::Marked(marked) => (false, self.store.write(resource, &key, marked)),
             Ending::MarkedAndGone(marked) if dry_run => (true, Arc::new(marked)),

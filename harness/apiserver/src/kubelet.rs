@@ -184,9 +184,11 @@ fn container_statuses(pod: &Value, ready: bool, state: impl Fn(usize) -> Value) 
         .flatten()
         .enumerate()
         .map(|(place, container)| {
+            let restarts = at(pod, &["status", "containerStatuses"]).and_then(|it| it.get(place));
+            let restarts = restarts.and_then(|it| it["restartCount"].as_i64()).unwrap_or(0);
             json!({
                 "name": container["name"], "image": container["image"], "imageID": "", "ready": ready,
-                "restartCount": 0, "state": state(place),
+                "restartCount": restarts, "state": state(place),
             })
         })
         .collect()

@@ -41,3 +41,4 @@ mod update;
 pub mod watch;
 
 pub use server::{Config, Server};
+pub use store::exchange_texts;

@@ -1,6 +1,6 @@
 //! The server: one state, one request at a time.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use jobcheck_harness::project::Projector;
@@ -49,7 +49,8 @@ pub struct Server {
     pub(crate) config: Config,
     pub(crate) store: Store,
     pub(crate) identities: Identities,
-    pub(crate) projector: Projector,
+    /// What it remembers changes the cost of an answer alone, so that forks share it.
+    projector: Arc<Mutex<Projector>>,
     pub(crate) watches: Watches,
     faults: Option<Box<dyn Faults>>,
     audit: Option<AuditSink>,
@@ -72,7 +73,7 @@ impl Server {
             config,
             store: Store::new(config.history),
             identities: Identities::seeded(config.seed),
-            projector: Projector::new(),
+            projector: Arc::default(),
             watches: Watches::default(),
             faults: None,
             audit: None,
@@ -84,6 +85,30 @@ impl Server {
             debug_assert_eq!(response.code(), 201, "{response:?}");
         }
         server
+    }
+
+    /// Another server in the same state, which goes a way of its own from here. Objects are shared; the fork has neither
+    /// watches, nor faults, nor an audit sink.
+    #[must_use]
+    pub fn fork(&self) -> Server {
+        Server {
+            config: self.config,
+            store: self.store.clone(),
+            identities: self.identities.clone(),
+            projector: Arc::clone(&self.projector),
+            watches: Watches::default(),
+            faults: None,
+            audit: None,
+        }
+    }
+
+    /// The same server as if it had drawn the UIDs of two objects the other way round: for those who choose what is chance.
+    pub fn exchange_uids(&mut self, one: &str, other: &str) {
+        self.store.exchange_uids(one, other);
+    }
+
+    pub(crate) fn projector(&self) -> MutexGuard<'_, Projector> {
+        self.projector.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on these decide which requests go wrong.
@@ -122,8 +147,10 @@ impl Server {
     /// It is no object of this resource.
     pub fn put_raw(&mut self, resource: Resource, object: &Value) -> Result<Arc<Value>, ApiError> {
         let mut object = crate::schema::reread(resource, object).map_err(ApiError::bad_request)?;
-        let mut context = crate::rules::Context { rules: self.config.rules, projector: &mut self.projector };
+        let mut projector = self.projector();
+        let mut context = crate::rules::Context { rules: self.config.rules, projector: &mut projector };
         crate::rules::default_object(&mut context, resource, &mut object)?;
+        drop(projector);
         let namespace = resource.facts().namespaced.then(|| meta(&object, "namespace").to_owned());
         let key = key(namespace.as_deref(), meta(&object, "name"));
         Ok(self.store.write(resource, &key, object))

@@ -43,7 +43,7 @@ pub struct Change {
 /// Where an object is: its resource and its key there.
 pub type Place = (Resource, String);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Table {
     objects: BTreeMap<String, Arc<Value>>,
     history: VecDeque<Change>,
@@ -59,7 +59,7 @@ pub struct Compacted {
 }
 
 /// Objects of all resources.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Store {
     revision: u64,
     tables: BTreeMap<Resource, Table>,
@@ -210,6 +210,36 @@ impl Store {
         Some(last)
     }
 
+    /// Puts each of two UIDs where the other one stands, in all objects and their history.
+    pub fn exchange_uids(&mut self, one: &str, other: &str) {
+        let mut done: BTreeMap<usize, Arc<Value>> = BTreeMap::new();
+        // A version in the history is the stored one: it stays one value.
+        let mut exchange = |object: &mut Arc<Value>| {
+            let place = Arc::as_ptr(object) as usize;
+            let new = done.entry(place).or_insert_with(|| {
+                let mut new = Value::clone(object);
+                if exchange_texts(&mut new, one, other) { Arc::new(new) } else { Arc::clone(object) }
+            });
+            *object = Arc::clone(new);
+        };
+        for table in self.tables.values_mut() {
+            table.objects.values_mut().for_each(&mut exchange);
+            for change in &mut table.history {
+                exchange(&mut change.object);
+                change.previous.as_mut().into_iter().for_each(&mut exchange);
+            }
+        }
+        let (first, second) = (self.by_uid.remove(one), self.by_uid.remove(other));
+        self.by_uid.extend(first.map(|place| (other.to_owned(), place)));
+        self.by_uid.extend(second.map(|place| (one.to_owned(), place)));
+        let (first, second) = (self.dependents.remove(one), self.dependents.remove(other));
+        self.dependents.extend(first.map(|places| (other.to_owned(), places)));
+        self.dependents.extend(second.map(|places| (one.to_owned(), places)));
+        let (first, second) = (self.missing_owners.remove(one), self.missing_owners.remove(other));
+        self.missing_owners.extend(first.then(|| other.to_owned()));
+        self.missing_owners.extend(second.then(|| one.to_owned()));
+    }
+
     /// Forgets the history up to a revision, as etcd's compaction does.
     pub fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
@@ -283,6 +313,27 @@ impl Store {
     }
 }
 
+/// Puts each of two texts where the other one stands as a value; whether there was any.
+pub fn exchange_texts(value: &mut Value, one: &str, other: &str) -> bool {
+    match value {
+        Value::String(text) if text == one => {
+            other.clone_into(text);
+            true
+        }
+        Value::String(text) if text == other => {
+            one.clone_into(text);
+            true
+        }
+        Value::Array(items) => {
+            items.iter_mut().filter_map(|item| exchange_texts(item, one, other).then_some(())).count() > 0
+        }
+        Value::Object(members) => {
+            members.values_mut().filter_map(|item| exchange_texts(item, one, other).then_some(())).count() > 0
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,6 +364,29 @@ mod tests {
         assert_eq!(store.scan_at(Resource::Pods, "", first).unwrap_err(), Compacted { oldest: first + 1 });
         assert!(store.changes_after(Resource::Pods, first).is_err());
         assert_eq!(store.changes_after(Resource::Pods, first + 1).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn uids_are_exchanged_wherever_they_stand() {
+        let mut store = Store::new(10);
+        store.write(Resource::Jobs, "n/j", object("j", "job", None));
+        store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
+        let first = store.revision();
+        store.write(Resource::Pods, "n/b", object("b", "2", Some("job")));
+        store.remove(Resource::Pods, "n/a");
+        store.exchange_uids("1", "2");
+        let uid = |object: &Value| meta(object, "uid").to_owned();
+        assert_eq!(uid(store.get(Resource::Pods, "n/b").unwrap()), "1");
+        let past = store.scan_at(Resource::Pods, "n/", first).unwrap();
+        assert_eq!(past.values().map(|object| uid(object)).collect::<Vec<_>>(), ["2"]);
+        assert!(store.find_uid("1").is_some_and(|(_, key)| key == "n/b") && store.find_uid("2").is_none());
+        store.exchange_uids("job", "other");
+        assert_eq!(store.dependents("other").count(), 1);
+        assert_eq!(
+            store.get(Resource::Pods, "n/b").unwrap()["metadata"]["ownerReferences"][0]["uid"],
+            "other"
+        );
+        assert!(store.dependents("job").next().is_none() && store.missing_owners().is_empty());
     }
 
     #[test]

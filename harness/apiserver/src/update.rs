@@ -110,7 +110,8 @@ impl Server {
             (_, _) => {}
         }
         match_namespace(request, &mut new)?;
-        let mut context = rules::Context { rules: self.config.rules, projector: &mut self.projector };
+        let mut projector = self.projector();
+        let mut context = rules::Context { rules: self.config.rules, projector: &mut projector };
         rules::default_object(&mut context, resource, &mut new)?;
         keep_system_fields(old, &mut new);
         rules::prepare_update(&mut context, resource, request.subresource, old, &mut new)?;
@@ -119,6 +120,7 @@ impl Server {
             let group = resource.stored().facts().group;
             return Err(ApiError::invalid(facts.kind, group, request.name(), &errors));
         }
+        drop(projector);
         self.store_version(request, old, new)
     }
 

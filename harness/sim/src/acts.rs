@@ -248,26 +248,37 @@ fn delete_pod(cluster: &mut Cluster, pod: &str, grace: Option<i64>) -> bool {
     delete_as(cluster, pod, grace, None)
 }
 
-/// DisruptionTarget, and a DELETE.
-fn evict(cluster: &mut Cluster, pod: &str) -> bool {
+/// The status of a pod that is evicted, as a patch.
+pub fn preempted(now: &str) -> Value {
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
-        "message": "preempted", "lastTransitionTime": seconds(cluster),
+        "message": "preempted", "lastTransitionTime": now,
     });
-    let body = json!({"status": {"conditions": [condition]}});
+    json!({"status": {"conditions": [condition]}})
+}
+
+/// DisruptionTarget, and a DELETE.
+fn evict(cluster: &mut Cluster, pod: &str) -> bool {
+    let body = preempted(&seconds(cluster));
     patch_pod(cluster, pod, body, true, Some(SCHEDULER)) && delete_as(cluster, pod, None, Some(SCHEDULER))
 }
 
-/// Pod GC: phase Failed, with DisruptionTarget and a DELETE where the node is lost.
-fn give_up(cluster: &mut Cluster, pod: &str, lost: bool) -> bool {
+/// The status of a pod that pod GC gives up, as a patch: with DisruptionTarget where the node is lost.
+pub fn failed_by_pod_gc(lost: bool, now: &str) -> Value {
     let mut status = json!({"phase": "Failed"});
     if lost {
         status["conditions"] = json!([{
             "type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
-            "message": "PodGC: node no longer exists", "lastTransitionTime": seconds(cluster),
+            "message": "PodGC: node no longer exists", "lastTransitionTime": now,
         }]);
     }
-    let marked = patch_pod(cluster, pod, json!({"status": status}), true, Some(POD_GC));
+    json!({"status": status})
+}
+
+/// Pod GC: phase Failed, and a DELETE where the node is lost.
+fn give_up(cluster: &mut Cluster, pod: &str, lost: bool) -> bool {
+    let body = failed_by_pod_gc(lost, &seconds(cluster));
+    let marked = patch_pod(cluster, pod, body, true, Some(POD_GC));
     marked && (!lost || delete_as(cluster, pod, Some(0), Some(POD_GC)))
 }
 
@@ -279,13 +290,22 @@ fn disown(cluster: &mut Cluster, pod: &str) -> bool {
     let Some(uid) = cluster.pod(pod).and_then(|pod| owner(pod)).map(|owner| owner["uid"].clone()) else {
         return false;
     };
-    let body = json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": uid}]}});
-    patch_pod(cluster, pod, body, false, None)
+    patch_pod(cluster, pod, without_owner(&uid), false, None)
+}
+
+/// A pod without this owner, as a patch.
+pub fn without_owner(uid: &Value) -> Value {
+    json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": uid}]}})
+}
+
+/// A pod with labels that its Job does not select, as a patch.
+pub fn with_other_labels() -> Value {
+    let labels = json!({"batch.kubernetes.io/controller-uid": "elsewhere", "controller-uid": "elsewhere"});
+    json!({"metadata": {"labels": labels}})
 }
 
 fn relabel(cluster: &mut Cluster, pod: &str) -> bool {
-    let labels = json!({"batch.kubernetes.io/controller-uid": "elsewhere", "controller-uid": "elsewhere"});
-    patch_pod(cluster, pod, json!({"metadata": {"labels": labels}}), false, None)
+    patch_pod(cluster, pod, with_other_labels(), false, None)
 }
 
 fn edited(edit: &Edit) -> Value {
@@ -316,8 +336,12 @@ fn delete_job(cluster: &mut Cluster, job: &str, propagation: Propagation) -> boo
 
 /// The manager that `managedBy` names reports what became of its copy of the Job, which fails by its deadline.
 fn report(cluster: &mut Cluster, job: &str, report: Report) -> Response {
-    let now = seconds(cluster);
     let started = cluster.job(job).is_some_and(|job| !job["status"]["startTime"].is_null());
+    patch_status(cluster, job, mirrored(report, started, &seconds(cluster)), Some(MIRROR))
+}
+
+/// The status that such a manager reports, as a patch.
+pub fn mirrored(report: Report, started: bool, now: &str) -> Value {
     let condition = |kind: &str| {
         json!([{
             "type": kind, "status": "True", "reason": "DeadlineExceeded",
@@ -335,5 +359,5 @@ fn report(cluster: &mut Cluster, job: &str, report: Report) -> Response {
         Report::FailureTarget => status["conditions"] = condition("FailureTarget"),
         Report::Failed => status["conditions"] = condition("Failed"),
     }
-    patch_status(cluster, job, json!({ "status": status }), Some(MIRROR))
+    json!({ "status": status })
 }

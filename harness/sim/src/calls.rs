@@ -1,6 +1,7 @@
 //! From the commands of a plan to requests, one after the other, and what answers do to the rest.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jobcheck_apiserver::request::{
     DeleteOptions, PatchKind, Preconditions, Request, Response, Subresource, Verb,
@@ -22,18 +23,26 @@ use crate::cluster::NAMESPACE;
 pub struct Call {
     /// The request.
     pub request: Request,
-    what: What,
+    /// What it is for.
+    pub what: What,
 }
 
+/// What a request of a sync is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+pub enum What {
+    /// PATCH of the status.
     Status,
+    /// PATCH that removes the tracking finalizer of a pod.
     Release(Uid),
+    /// POST of a pod.
     Create,
+    /// DELETE of a pod.
     Delete(Uid),
     /// GET of the Job before pods are adopted (FT-24).
     Look,
+    /// PATCH that adopts a pod.
     Adopt,
+    /// PATCH that gives a pod up.
     GiveUp,
 }
 
@@ -46,11 +55,11 @@ enum Answer {
 }
 
 /// A plan that is being enacted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Enactment {
     /// The Job that it was made for.
     pub job: JobFacts,
-    template: PodTemplate,
+    template: Arc<PodTemplate>,
     version: ResourceVersion,
     sequences: VecDeque<VecDeque<Step>>,
     /// Batches of the step under way.
@@ -66,7 +75,7 @@ pub struct Enactment {
 impl Enactment {
     /// Of a plan for this Job, which has this template.
     #[must_use]
-    pub fn new(job: JobFacts, template: PodTemplate, plan: &Plan) -> Enactment {
+    pub fn new(job: JobFacts, template: Arc<PodTemplate>, plan: &Plan) -> Enactment {
         Enactment {
             version: job.resource_version.clone(),
             template,

@@ -14,6 +14,7 @@ mod calls;
 mod claims;
 mod cluster;
 pub mod fuzz;
+pub mod paths;
 mod process;
 mod recorder;
 mod rng;

@@ -268,11 +268,11 @@ impl Process {
         if !plan.is_empty() {
             let indexed = job["spec"]["completionMode"] == "Indexed";
             let template = PodTemplate::new(&facts, &job["spec"]["template"], indexed);
-            self.sync = Some(Enactment::new(facts, template, &plan));
+            self.sync = Some(Enactment::new(facts, Arc::new(template), &plan));
         }
     }
 
-    /// The pods that a sync reads: those of the Job, those that it may adopt, and those that its status lists.
+    /// The pods that a sync reads.
     fn pods_of(&self, job: &Value, facts: &JobFacts) -> Vec<PodFacts> {
         let Ok(selector) =
             Job::deserialize(job).map_err(drop).and_then(|it| PodSelector::of(&it).map_err(drop))
@@ -280,15 +280,8 @@ impl Process {
             return Vec::new();
         };
         let pods = self.pods.all().filter_map(|(_, pod)| Pod::deserialize(&**pod).ok());
-        let listed = facts.status.uncounted.clone().unwrap_or_default();
-        let matters = |pod: &PodFacts| match pod.controller {
-            Controller::ThisJob => true,
-            Controller::Nobody if pod.selected => true,
-            Controller::Nobody | Controller::Another => {
-                listed.succeeded.contains(&pod.uid) || listed.failed.contains(&pod.uid)
-            }
-        };
-        pods.filter_map(|pod| observe::pod(&pod, &facts.uid, &selector).ok()).filter(matters).collect()
+        let read = pods.filter_map(|pod| observe::pod(&pod, &facts.uid, &selector).ok());
+        read.filter(|pod| matters(pod, facts)).collect()
     }
 
     fn end_sync(&mut self) {
@@ -318,6 +311,19 @@ impl Process {
             OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
             OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
         }
+    }
+}
+
+/// Whether a sync reads a pod: one of the Job, one that it may adopt, or one that its status lists.
+pub fn matters(pod: &PodFacts, job: &JobFacts) -> bool {
+    match pod.controller {
+        Controller::ThisJob => true,
+        Controller::Nobody if pod.selected => true,
+        Controller::Nobody | Controller::Another => job
+            .status
+            .uncounted
+            .as_ref()
+            .is_some_and(|listed| listed.succeeded.contains(&pod.uid) || listed.failed.contains(&pod.uid)),
     }
 }
 

@@ -19,6 +19,7 @@ mod walk;
 use std::io;
 
 use jobcheck_model::Time;
+use jobcheck_model::job::{Job, JobSpec};
 use jobcheck_model::scope::Scope;
 use jobcheck_model::step::Step;
 use jobcheck_traces::Expected;
@@ -34,6 +35,12 @@ pub const EPOCH: i64 = 1_795_219_200;
 /// Never in practice: nothing but memory is written to.
 pub fn native(scope: &Scope, path: &[Step], expected: Option<&Expected>) -> io::Result<Vec<u8>> {
     walk::walk(scope, path, expected)
+}
+
+/// What a user sends to create a Job with this specification.
+#[must_use]
+pub fn job_request(job: &Job, sent: &JobSpec) -> Value {
+    job::request(job, sent)
 }
 
 /// A time of the model as the API writes it.

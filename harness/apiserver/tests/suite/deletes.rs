@@ -186,3 +186,34 @@ fn a_namespace_that_is_deleted_takes_nothing_new() {
     cluster.ask(&on(Namespaces, "n", Verb::Update(emptied)).on(Subresource::Finalize)).object().unwrap();
     assert_eq!(cluster.get(Namespaces, "n").unwrap_err().code, 404);
 }
+
+/// Upstream, a write that changes nothing reaches etcd as no write.
+#[test]
+fn another_delete_of_what_a_finalizer_holds_makes_no_version() {
+    let mut cluster = Cluster::new();
+    let held = with(&pod("a"), "/metadata/finalizers", json!(["example.com/hold"]));
+    cluster.create(Pods, held).unwrap();
+    let marked = cluster.delete(Pods, "a", json!({})).unwrap();
+    assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], 0);
+    let revision = cluster.server.revision();
+    cluster.wait(1);
+    assert_eq!(cluster.delete(Pods, "a", json!({})).unwrap(), marked);
+    assert_eq!(cluster.server.revision(), revision);
+}
+
+/// What happens to one of two servers does not happen to the other.
+#[test]
+fn a_fork_goes_a_way_of_its_own() {
+    let mut cluster = Cluster::new();
+    bound(&mut cluster, "a");
+    let now = cluster.now;
+    let mut fork = Cluster { server: cluster.server.fork(), now };
+    fork.delete(Pods, "a", json!({"gracePeriodSeconds": 0})).unwrap();
+    assert!(is_gone(&mut fork, "a") && !is_gone(&mut cluster, "a"));
+    let name = |cluster: &mut Cluster| {
+        let made =
+            cluster.create(Pods, json!({"metadata": {"generateName": "b-"}, "spec": pod("b")["spec"]}));
+        made.unwrap()["metadata"]["uid"].clone()
+    };
+    assert_eq!(name(&mut fork), name(&mut cluster), "they draw the same UIDs");
+}

@@ -1,0 +1,198 @@
+//! What generated tests came to, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use jobcheck_harness::report::{API_VERSION, Exit};
+use jobcheck_model::explore::story::tell;
+use jobcheck_model::mutants::Mutant;
+use jobcheck_sim::paths::kinds;
+use serde::Serialize;
+
+use super::{Run, Sums};
+use crate::args::Global;
+
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default();
+
+/// The report for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GeneratedReport {
+    api_version: &'static str,
+    kind: &'static str,
+    exit_code: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutant: Option<&'static str>,
+    seed: u64,
+    paths: usize,
+    steps: usize,
+    taken: BTreeMap<&'static str, usize>,
+    not_taken: Vec<&'static str>,
+    ended_early: BTreeMap<&'static str, usize>,
+    not_begun: Vec<&'static str>,
+    scopes: Vec<ScopeReport>,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeReport {
+    name: &'static str,
+    paths: usize,
+    steps: usize,
+    graph: Option<usize>,
+    ended_early: BTreeMap<&'static str, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<DifferenceReport>,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceReport {
+    why: String,
+    path: Vec<String>,
+}
+
+impl Sums {
+    fn paths(&self) -> usize {
+        self.runs.iter().map(|run| run.walked.paths).sum()
+    }
+
+    fn steps(&self) -> usize {
+        self.runs.iter().map(|run| run.walked.steps).sum()
+    }
+
+    /// How often steps of each kind were taken.
+    fn taken(&self) -> Vec<(&'static str, usize)> {
+        let sum = |place: usize| self.runs.iter().map(|run| run.walked.taken[place]).sum();
+        kinds::ALL.iter().enumerate().map(|(place, name)| (*name, sum(place))).collect()
+    }
+
+    fn not_taken(&self) -> Vec<&'static str> {
+        self.taken().into_iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect()
+    }
+
+    fn ended_early(&self) -> BTreeMap<&'static str, usize> {
+        let mut sums = BTreeMap::new();
+        for (why, count) in self.runs.iter().flat_map(|run| &run.walked.cut) {
+            *sums.entry(*why).or_default() += count;
+        }
+        sums
+    }
+}
+
+/// The report for programs.
+pub fn whole(sums: &Sums, mutant: Option<&Mutant>) -> GeneratedReport {
+    GeneratedReport {
+        api_version: API_VERSION,
+        kind: "GeneratedReport",
+        exit_code: sums.exit().code(),
+        mutant: mutant.map(|mutant| mutant.id),
+        seed: sums.seed,
+        paths: sums.paths(),
+        steps: sums.steps(),
+        taken: sums.taken().into_iter().filter(|(_, count)| *count > 0).collect(),
+        not_taken: sums.not_taken(),
+        ended_early: sums.ended_early(),
+        not_begun: sums.not_begun.clone(),
+        scopes: sums.runs.iter().map(of_scope).collect(),
+        seconds: sums.elapsed.as_secs_f64(),
+    }
+}
+
+fn of_scope(run: &Run) -> ScopeReport {
+    let walked = &run.walked;
+    ScopeReport {
+        name: run.scope.name,
+        paths: walked.paths,
+        steps: walked.steps,
+        graph: walked.graph,
+        ended_early: walked.cut.clone(),
+        difference: walked
+            .difference
+            .as_ref()
+            .map(|it| DifferenceReport { why: it.why.clone(), path: story(run) }),
+        seconds: run.elapsed.as_secs_f64(),
+    }
+}
+
+/// The path to the difference, a line each.
+fn story(run: &Run) -> Vec<String> {
+    let path = run.walked.difference.as_ref().map_or(&[][..], |it| &it.path);
+    tell(&run.scope, path).into_iter().map(|line| format!("{} {}", line.who, line.what)).collect()
+}
+
+/// The report for people. It is no interface: its JSON is.
+pub fn text(sums: &Sums, mutant: Option<&Mutant>, global: &Global) -> String {
+    let mut out = String::new();
+    if !global.quiet {
+        let _ = writeln!(
+            out,
+            "{BOLD}{:<36} {:>8} {:>9} {:>9} {:>8}  result{BOLD:#}",
+            "scope", "paths", "steps", "of", "time"
+        );
+        sums.runs.iter().for_each(|run| row(run, &mut out));
+    }
+    for run in sums.runs.iter().filter(|run| run.walked.difference.is_some()) {
+        let why = run.walked.difference.as_ref().map_or("", |it| &it.why);
+        let _ = writeln!(out, "\n{BAD}{}{BAD:#}: {why}", run.scope.name);
+        for (number, line) in story(run).iter().enumerate() {
+            let _ = writeln!(out, "  {:>3} {line}", number + 1);
+        }
+    }
+    summary(sums, mutant, &mut out);
+    out
+}
+
+fn row(run: &Run, out: &mut String) {
+    let walked = &run.walked;
+    let (paint, result) = match () {
+        () if walked.difference.is_some() => (BAD, "differs"),
+        () if walked.is_complete() => (GOOD, "every step"),
+        () => (GOOD, "as far as taken"),
+    };
+    let graph = walked.graph.map_or_else(|| "more".to_owned(), |graph| graph.to_string());
+    let _ = writeln!(
+        out,
+        "{:<36} {:>8} {:>9} {graph:>9} {:>7.2}s  {paint}{result}{paint:#}",
+        run.scope.name,
+        walked.paths,
+        walked.steps,
+        run.elapsed.as_secs_f64()
+    );
+}
+
+fn summary(sums: &Sums, mutant: Option<&Mutant>, out: &mut String) {
+    let whole = sums.runs.iter().filter(|run| run.walked.is_complete()).count();
+    let defect = mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "{} paths of {} scopes{defect} from seed {}, {} steps in {:.1} s; a prefix that paths share is replayed once; \
+         {whole} scopes whole",
+        sums.paths(),
+        sums.runs.len(),
+        sums.seed,
+        sums.steps(),
+        sums.elapsed.as_secs_f64()
+    );
+    for (why, count) in sums.ended_early() {
+        let _ = writeln!(out, "ended early: {count} paths: {why}");
+    }
+    let none = sums.not_taken();
+    let none = if none.is_empty() { "none".to_owned() } else { none.join(", ") };
+    let _ = writeln!(out, "kinds of steps that no path took, of {}: {none}", kinds::ALL.len());
+    if !sums.not_begun.is_empty() {
+        let _ = writeln!(out, "{OPEN}not begun{OPEN:#}: {}", sums.not_begun.join(", "));
+    }
+    let (paint, result) = match sums.exit() {
+        Exit::Conforms => (GOOD, "every step came to what its path says"),
+        Exit::Violates => (BAD, "something else happens than a path says"),
+        _ => (OPEN, "not all scopes were begun"),
+    };
+    let _ = writeln!(out, "{paint}{result}{paint:#}");
+}

@@ -1,0 +1,124 @@
+//! The shipped orphan path: pods that no sync looks at, one request at a time (FT-20 to FT-23).
+
+use std::sync::Arc;
+
+use jobcheck_apiserver::request::Request;
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_controller::job::observe::PodSelector;
+use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
+use jobcheck_controller::job::requests::orphan_release_patch;
+use jobcheck_controller::values;
+use jobcheck_model::Uid;
+use jobcheck_model::algorithm::steps::{Fortune, orphan_decision};
+use jobcheck_model::scope::Scope;
+use jobcheck_model::subject::OrphanDecision;
+use jobcheck_model::world::{JobId, World};
+
+use super::Rig;
+use super::bench::{self, Bench, Stop, differs, key};
+use super::read::{ReadJob, ReadPod};
+use crate::calls::{orphan_deletion, pod_patch};
+
+/// Who owns a pod, as far as the cache and, where it must be, the API server know.
+enum Known {
+    Nobody,
+    Missing,
+    Job(Arc<ReadJob>),
+    /// The cache does not show a Job that is there: its own event looks at its pods.
+    NotYet,
+}
+
+/// A process looks at a pod of its orphan queue.
+///
+/// # Errors
+///
+/// It does something else than the path says.
+pub fn step(
+    bench: &mut Bench,
+    id: JobId,
+    number: usize,
+    (uid, fortune): (Uid, Fortune),
+    before: &World,
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
+    let decided = orphan_decision(before.life(id), number, uid, scope);
+    let wants = wanted(bench, id, number, uid, (before, scope), rig)?;
+    let said = match decided {
+        Some(OrphanDecision::Leave) => Some("leave"),
+        Some(OrphanDecision::Release(_)) => Some("patch"),
+        Some(OrphanDecision::Delete(_)) => Some("delete"),
+        None => None,
+    };
+    let found = wants.as_ref().map_or("leave", |request| request.verb.name());
+    let Some(said) = said else {
+        // To the model nothing happens where the server would answer that the pod has changed, or is gone.
+        let code = wants.map(|request| bench.ask(&request).code());
+        return match code {
+            None | Some(404 | 409) => Ok(()),
+            Some(code) => {
+                differs(format!("pod {} has changed, and the {found} is answered with {code}", uid.0))
+            }
+        };
+    };
+    if found != said {
+        return differs(format!("the orphan path wants to {found} pod {}, the path says {said}", uid.0));
+    }
+    if let Some(request) = wants.filter(|_| fortune != Fortune::Fails) {
+        let code = bench.ask(&request).code();
+        if !(200..300).contains(&code) && code != 404 {
+            return differs(format!("the {found} of pod {} is answered with {code}", uid.0));
+        }
+    }
+    Ok(())
+}
+
+/// The request that the shipped orphan path makes.
+fn wanted(
+    bench: &Bench,
+    id: JobId,
+    number: usize,
+    uid: Uid,
+    (before, scope): (&World, &Scope),
+    rig: &mut Rig,
+) -> Result<Option<Request>, Stop> {
+    let process = &before.life(id).processes[number];
+    let (newest, replica) = (bench.server.revision(), bench.replica(id));
+    let Some(name) = replica.known(uid).map(|known| Arc::clone(&known.name)) else {
+        return differs(format!("pod {} is not known", uid.0));
+    };
+    let shown = bench.pods_at(replica.pod_revision(process.knowledge.behind.len(), newest));
+    let Some(pod) = shown.iter().find(|pod| pod["metadata"]["name"] == *name) else { return Ok(None) };
+    let pod = rig.reader.pod(pod).map_err(Stop::Differs)?;
+    let cached = bench.job_at(id, replica.job_revision(process.job_behind.len(), newest));
+    let cached = cached.map(|job| rig.reader.job(&job)).transpose().map_err(Stop::Differs)?;
+    let known = owner(bench, &pod, cached);
+    let owner = match &known {
+        Known::Nobody => Owner::Nobody,
+        Known::Missing => Owner::Missing,
+        Known::Job(job) => Owner::Job(&job.facts),
+        Known::NotYet => return Ok(None),
+    };
+    let nobody = values::Uid::new("");
+    let facts = pod.facts(&nobody, &PodSelector::nothing()).map_err(Stop::Differs)?;
+    let settings = jobcheck_explore::sync::options(&scope.constants, process.knowledge.gates);
+    Ok(match orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings }) {
+        OrphanPlan::Leave => None,
+        OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
+        OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
+    })
+}
+
+/// As the shipped runtime finds it out (`runtime/orphan_sync.rs`).
+fn owner(bench: &Bench, pod: &ReadPod, cached: Option<Arc<ReadJob>>) -> Known {
+    let Some(owner) = &pod.projected.controller else { return Known::Nobody };
+    if let Some(job) = cached.filter(|job| job.projected.job.uid == owner.uid) {
+        return Known::Job(job);
+    }
+    let store = bench.server.store();
+    let stored = store.get(Resource::Jobs, &key(&owner.name));
+    match stored {
+        Some(job) if bench::uid(job) == owner.uid => Known::NotYet,
+        Some(_) | None => Known::Missing,
+    }
+}

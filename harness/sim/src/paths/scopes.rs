@@ -1,0 +1,65 @@
+//! The scopes that paths are generated from.
+//!
+//! No scope has an adoption whose answer is lost: the model takes it for refused (`adopt` in
+//! `model/src/algorithm/commit.rs`), where the API server carries it out.
+
+use jobcheck_explore::of_the_controller;
+use jobcheck_model::algorithm::progress_scopes::progress;
+use jobcheck_model::algorithm::scopes::{
+    all_faults, one_fault, recreation, rollouts, run_by_the_algorithm, ttl, two_leaders,
+};
+use jobcheck_model::algorithm::steps::Faults;
+use jobcheck_model::env::user::UserAction;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes::named;
+
+/// Every scope that `jobcheck check --subject controller` explores by default, those with two leaders, and some for steps
+/// that no other has.
+#[must_use]
+pub fn scopes() -> Vec<Scope> {
+    let checked = [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults()].concat();
+    let all = checked.into_iter().chain(two_leaders()).chain(own());
+    all.map(of_the_controller).collect()
+}
+
+/// Scopes for the steps that no other has.
+fn own() -> Vec<Scope> {
+    let none = Faults::default();
+    let faulty = Faults { losses: 1, failures: 1, ..none };
+    let denials = vec![UserAction::DenyFailureTarget, UserAction::DenyFailed];
+    let all = [
+        of(
+            "generated/relabelled-pod",
+            "requests that give a pod up go wrong",
+            "relabelled-pod",
+            faulty,
+            None,
+        ),
+        of(
+            "generated/namespace",
+            "the namespace is deleted, whenever that is",
+            "non-indexed",
+            none,
+            Some(vec![UserAction::DeleteNamespace]),
+        ),
+        of(
+            "generated/denied-condition",
+            "the user sets conditions to False by hand",
+            "backoff-limit",
+            none,
+            Some(denials),
+        ),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn of(
+    name: &'static str,
+    about: &'static str,
+    base: &str,
+    faults: Faults,
+    user: Option<Vec<UserAction>>,
+) -> Option<Scope> {
+    let base = run_by_the_algorithm(named(base)?, 1);
+    Some(Scope { name, about, faults, user: user.unwrap_or_else(|| base.user.clone()), ..base })
+}

@@ -1,0 +1,165 @@
+//! One step of a path, replayed and compared.
+
+use std::sync::Arc;
+
+use jobcheck_model::algorithm::steps::ProcessStep;
+use jobcheck_model::scope::Scope;
+use jobcheck_model::step::Step;
+use jobcheck_model::world::{JobId, Life, World};
+
+use super::bench::{Bench, Stop, differs, timestamp};
+use super::compare::compare;
+use super::worker::Worker;
+use super::{Rig, environment, orphan, sync, ttl, worker};
+
+/// Replays a step, and compares what it comes to.
+///
+/// # Errors
+///
+/// The path does not go on: the server does not let it, or something else happens.
+pub fn replay(
+    bench: &mut Bench,
+    step: &Step,
+    (before, after): (&World, &World),
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
+    forget_ghosts(bench);
+    let was_misled = misled(bench);
+    let came = step_and_compare(bench, step, (before, after), scope, rig);
+    match (came, was_misled.or_else(|| misled(bench))) {
+        (Err(Stop::Differs(_)), Some(why)) => Err(Stop::Cut(why)),
+        (came, _) => came,
+    }
+}
+
+/// What a sync has read that is over misleads nobody any more.
+fn forget_ghosts(bench: &mut Bench) {
+    for worker in bench.replicas.iter_mut().flat_map(|replica| &mut replica.workers) {
+        let is_of_a_sync = |why: &str| [sync::GHOST, sync::TIMES].contains(&why);
+        worker.misled = worker.misled.filter(|why| !is_of_a_sync(why) || worker.sync.is_some());
+    }
+}
+
+/// Why a process may decide otherwise than the path says.
+fn misled(bench: &Bench) -> Option<&'static str> {
+    bench.replicas.iter().flat_map(|replica| &replica.workers).find_map(|worker| worker.misled)
+}
+
+fn step_and_compare(
+    bench: &mut Bench,
+    step: &Step,
+    (before, after): (&World, &World),
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
+    bench.now = timestamp(after.now);
+    let revision = bench.server.revision();
+    perform(bench, step, (before, after), scope, rig)?;
+    for (id, life) in after.numbered() {
+        note(bench, id, before.life(id), life);
+        if life.ttl.is_some() {
+            ttl::look(bench, id, after);
+        }
+        for number in 0..life.processes.len() {
+            worker::check(bench, id, number, after)?;
+        }
+        if bench.replica(id).workers.len() != life.processes.len() {
+            return differs("there are more processes, or fewer");
+        }
+        if bench.server.revision() != revision || has_changed(before.life(id), life) {
+            compare(bench, id, after, scope, rig)?;
+        }
+    }
+    Ok(())
+}
+
+fn perform(
+    bench: &mut Bench,
+    step: &Step,
+    worlds: (&World, &World),
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
+    let (before, after) = worlds;
+    match step {
+        Step::Kubelet(id, uid, what) => environment::kubelet(bench, *id, *uid, *what, before),
+        Step::Disrupt(id, uid, what) => environment::disrupt(bench, *id, *uid, *what, before),
+        Step::User(id, _, what) => environment::user(bench, *id, what, worlds, scope),
+        Step::Collect(id, uid) => environment::collect(bench, *id, *uid, before, scope),
+        Step::RemoveJob(id) => environment::remove_job(bench, *id, before, scope),
+        Step::Expire(id) => ttl::expire(bench, *id, rig),
+        Step::Ttl(id, what) => ttl::step(bench, *id, *what, after, scope, rig),
+        Step::Process(id, number, what) => {
+            process(bench, *id, usize::from(*number), *what, worlds, scope, rig)
+        }
+        Step::Land(id) => worker::land(bench, *id, worlds, scope),
+        Step::Rollout(id) => worker::crash(bench, *id, 0, None, worlds, scope),
+        Step::Tick => Ok(()),
+        Step::Write(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) | Step::Proceed => {
+            differs("no algorithm takes such a step")
+        }
+    }
+}
+
+fn process(
+    bench: &mut Bench,
+    id: JobId,
+    number: usize,
+    what: ProcessStep,
+    worlds: (&World, &World),
+    scope: &Scope,
+    rig: &mut Rig,
+) -> Result<(), Stop> {
+    let (before, after) = worlds;
+    match what {
+        ProcessStep::Sync(_) => sync::start(bench, id, number, after, scope, rig),
+        ProcessStep::Choose(uid) => sync::choose(bench, id, number, uid, before, scope, rig),
+        ProcessStep::Call(name, fortune) => {
+            worker::call(bench, id, number, (name, fortune), worlds, scope, rig)
+        }
+        ProcessStep::Orphan(uid, fortune) => {
+            orphan::step(bench, id, number, (uid, fortune), before, scope, rig)
+        }
+        // What caches show follows from how much the path says that they lack.
+        ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::RelistPods | ProcessStep::RelistJobs => {
+            Ok(())
+        }
+        ProcessStep::Crash => worker::crash(bench, id, number, None, worlds, scope),
+        ProcessStep::CrashInFlight(name) => worker::crash(bench, id, number, Some(name), worlds, scope),
+        ProcessStep::Usurp => {
+            let second = after.life(id).processes.last();
+            let second = second.map(|process| Worker::started(scope, process));
+            bench.replica_mut(id).workers.extend(second);
+            Ok(())
+        }
+        ProcessStep::Resign => {
+            bench.replica_mut(id).workers.remove(number);
+            Ok(())
+        }
+    }
+}
+
+/// Notes the changes that caches may lack.
+fn note(bench: &mut Bench, id: JobId, before: &Life, after: &Life) {
+    let revision = bench.server.revision();
+    let (jobs, pods) = changes(before, after);
+    let replica = bench.replica_mut(id);
+    replica.job_log.extend(jobs.then_some(revision));
+    replica.pod_log.extend(pods.then_some(revision));
+}
+
+/// Whether the Job has another version, and whether a pod has.
+fn changes(before: &Life, after: &Life) -> (bool, bool) {
+    let same_job = match (&before.job, &after.job) {
+        (Some(before), Some(after)) => Arc::ptr_eq(before, after),
+        (None, None) => true,
+        _ => false,
+    };
+    (!same_job, !Arc::ptr_eq(&before.pods, &after.pods) && before.pods != after.pods)
+}
+
+fn has_changed(before: &Life, after: &Life) -> bool {
+    let (job, pods) = changes(before, after);
+    job || pods
+}
