@@ -137,8 +137,7 @@ impl Enactor<'_> {
             })?;
             if answers.iter().any(|answer| *answer != Answer::Done) {
                 let swallows = self.settings.switches.on(Switch::SwallowsCreateErrors);
-                let failed = answers.contains(&Answer::Error) && !swallows;
-                return Ok(if failed { Went::Wrong } else { Went::Enough });
+                return Ok(if swallows { Went::Enough } else { Went::Wrong });
             }
             rest = later;
         }

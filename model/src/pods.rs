@@ -89,7 +89,9 @@ impl Pods {
             let mut part = Pods::new();
             let is_other = |pod: &Pod| pod.controlled && pod.incarnation != incarnation;
             for pod in self.iter().filter(|pod| pod.controlled == controlled && !is_other(pod)) {
-                part.set(pod.uid, Some(pod.clone()));
+                // PC-15: the selector of a Job is by its UID.
+                let selected = pod.selected && pod.incarnation == incarnation;
+                part.set(pod.uid, Some(Pod { selected, ..pod.clone() }));
             }
             Arc::new(part)
         };

@@ -30,6 +30,8 @@ pub struct View<'a> {
     pub deletion_unseen: bool,
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
+    /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).
+    pub namespace_goes: bool,
     /// The latest instant at which the write can have been made.
     pub latest: Option<Time>,
     /// Delay that the global backoff record demands from a new pod (BO-01).

@@ -42,6 +42,7 @@ fn what_the_model_found_happens_on_the_built_in() {
         ("j05-counted-stray.audit.jsonl", Req::J05, 1),
         ("j07-heir.audit.jsonl", Req::J07, 1),
         ("s25-adopted.audit.jsonl", Req::S25, 1),
+        ("j10-held-namespace.audit.jsonl", Req::H2, 1),
     ] {
         assert_eq!(found(recording), vec![(id, true); times], "{recording}");
     }

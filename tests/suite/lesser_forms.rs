@@ -55,7 +55,9 @@ fn is_said_once(whole: &[Value], number: usize) -> bool {
     let of_same = |line: &Value| {
         (&line["request"]["resource"], &line["request"]["name"]) == (&request["resource"], &request["name"])
     };
-    let follows = whole[number + 1..].iter().any(of_same);
+    // What goes at once is shown by no answer.
+    let shows = |line: &Value| of_same(line) && line["request"]["response"]["kind"] != "Status";
+    let follows = whole[number + 1..].iter().any(shows);
     let deleted =
         request["verb"] == "delete" || request["response"]["metadata"]["deletionTimestamp"].is_string();
     let ends = request["resource"] == "jobs" && deleted;

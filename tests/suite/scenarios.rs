@@ -97,6 +97,7 @@ fn each_expectation_of_the_library_can_fail() {
 /// Defects whose counterexamples are no scenarios, and why.
 const NO_SCENARIO: &[(&str, &str)] = &[
     ("H2", "the format has no word for the deletion of a namespace"),
+    ("J-10", "the format has no word for the deletion of a namespace"),
     ("PC-12", "the format has no word for the deletion of a namespace"),
     ("B23", "the format has no word for an API server of another version"),
 ];

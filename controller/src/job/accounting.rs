@@ -103,7 +103,9 @@ fn treatment(
     let fails = fate.is_some_and(|it| !it.succeeds);
     match (pod.verdict, pod.index) {
         // BI-08.
-        (Verdict::Failed, _) if !ends && indexes.waits_for_replacement(pod) => Treatment::Keep,
+        (Verdict::Failed, _) if !ends && indexes.waits_for_replacement(pod) && !view.namespace_goes => {
+            Treatment::Keep
+        }
         (Verdict::Succeeded | Verdict::Failed, _) if pod.listed => Treatment::Release,
         // FT-09: nobody counts these.
         (Verdict::Succeeded | Verdict::Failed, PodIndex::Invalid) => Treatment::Release,

@@ -40,8 +40,7 @@ pub fn plan(observed: &Observed) -> Plan {
     let fate = fate(&view, &indexes, tally);
     let decided = fate.as_ref().filter(|fate| !fate.by_stopping);
     let accounting = account(&view, &indexes, decided, holds_indexes(&view, &indexes));
-    let namespace_goes = memory.refused.is_some();
-    let work = Work { view: &view, indexes: &indexes, tally, record: &record, namespace_goes };
+    let work = Work { view: &view, indexes: &indexes, tally, record: &record };
     let scaling = scale(work, fate.as_ref());
     let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
     assemble(

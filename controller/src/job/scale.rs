@@ -50,8 +50,6 @@ pub struct Work<'w, 'a> {
     pub tally: Tally,
     /// From which the delay comes.
     pub record: &'w BackoffRecord,
-    /// Whether the namespace is being deleted, as far as this process knows.
-    pub namespace_goes: bool,
 }
 
 /// What to do about the pods of a Job.
@@ -114,7 +112,7 @@ fn towards(work: Work, wanted: usize) -> Scaling {
 }
 
 fn create(work: Work, missing: usize, cap: usize) -> Scaling {
-    if work.namespace_goes {
+    if work.view.namespace_goes {
         // Nothing wakes the Job for it: the namespace controller deletes it.
         let scaling = Scaling::new(SyncAction::Tracking);
         return scaling.because("PC-12", "pods are missing, and the namespace is being deleted");

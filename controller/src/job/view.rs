@@ -23,6 +23,9 @@ pub struct View<'a> {
     pub given_up: Vec<&'a PodFacts>,
     /// UIDs that are listed as uncounted and whose pod, whoever owns it now, holds the finalizer (J-05).
     pub held: BTreeSet<&'a Uid>,
+    /// Whether the namespace is being deleted, as far as this process knows: no pod can be created (PC-12), and none need
+    /// wait for its replacement (J-10).
+    pub namespace_goes: bool,
 }
 
 /// A pod of the Job.
@@ -104,6 +107,7 @@ impl<'a> View<'a> {
             adopted: Vec::new(),
             given_up: Vec::new(),
             held: BTreeSet::new(),
+            namespace_goes: memory.refused.is_some(),
         };
         for pod in observed.pods {
             steps::count();

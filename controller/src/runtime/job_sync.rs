@@ -8,7 +8,6 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
 
-use super::answer::Failure;
 use super::client::job_controller;
 use super::enact::{Enactor, Outcome};
 use super::handlers::Wiring;
@@ -196,14 +195,9 @@ fn next(plan: &Plan, outcome: &Outcome) -> Next {
     for failure in &outcome.failures {
         warn!(%failure, "a command failed");
     }
-    let refused_for_good = |failure: &Failure| matches!(failure, Failure::NamespaceTerminating(_));
     match (outcome.failures.is_empty(), plan.wake_after) {
         (true, Some(delay)) => Next::After(delay),
         (true, None) => Next::Rest,
-        // PC-12: the plan knows by its memory.
-        (false, wake) if outcome.failures.iter().all(refused_for_good) => {
-            wake.map_or(Next::Rest, Next::After)
-        }
         (false, _) => Next::Retry,
     }
 }

@@ -155,7 +155,7 @@ impl Enactment {
             What::Look if good && !self.is_the_job(response) => return Answer::Bad,
             What::Create if namespace_goes(response) => {
                 memory.refused = Some(now);
-                return Answer::Gone;
+                return Answer::Bad;
             }
             What::GiveUp if matches!(code, 404 | 422) => return Answer::Good,
             _ => {}

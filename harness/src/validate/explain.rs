@@ -99,6 +99,7 @@ impl Track {
                 (true, true) => DeletesFailed::Yes,
                 (true, false) => DeletesFailed::No,
             },
+            namespace_goes: self.namespace_goes(settings),
             backoff: &self.backoff,
             constants: &settings.constants,
             reading,
@@ -183,6 +184,12 @@ impl Track {
         }
     }
 
+    /// PC-12, J-10. A watch shows no refusals: there it may be so once every pod is being deleted.
+    fn namespace_goes(&self, settings: &Settings) -> bool {
+        let unseen = !settings.has_actors && self.history.stored.iter().all(|pod| pod.deleting);
+        unseen || self.setbacks.has_no_namespace()
+    }
+
     /// BO-05: a restart loses the backoff record. It is admitted with a sign of it (judging.md 1).
     fn explains_without_backoff(
         &mut self,
@@ -234,6 +241,7 @@ impl Track {
         let setting = Setting {
             latest: None,
             deletes_failed: DeletesFailed::No,
+            namespace_goes: self.namespace_goes(settings),
             backoff: &before,
             constants: &settings.constants,
             reading: Reading::Ideal,

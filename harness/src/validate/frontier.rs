@@ -45,6 +45,8 @@ pub struct Setting<'a> {
     pub latest: Option<jobcheck_model::Time>,
     /// Whether a deletion may have failed in this sync.
     pub deletes_failed: DeletesFailed,
+    /// Whether a creation was refused because the namespace is being deleted.
+    pub namespace_goes: bool,
     /// The backoff record before the sync.
     pub backoff: &'a BackoffRecord,
     /// The subject's constants.
@@ -289,6 +291,7 @@ impl Search<'_> {
                 DeletesFailed::No => false,
                 DeletesFailed::Unknown => left_active,
             },
+            namespace_goes: self.setting.namespace_goes,
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,

@@ -129,6 +129,7 @@ fn unfinished(
         expectations_met: true,
         deletion_unseen: false,
         deletes_failed: false,
+        namespace_goes: track.setbacks.has_no_namespace(),
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,

@@ -8,6 +8,7 @@ use crate::env::user;
 use crate::gates::Gates;
 use crate::guards::counting::Ledger;
 use crate::guards::release::may_release_by_truth;
+use crate::incarnation;
 use crate::job::{Job, JobStatus};
 use crate::manager::{Write, judge_by, refusal};
 use crate::pod::Pod;
@@ -27,8 +28,8 @@ use super::switches::Switch;
 pub enum Hand {
     /// The process of this number, which gets the answer.
     Process(usize),
-    /// Nobody who lives to get the answer.
-    Nobody,
+    /// Nobody who lives to get the answer; its sender had these gates.
+    Nobody(Gates),
 }
 
 impl Hand {
@@ -39,13 +40,16 @@ impl Hand {
     fn number(self) -> Option<usize> {
         match self {
             Hand::Process(number) => Some(number),
-            Hand::Nobody => None,
+            Hand::Nobody(_) => None,
         }
     }
 
-    /// The gates of the process; a dead one had the same.
+    /// The gates of who sent the request.
     fn gates(self, life: &Life) -> Gates {
-        self.process(life).or(life.processes.first()).map_or(Gates::ON, |process| process.knowledge.gates)
+        match self {
+            Hand::Nobody(gates) => gates,
+            Hand::Process(number) => gates_of(life, number),
+        }
     }
 
     fn process(self, life: &Life) -> Option<&Process> {
@@ -57,9 +61,15 @@ impl Hand {
 pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time, scope: &Scope) -> Answer {
     object(life, by, call, now, scope);
     let conflicts = life.processes[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
-    let hand = if answered { Hand::Process(by) } else { Hand::Nobody };
+    let hand = if answered { Hand::Process(by) } else { Hand::Nobody(gates_of(life, by)) };
     if answered {
         remember_failures(life, by, call, now, scope);
+    }
+    if let Call::AdoptPod(uid) = call
+        && life.pods.get(*uid).is_some()
+        && !may_adopt(life, by, *uid, scope)
+    {
+        return Answer::Error;
     }
     carry_out(life, hand, call, conflicts, now, scope)
 }
@@ -68,27 +78,43 @@ pub fn commit(life: &mut Life, by: usize, call: &Call, answered: bool, now: Time
 pub fn commit_orphan(life: &mut Life, call: &Call, now: Time, scope: &Scope) -> Answer {
     let broken = scope.verdict(orphan_objections(life, call)).map(|broken| broken.req);
     life.past.objection = life.past.objection.or(broken);
-    carry_out(life, Hand::Nobody, call, false, now, scope)
+    carry_out(life, Hand::Nobody(gates_of(life, 0)), call, false, now, scope)
 }
 
 /// A request of a process that is dead: nobody waits for the answer.
 pub fn commit_late(life: &mut Life, late: &Late, now: Time, scope: &Scope) {
-    carry_out(life, Hand::Nobody, &late.call, late.conflicts, now, scope);
+    carry_out(life, Hand::Nobody(late.gates), &late.call, late.conflicts, now, scope);
 }
 
 fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Time, scope: &Scope) -> Answer {
-    let gates = hand.gates(life);
-    life.past.built_in_wrote(gates, life.job.as_deref());
+    if is_about(life, call) {
+        let gates = hand.gates(life);
+        life.past.built_in_wrote(gates, life.job.as_deref());
+    }
     match call {
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
         Call::DeletePod(uid) => delete(life, hand, *uid),
         Call::ReleasePod(uid) => release(life, hand, *uid),
-        Call::AdoptPod(uid) => adopt(life, hand, *uid, scope),
+        Call::AdoptPod(uid) => adopt(life, hand, *uid),
         Call::GiveUpPod(uid) => {
             claimed(life, hand, *uid, |pod| (pod.controlled, pod.finalizer) = (false, false))
         }
         Call::WriteStatus(_) if conflicts && !overwrites(scope) => Answer::Error,
         Call::WriteStatus(status) => write_status(life, hand, status, now, scope),
+    }
+}
+
+fn gates_of(life: &Life, number: usize) -> Gates {
+    life.processes.get(number).map_or(Gates::ON, |process| process.knowledge.gates)
+}
+
+/// Whether a call is about the Job, and not about a pod that it does not control (FT-21).
+fn is_about(life: &Life, call: &Call) -> bool {
+    match call {
+        Call::DeletePod(uid) | Call::ReleasePod(uid) => {
+            life.pods.get(*uid).is_none_or(|pod| pod.controlled && life.past.owns(pod))
+        }
+        Call::CreatePod(..) | Call::AdoptPod(_) | Call::GiveUpPod(_) | Call::WriteStatus(_) => true,
     }
 }
 
@@ -203,7 +229,7 @@ fn create(life: &mut Life, hand: Hand, pod: &Pod, scope: &Scope) -> Answer {
     let rivals = life.processes.len() > 1 || (life.faults.usurpations > 0 && !fresh);
     if !life.past.owns(&pod) {
         life.past.strangers += 1;
-    } else if hand == Hand::Nobody || rivals {
+    } else if matches!(hand, Hand::Nobody(_)) || rivals {
         life.past.created_unasked(&pod);
     } else {
         let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
@@ -277,13 +303,18 @@ fn may_adopt(life: &Life, by: usize, uid: Uid, scope: &Scope) -> bool {
     let sync = life.processes.get(by).and_then(|process| process.sync.as_ref());
     let seen = sync.and_then(|sync| sync.seen.strays.get(uid));
     let blind = scope.algorithm.switches.on(Switch::AdoptsEndedPods);
-    let adopts = life.job.as_ref().is_some_and(|job| !job.deleting);
+    // The GET before it: the same Job, by its UID, which is not being deleted.
+    let read = sync.and_then(|sync| sync.read.job.as_deref());
+    let is_same = |job: &Arc<Job>| !job.deleting && incarnation::of(Some(job)) == incarnation::of(read);
+    let adopts = life.job.as_ref().is_some_and(is_same);
     let stored = life.pods.get(uid);
     adopts && stored.is_some_and(|pod| !pod.controlled && !pod.deleting) && (blind || stored == seen)
 }
 
-fn adopt(life: &mut Life, hand: Hand, uid: Uid, scope: &Scope) -> Answer {
-    if life.pods.get(uid).is_some() && !hand.number().is_some_and(|by| may_adopt(life, by, uid, scope)) {
+/// Of a late request its sender had looked before, and the PATCH carries the version that it saw.
+fn adopt(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
+    let taken = |pod: &Pod| pod.controlled || pod.deleting;
+    if life.pods.get(uid).is_some_and(taken) {
         return Answer::Error;
     }
     claimed(life, hand, uid, |pod| (pod.controlled, pod.finalizer) = (true, true))

@@ -258,7 +258,7 @@ impl Manager<'_> {
                 // PC-11: the rest is not tried.
                 later.iter().for_each(|_| io.note(Effect::NoCreation));
                 let swallowed = self.switches().on(Switch::SwallowsCreateErrors);
-                return Ok(if swallowed { Went::Well } else { Went::by(&answers) });
+                return Ok(if swallowed { Went::Well } else { Went::Wrong });
             }
             (rest, width) = (later, 2 * width);
         }

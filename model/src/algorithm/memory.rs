@@ -62,6 +62,12 @@ impl Memory {
         self.deletions
     }
 
+    /// PC-12: whether a creation was refused because the namespace is being deleted.
+    #[must_use]
+    pub fn has_no_namespace(&self) -> bool {
+        self.kept.refused.is_some()
+    }
+
     /// What it holds, in words.
     #[must_use]
     pub fn told(&self) -> Vec<String> {

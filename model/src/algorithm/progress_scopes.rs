@@ -106,6 +106,6 @@ pub fn progress() -> Vec<Scope> {
         .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
-    let all = all.chain([progress_of_namespaces()]).map(|scope| Scope { progress: true, ..scope });
+    let all = all.chain(progress_of_namespaces()).map(|scope| Scope { progress: true, ..scope });
     all.chain(progress_of_recreation()).collect()
 }

@@ -211,6 +211,10 @@ impl<'a> Census<'a> {
 
     /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
     fn delay_releases(&mut self) {
+        let in_vain = self.read.kept.refused.is_some();
+        if in_vain && !self.switches.on(Switch::WaitsForReplacementInVain) {
+            return;
+        }
         let completions = self.spec().completion_count();
         let failures = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
         let failures: Vec<&Pod> = failures.collect();

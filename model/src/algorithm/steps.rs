@@ -1,5 +1,6 @@
 //! The steps of a process, faults included.
 
+use crate::gates::Gates;
 use crate::incarnation::is_of_another;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -74,6 +75,8 @@ pub struct Late {
     pub call: Call,
     /// Whether the Job has another version by now than the one that a status write was made for.
     pub conflicts: bool,
+    /// The gates of the process that sent it.
+    pub gates: Gates,
 }
 
 /// How often faults happened to one Job.
@@ -201,10 +204,11 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
             life.processes.remove(by);
         }
         ProcessStep::CrashInFlight(name) => {
-            life.late = life.processes[by]
-                .sync
-                .as_ref()
-                .and_then(|sync| Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts }));
+            let process = &life.processes[by];
+            let gates = process.knowledge.gates;
+            life.late = process.sync.as_ref().and_then(|sync| {
+                Some(Late { call: sync.call(name)?.clone(), conflicts: sync.conflicts, gates })
+            });
             crash(life, by, settings.switches);
         }
     }

@@ -29,6 +29,8 @@ pub enum Switch {
     CountsRefusedCreations,
     /// PC-12: a creation that is refused because the namespace is being deleted is tried again.
     RetriesWithoutNamespace,
+    /// J-10, 1.36: a failed pod of an index waits for its replacement although the namespace is being deleted.
+    WaitsForReplacementInVain,
     /// H3: a pod is no longer ready although its DELETE failed.
     LowersReadyOnFailedDelete,
     /// H4: a pod whose DELETE answers 404 terminates.

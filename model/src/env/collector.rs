@@ -30,11 +30,12 @@ pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     }
 }
 
-/// What the namespace controller does: all objects of the namespace are deleted, in any order (PC-12).
+/// What the namespace controller does: the pods of the namespace are deleted, and nothing else before the last of them is
+/// gone (OrderedNamespaceDeletion, always on since 1.34; PC-12). Its DELETE of the Job takes away what others wait for.
 fn of_a_namespace(job: JobId, life: &Life, steps: &mut Vec<Step>) {
     let left = life.pods.iter().filter(|pod| !pod.deleting);
     steps.extend(left.map(|pod| Step::Collect(job, pod.uid)));
-    if life.job.as_ref().is_some_and(|job| job.finalizers.is_empty()) {
+    if life.job.is_some() && life.pods.is_empty() {
         steps.push(Step::RemoveJob(job));
     }
 }

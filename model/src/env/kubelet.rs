@@ -104,7 +104,10 @@ fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> O
             Some(Pod { phase: Phase::Succeeded, ready: false, forced: false, finished: Some(now), ..pod })
         }
         KubeletStep::Fail(code) => Some(failed(pod, Some(code), job, now)),
-        KubeletStep::Flip => Some(Pod { phase: Phase::Failed, ..pod }),
+        KubeletStep::Flip => {
+            let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, &pod, None));
+            Some(Pod { phase: Phase::Failed, policy, ..pod })
+        }
         KubeletStep::Remove => None,
     }
 }

@@ -95,6 +95,9 @@ pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
 
 /// What the user can still do.
 pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    if namespace_goes(life, scope) && life.job.is_none() {
+        return;
+    }
     let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
     if job.deleting {
         return;

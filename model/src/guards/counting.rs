@@ -185,7 +185,8 @@ fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findi
 /// and stays unrecorded until its replacement exists.
 #[must_use]
 pub fn delays_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
-    waits_for_replacement(view, pod, tally, |other, this| other < this)
+    // J-10: where no replacement can come, the pod would wait for ever, and its namespace for it.
+    !view.namespace_goes && waits_for_replacement(view, pod, tally, |other, this| other < this)
 }
 
 /// BI-08, where counts tie: whether the pod may be the one that is kept.

@@ -4,6 +4,7 @@
 
 use super::{Moment, Write};
 use crate::guards::adoption::{judge_adoption, judge_giving_up};
+use crate::incarnation;
 use crate::job::{Job, Text};
 use crate::pod::Pod;
 use crate::requirement::Findings;
@@ -50,7 +51,9 @@ pub fn judge_giving(moment: &Moment<'_>, uid: Uid) -> Findings {
 
 /// Labels as far as the selector goes.
 fn labels<'a>(job: &'a Job, pod: &Pod) -> &'a [(Text, Text)] {
-    if pod.selected { &job.spec.selector.match_labels } else { &[] }
+    // PC-15: the selector is by the UID of the Job.
+    let matches = pod.selected && pod.incarnation == incarnation::of(Some(job));
+    if matches { &job.spec.selector.match_labels } else { &[] }
 }
 
 fn changed(pod: &Pod, adopted: bool) -> Pod {

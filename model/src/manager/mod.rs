@@ -59,6 +59,8 @@ struct Moment<'a> {
     is_current: bool,
     record: &'a BackoffRecord,
     deletes_failed: bool,
+    /// Whether its process was told that the namespace is being deleted.
+    namespace_goes: bool,
     /// Whether its Pod cache is what one sync has read.
     in_sync: bool,
     now: Time,
@@ -81,6 +83,7 @@ impl<'a> Moment<'a> {
             is_current: life.manager.old_job.is_none(),
             record: &life.manager.backoff,
             deletes_failed: false,
+            namespace_goes: false,
             in_sync: false,
             now,
             scope,
@@ -109,6 +112,7 @@ impl<'a> Moment<'a> {
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
+            namespace_goes: process.memory.has_no_namespace(),
             in_sync: process.sync.is_some(),
             now,
             scope,
@@ -135,7 +139,8 @@ impl<'a> Moment<'a> {
     /// What the manager decides by, `job` being the version that it reads.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
-        View { deletes_failed: self.deletes_failed, gates: self.gates, ..view }
+        let (deletes_failed, namespace_goes) = (self.deletes_failed, self.namespace_goes);
+        View { deletes_failed, namespace_goes, gates: self.gates, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.

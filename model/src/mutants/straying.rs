@@ -43,9 +43,21 @@ pub const STRAYING: &[Mutant] = &[
         id: "J-09",
         issues: &[],
         title: "a pod that a relist shows when it is being deleted is waited for still, and gets no replacement",
-        switches: &[Switch::OverlooksCreationsInLists],
+        // As 1.36 is: without S-08 a Job whose pod has succeeded would wait, too.
+        switches: &[Switch::OverlooksCreationsInLists, Switch::CompletesBeforeAllPodsAreSeen],
         world: || Scope { user: vec![UserAction::DeletePod], ..lagging(2, small(retries(1, many(1, 1)), 2)) },
         shows: Shows::Strays(Req::PC11, 14),
+    },
+    Mutant {
+        id: "J-10",
+        issues: &[],
+        title: "a failed pod waits for a replacement that cannot come, and its namespace waits for it",
+        switches: &[Switch::WaitsForReplacementInVain],
+        world: || {
+            let spec = many_indexes(1, 1);
+            Scope { user: vec![UserAction::DeleteNamespace], ..small(per_index(1, spec), 2) }
+        },
+        shows: Shows::Strays(Req::PC11, 10),
     },
     Mutant {
         id: "B09",

@@ -129,7 +129,9 @@ impl Past {
         let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
         // It was recorded once its replacement was there; what becomes of that is another matter (FT-16).
         let settled = self.pod(pod.uid).is_some_and(|past| past.listed.is_some() && past.replaced);
-        if open && !carried && !surprised && !settled {
+        // J-10: none can come.
+        let in_vain = self.told_of_namespace;
+        if open && !carried && !surprised && !settled && !in_vain {
             self.slips.released_alone.get_or_insert(pod.uid);
         }
     }

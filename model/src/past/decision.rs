@@ -23,6 +23,10 @@ pub struct Decision {
     pub backoff_limit: Option<i32>,
     /// `activeDeadlineSeconds` then.
     pub deadline: Option<i64>,
+    /// `maxFailedIndexes` then.
+    pub max_failed_indexes: Option<i32>,
+    /// How many indexes had failed then, as the status said.
+    pub failed_indexes: usize,
 }
 
 impl Decision {
@@ -32,8 +36,20 @@ impl Decision {
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
         let restarts = restarts(spec, pods);
         let (backoff_limit, deadline) = (spec.backoff_limit, spec.active_deadline_seconds);
-        let completions = spec.completions;
-        Some(Decision { good, reason, message, when, completions, restarts, backoff_limit, deadline })
+        let (max_failed_indexes, completions) = (spec.max_failed_indexes, spec.completions);
+        let failed_indexes = status.failed_set(None).len() as usize;
+        Some(Decision {
+            good,
+            reason,
+            message,
+            when,
+            completions,
+            restarts,
+            backoff_limit,
+            deadline,
+            max_failed_indexes,
+            failed_indexes,
+        })
     }
 }
 

@@ -61,6 +61,8 @@ impl Past {
                 restarts,
                 backoff_limit: spec.backoff_limit,
                 deadline: spec.active_deadline_seconds,
+                max_failed_indexes: spec.max_failed_indexes,
+                failed_indexes: new.failed_set(None).len() as usize,
             });
         }
     }

@@ -137,14 +137,13 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
     req: Req::BI06,
     name: "a Job that fails by maxFailedIndexes has had more failed indexes",
     broken: |life| {
-        let job = indexed(life)?;
-        let limit = i64::from(job.spec.max_failed_indexes?);
         let decision = life.past.decision.as_ref()?;
         if *decision.reason != *Reason::MaxFailedIndexesExceeded.as_str() {
             return None;
         }
-        let failed = i64::from(job.status.failed_set(None).len());
-        (failed <= limit).then(|| format!("{failed} indexes have failed, {limit} are allowed"))
+        let limit = usize::try_from(decision.max_failed_indexes?).unwrap_or(0);
+        let failed = decision.failed_indexes;
+        (failed <= limit).then(|| format!("{failed} indexes had failed, {limit} were allowed"))
     },
     premise: |it| {
         let reason = it.life.past.decision.as_ref().map(|decision| decision.reason.clone());

@@ -133,7 +133,8 @@ pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
     broken: |life| {
         let patient = life.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let index = shared_index(life, |pod| !pod.is_terminated())?;
-        patient.then(|| format!("index {index} has two pods that have not ended"))
+        (patient && !life.past.was_impatient)
+            .then(|| format!("index {index} has two pods that have not ended"))
     },
     premise: |it| {
         let patient = it.life.job.as_ref().is_some_and(|job| job.spec.replaces_only_failed());

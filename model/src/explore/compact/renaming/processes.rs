@@ -50,7 +50,7 @@ impl Renaming {
 
     /// The request of a dead process.
     pub fn late(&self, late: &Late) -> Late {
-        Late { call: self.call(&late.call), conflicts: late.conflicts }
+        Late { call: self.call(&late.call), ..late.clone() }
     }
 
     /// What changes seldom.
