@@ -62,7 +62,7 @@ pub struct Global {
     /// Show more: all Jobs, every id, warnings and what is pending.
     #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Show one line for each trace, and no progress.
+    /// Show less: of each trace one line, of searches what they came to; and no progress.
     #[arg(long, global = true, help_heading = "Global options")]
     pub quiet: bool,
 }

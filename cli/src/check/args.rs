@@ -129,7 +129,8 @@ Exit codes:
   0  every world of every scope was seen, and every property holds
   1  a property is broken, and the shortest way there is told; or some kind of step is never possible
   2  there is no such scope, or the usage is wrong
-  3  not finished: a limit was reached, a property was never put to the test, or there were only walks
+  3  not finished: a limit was reached, or there were only walks; or all scopes were explored, and a property was never put
+     to the test
   4  a file, or the output, cannot be written
   5  internal error: please report it";
 

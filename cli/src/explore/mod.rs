@@ -28,7 +28,8 @@ pub struct ExploreArgs {
     /// The scope; `jobcheck check --list` shows all.
     #[arg(value_name = "SCOPE", required_unless_present = "mutant", conflicts_with = "mutant")]
     pub scope: Option<String>,
-    /// Explore the world of a known defect, such as B18, from its counterexample.
+    /// Explore the world of a known defect of the reference algorithm, such as B18, from its counterexample; it has a scope
+    /// of its own.
     #[arg(long, value_name = "DEFECT", value_parser = mutant)]
     pub mutant: Option<&'static Mutant>,
     /// What manages the Jobs, where that is not what the scope says.
@@ -37,7 +38,8 @@ pub struct ExploreArgs {
     /// Switch the guards of a requirement off; can be repeated. Steps that it forbids are marked.
     #[arg(long, value_name = "ID", value_parser = crate::check::requirement)]
     pub without: Vec<Req>,
-    /// Look for a counterexample first, and begin there.
+    /// Look for a counterexample first, and begin there; not with --mutant, which does so anyway. At most 3,000,000 states
+    /// are looked at.
     #[arg(long, conflicts_with = "mutant")]
     pub counterexample: bool,
     /// Where to listen; port 0 is any that is free.
@@ -53,7 +55,7 @@ where the Job strays from its end: the page marks where the round begins that it
 with it; or that all is at rest there, and what the Job lacks.
 
 Exit codes:
-  0  the browser's work is done; or --counterexample was asked for, and nothing is broken
+  0  --counterexample was asked for, and nothing is broken; a page is served until Ctrl-C
   2  there is no such scope or defect, or the usage is wrong
   3  --counterexample was asked for, and the search is too large
   4  the address cannot be listened on, or the output cannot be written";

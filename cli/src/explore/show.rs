@@ -68,8 +68,11 @@ impl Explorer {
 
     /// What does not change.
     pub fn about(&self) -> Value {
-        let manager =
-            if self.scope.algorithm.processes > 0 { "the reference algorithm" } else { "the specification" };
+        let manager = match self.scope.algorithm.subject.name {
+            _ if self.scope.algorithm.processes == 0 => "the specification",
+            "algorithm" => "the reference algorithm",
+            _ => "the shipped controllers",
+        };
         json!({
             "scope": self.scope.name,
             "about": self.mutant.map_or(self.scope.about, |mutant| mutant.title),

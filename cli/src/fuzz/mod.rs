@@ -16,7 +16,7 @@ use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::Req;
-use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::mutants::Mutant;
 use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
 
 use self::args::Format;
@@ -40,6 +40,8 @@ struct Sums {
 /// A run that is wrong.
 struct Found {
     seed: u64,
+    /// The defect that the controllers had.
+    mutant: Option<&'static Mutant>,
     requirement: Option<Req>,
     why: String,
     /// Steps of the draft.
@@ -58,7 +60,7 @@ struct Unjudged {
 }
 
 impl Sums {
-    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran, departures: &Switches) {
+    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran, args: &FuzzArgs) {
         self.runs += 1;
         match ran {
             Ran::Held { requests } => self.requests += requests,
@@ -68,8 +70,17 @@ impl Sums {
             Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
             Ran::Wrong(wrong) => {
                 let Wrong { requirement, why, trace } = *wrong;
-                let shortest = draft.shrunk(seed, requirement, departures);
-                self.found.push(Found { seed, requirement, why, steps: draft.steps(), shortest, trace });
+                let shortest = draft.shrunk(seed, requirement, &args.departures());
+                let mutant = args.mutant;
+                self.found.push(Found {
+                    seed,
+                    mutant,
+                    requirement,
+                    why,
+                    steps: draft.steps(),
+                    shortest,
+                    trace,
+                });
             }
         }
     }
@@ -136,7 +147,7 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
             let draft = Draft::of(seed);
             let ran = draft.run(seed, &departures);
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-            sums.take(seed, &draft, ran, &departures);
+            sums.take(seed, &draft, ran, args);
             if sums.runs.is_multiple_of(64) {
                 progress.say(&format!("{} runs, {} found", sums.runs, sums.found.len()));
             }
@@ -188,6 +199,7 @@ impl Found {
             .requirement
             .map_or("the controllers do not come to rest".to_owned(), |req| format!("breaks {req}"));
         let (draft, seed) = &self.shortest;
-        draft.text(&format!("fuzz-{}", self.seed), &format!("{what} on sim, with seed {seed}"))
+        let defect = self.mutant.map(|mutant| format!(" and --mutant {}", mutant.id)).unwrap_or_default();
+        draft.text(&format!("fuzz-{}", self.seed), &format!("{what} on sim, with seed {seed}{defect}"))
     }
 }

@@ -34,7 +34,7 @@ pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
         );
         report.runs.iter().for_each(|run| row(run, &mut out));
     }
-    report.runs.iter().for_each(|run| tell(run, &mut out));
+    report.runs.iter().for_each(|run| tell(run, args, &mut out));
     summary(report, args, &mut out);
     out
 }
@@ -62,7 +62,7 @@ fn row(run: &Run, out: &mut String) {
     );
 }
 
-fn tell(run: &Run, out: &mut String) {
+fn tell(run: &Run, args: &RunArgs, out: &mut String) {
     match &run.came {
         Came::Model(came) => tell_model(run, came, out),
         Came::Sim(came) => {
@@ -70,11 +70,12 @@ fn tell(run: &Run, out: &mut String) {
             let req = wrong.requirement.map_or(String::new(), |req| format!("{req} "));
             let seed = wrong.outcome.seed;
             let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, wrong.why);
-            let _ = writeln!(
-                out,
-                "  again: jobcheck run --target sim --runs 1 --seed {seed} --save DIR {}, then jobcheck replay --explain",
-                run.file
-            );
+            let defect = args.mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
+            let again =
+                format!("jobcheck run --target sim --runs 1 --seed {seed}{defect} --save DIR {}", run.file);
+            // What the trace breaks, it tells; what was expected of it, it does not know.
+            let then = if wrong.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
+            let _ = writeln!(out, "  again: {again}{then}");
         }
     }
 }

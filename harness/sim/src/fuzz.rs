@@ -71,7 +71,8 @@ impl Draft {
     #[must_use]
     pub fn text(&self, name: &str, about: &str) -> String {
         let mut text = format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: {name}\nabout: {about}\n");
-        text.push_str("jobs:\n- name: job\n  spec:\n");
+        text.push_str("jobs:\n- name: job\n");
+        text.push_str(if self.spec.is_empty() { "  spec: {}\n" } else { "  spec:\n" });
         for field in &self.spec {
             let _ = writeln!(text, "    {field}");
         }

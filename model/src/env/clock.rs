@@ -4,10 +4,11 @@ use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::World;
 
-/// A second passes while the scope has any left, and while there is a Job that it may matter to.
+/// A second passes while the scope has any left, and while there is a Job that it may matter to; a script says for itself
+/// when time passes.
 pub fn enabled(world: &World, scope: &Scope, steps: &mut Vec<Step>) {
     let alive = world.lives.iter().any(|life| life.job.is_some());
-    if world.now.0 < scope.ticks && alive {
+    if world.now.0 < scope.ticks && (alive || scope.script.is_some()) {
         steps.push(Step::Tick);
     }
 }
