@@ -304,6 +304,19 @@ fn the_last_failed_pod_of_an_index_waits_for_its_replacement() {
     assert!(said(&ending.last(), FAILED).is_some());
 }
 
+/// PC-12, J-10: the namespace is being deleted, and waits for the pod. What was refused five minutes ago is tried again.
+#[test]
+fn where_no_replacement_can_come_none_is_tried_and_no_failed_pod_waits() {
+    let failed = pod("a").index(0).failed().failures("0").ended(ago(30), 1);
+    let mut case = Case::new(limited(1, 3), [failed]);
+    assert_eq!(case.shape(), "create 0");
+    case.memory.refused = Some(ago(299));
+    assert_eq!(case.shape(), "write, release a, write");
+    assert_eq!((lists(&case.first()), case.plan().memory.refused), ((vec![], vec!["a"]), Some(ago(299))));
+    case.memory.refused = Some(ago(300));
+    assert_eq!((case.shape(), case.plan().memory.refused), ("create 0".to_owned(), None));
+}
+
 /// MX-07, S-10: only of a pod in phase Failed that counts, once it is released.
 #[test]
 fn a_release_tells_which_action_of_the_policy_it_was() {
