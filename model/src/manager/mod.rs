@@ -221,7 +221,7 @@ pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     life.past.built_in_wrote(life.manager.gates, life.job.as_deref());
     match write {
         Write::CreatePod(pod) => create::apply(life, pod, scope),
-        Write::DeletePod(uid) => delete::apply(life, *uid, scope),
+        Write::DeletePod(uid) => delete::apply(life, *uid, now, scope),
         Write::ReleasePod(uid) => release::apply(life, *uid, scope),
         Write::AdoptPod(uid) => adoption::apply(life, *uid, true, scope),
         Write::GiveUpPod(uid) => adoption::apply(life, *uid, false, scope),

@@ -144,6 +144,14 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::PC12, 6),
     },
     Mutant {
+        id: "BO-07",
+        issues: &[],
+        title: "a pod that is being deleted delays the next one from its creation on, not from its deletion",
+        switches: &[Switch::DatesDeletionsFromCreation],
+        world: || delayed(Scope { user: vec![UserAction::DeletePod], ..small(retries(1, many(1, 1)), 2) }),
+        shows: Shows::Breaks(Req::BO01, 7),
+    },
+    Mutant {
         id: "H3",
         issues: &[],
         title: "a pod is no longer ready although its DELETE failed",

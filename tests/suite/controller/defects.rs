@@ -13,6 +13,7 @@ const CAUGHT: &[(&str, Req, usize)] = &[
     ("S-07b", Req::PC04, 11),
     ("S-12", Req::S12, 7),
     ("PC-12", Req::PC12, 6),
+    ("BO-07", Req::BO01, 10),
     ("J-01", Req::PC02, 13),
     ("J-02", Req::SC05, 8),
     ("B01", Req::FT02, 15),

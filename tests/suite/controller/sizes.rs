@@ -12,6 +12,8 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/indexed-deletion", 10135, 22),
     ("stale-caches/backoff-limit", 121, 24),
     ("stale-caches/backoff-delay", 7809, 28),
+    ("stale-caches/backoff-deletion", 76689, 32),
+    ("stale-caches/per-index-deletion", 111322, 31),
     ("stale-caches/replace-failed", 6288, 28),
     ("stale-caches/replace-failed-indexes", 20840, 28),
     ("stale-caches/replace-terminating", 17322, 28),
