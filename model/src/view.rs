@@ -30,6 +30,8 @@ pub struct View<'a> {
     pub deletion_unseen: bool,
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
+    /// The earliest instant at which it can have been decided, where that is certain: the start of the sync.
+    pub earliest: Option<Time>,
     /// The latest instant at which the write can have been made.
     pub latest: Option<Time>,
     /// Delay that the global backoff record demands from a new pod (BO-01).

@@ -341,6 +341,7 @@ impl Seen {
             expectations_met: self.expectations_met,
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
+            earliest: None,
             latest: Some(now),
             backoff: Backoff::default(),
             constants,

@@ -289,6 +289,7 @@ impl Search<'_> {
                 DeletesFailed::No => false,
                 DeletesFailed::Unknown => left_active,
             },
+            earliest: self.setting.bounds.began,
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,

@@ -129,6 +129,7 @@ fn unfinished(
         expectations_met: true,
         deletion_unseen: false,
         deletes_failed: false,
+        earliest: None,
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,

@@ -61,6 +61,8 @@ struct Moment<'a> {
     deletes_failed: bool,
     /// Whether its Pod cache is what one sync has read.
     in_sync: bool,
+    /// When that sync began.
+    began: Option<Time>,
     now: Time,
     scope: &'a Scope,
 }
@@ -82,6 +84,7 @@ impl<'a> Moment<'a> {
             record: &life.manager.backoff,
             deletes_failed: false,
             in_sync: false,
+            began: None,
             now,
             scope,
         }
@@ -110,6 +113,7 @@ impl<'a> Moment<'a> {
             record: &process.knowledge.backoff,
             deletes_failed,
             in_sync: process.sync.is_some(),
+            began: process.sync.as_ref().map(|sync| sync.read.now),
             now,
             scope,
         })
@@ -135,7 +139,7 @@ impl<'a> Moment<'a> {
     /// What the manager decides by, `job` being the version that it reads.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
-        View { deletes_failed: self.deletes_failed, gates: self.gates, ..view }
+        View { earliest: self.began, deletes_failed: self.deletes_failed, gates: self.gates, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.

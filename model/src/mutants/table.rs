@@ -362,6 +362,17 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::TC01, 8),
     },
     Mutant {
+        id: "B27b",
+        issues: &[],
+        title: "a Job that has reached its completions completes although its deadline had passed",
+        switches: &[Switch::LooksAtSuccessFirst],
+        world: || {
+            let spec = JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) };
+            Scope { ticks: 1, ..small(spec, 1) }
+        },
+        shows: Shows::Breaks(Req::TC01, 7),
+    },
+    Mutant {
         id: "B28",
         issues: &["kubernetes/kubernetes#115844", "kubernetes/kubernetes#116410"],
         title: "a pod that terminates is replaced though podReplacementPolicy is Failed",
