@@ -95,7 +95,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("ttl/late-pod", 21195, 27),
     ("ttl/everything", 308567, 28),
     ("recreation/in-time", 1415, 18),
-    ("recreation/delay", 50483, 33),
+    ("recreation/delay", 52605, 33),
     ("recreation/indexed", 59878, 39),
     ("recreation/failed-request", 18923, 25),
     ("recreation/lost-answer", 103694, 30),
