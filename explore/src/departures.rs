@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, StatusWrite, Step};
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use jobcheck_controller::job::observed::{
-    Controller, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
+    Controller, Deletion, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
 };
 use jobcheck_controller::job::plan::plan;
 use jobcheck_controller::values::{Text, Uid};
@@ -286,6 +286,14 @@ const MADE: &[(Switch, Departure)] = &[
         Sees(|seen| {
             let met = |kind: &str| kind == SUCCESS_CRITERIA_MET;
             seen.job.status.conditions.retain(|condition| !met(&condition.kind));
+        }),
+    ),
+    (
+        Switch::DatesDeletionsFromCreation,
+        Sees(|seen| {
+            for pod in seen.pods.iter_mut().filter(|pod| terminates(pod)) {
+                pod.deletion = pod.created.map(|at| Deletion { at, grace_seconds: 0 });
+            }
         }),
     ),
     (Switch::SyncsBeforeOwnWritesAreSeen, Sees(|seen| seen.memory.deleted.clear())),

@@ -22,8 +22,8 @@ impl BackoffRecord {
             return Backoff::default();
         }
         let fresh = |pod: &&Pod| !self.recorded.contains(&pod.uid);
-        let last_success = view.new_successes().filter(fresh).map(ended).max();
-        let failures = || view.new_failures().filter(fresh).map(ended);
+        let last_success = view.new_successes().filter(fresh).map(Pod::finish_time).max();
+        let failures = || view.new_failures().filter(fresh).map(Pod::finish_time);
         match last_success {
             None => Backoff {
                 failures: self.record.failures.saturating_add(count(failures())),
@@ -60,8 +60,4 @@ fn delays_nothing(view: &View<'_>) -> bool {
 
 fn count(items: impl Iterator<Item = Time>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
-}
-
-fn ended(pod: &Pod) -> Time {
-    pod.finished.unwrap_or(pod.created)
 }

@@ -201,7 +201,10 @@ impl Past {
             if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
-            if job.spec.backoff_limit_per_index.is_none() && fresh && is_hasty(pod, first_delay, pods) {
+            if job.spec.backoff_limit_per_index.is_none()
+                && fresh
+                && self.is_hasty(pod, job, first_delay, pods)
+            {
                 self.slips.hasty_creation = Some(pod.uid);
             }
         }
@@ -234,12 +237,15 @@ impl Past {
     /// How many pods of this index have failed so far, ignored failures apart.
     fn failures_of(&self, index: Option<Index>, only_phase: bool) -> u32 {
         let failed = |pod: &&PodPast| match pod.end {
+            // FT-13: what is recorded as failed stays so, however it ends.
+            _ if pod.listed == Some(End::Failure) => true,
             Some(End::Failure) => !pod.ignored,
             Some(End::Success) => false,
             None => !only_phase && pod.deleted,
         };
-        // What was released before it ended was chosen for deletion, and counts nowhere (FT-16).
-        let counted = self.pods.iter().filter(|pod| !pod.released && pod.index == index).filter(failed);
+        // What was released before it ended was recorded, or chosen for deletion, and counts nowhere (FT-16).
+        let counts = |pod: &&PodPast| pod.index == index && (!pod.released || pod.listed.is_some());
+        let counted = self.pods.iter().filter(counts).filter(failed);
         u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
@@ -476,17 +482,6 @@ fn first_true<'a>(
         condition.status == ConditionStatus::True && (condition.kind == *good || condition.kind == *bad)
     })?;
     Some((condition, condition.kind == *good))
-}
-
-/// Whether a failed pod ended less than the first delay ago, and no success since.
-fn is_hasty(pod: &Pod, first_delay: i64, pods: &Pods) -> bool {
-    let own = || pods.iter().filter(|other| other.incarnation == pod.incarnation);
-    let ends = |phase: Phase| own().filter(move |pod| pod.phase == phase).filter_map(|pod| pod.finished);
-    let last_failure = ends(Phase::Failed).max();
-    let last_success = ends(Phase::Succeeded).max();
-    last_failure.is_some_and(|failure| {
-        last_success.is_none_or(|success| success < failure) && pod.created.since(failure) < first_delay
-    })
 }
 
 /// `startTime` may move while the Job is suspended, and by the write that shows its resumption.

@@ -51,7 +51,7 @@ pub struct Pod {
     pub created: Time,
     /// `lastTransitionTime` of the Ready condition.
     pub ready_changed: Option<Time>,
-    /// When the pod ended, by BO-07; `None` while it runs.
+    /// When the pod ended, by BO-07: of one that has not ended when its deletion was asked for, and `None` while it runs.
     pub finished: Option<Time>,
     /// What the Job's pod failure policy says of it (PF-01), decided when the pod was read.
     pub policy: PolicyMatch,
@@ -138,9 +138,11 @@ impl Pod {
         }
     }
 
-    /// A DELETE was handled. Nobody has to end a pod that was never scheduled (SY-12).
-    pub fn delete(&mut self) {
+    /// A DELETE was handled at this instant, from which a pod is dated that has not ended (BO-07). Nobody has to end one
+    /// that was never scheduled (SY-12).
+    pub fn delete(&mut self, now: Time) {
         self.deleting = true;
+        self.finished.get_or_insert(now);
         self.forced |= !self.scheduled && !self.is_terminated();
     }
 
@@ -148,6 +150,12 @@ impl Pod {
     #[must_use]
     pub fn is_terminated(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// When the pod ended, was deleted, or else was created: the first of these that is known (BO-07).
+    #[must_use]
+    pub fn finish_time(&self) -> Time {
+        self.finished.unwrap_or(self.created)
     }
 
     /// Counts for `status.active` (PC-01).

@@ -14,6 +14,7 @@ use crate::pod::Phase;
 use crate::requirement::{Broken, Findings};
 use crate::script::Script;
 use crate::subject::Subject;
+use crate::time::Time;
 
 /// A small world with a name. Everything that could grow has a bound here.
 #[derive(Clone, Debug)]
@@ -150,6 +151,12 @@ impl Scope {
     #[must_use]
     pub fn has_delays(&self) -> bool {
         self.constants.pod_failure_backoff_ms > 0
+    }
+
+    /// What pods note of an instant.
+    #[must_use]
+    pub fn stamp(&self, now: Time) -> Time {
+        if self.has_delays() { now } else { Time::default() }
     }
 
     /// The first broken requirement that is not switched off.

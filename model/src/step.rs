@@ -292,7 +292,7 @@ impl World {
             Step::Kubelet(job, uid, what) => kubelet::apply(&mut next, *job, *uid, *what, scope),
             Step::Disrupt(job, uid, what) => disruption::apply(&mut next, *job, *uid, *what, scope),
             Step::User(job, number, what) => user::apply(&mut next, *job, *number, what, scope),
-            Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, scope),
+            Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, self.now, scope),
             Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
             Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
             Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),

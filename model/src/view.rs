@@ -32,6 +32,8 @@ pub struct View<'a> {
     pub deletes_failed: bool,
     /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).
     pub namespace_goes: bool,
+    /// The earliest instant at which it can have been decided, where that is certain: the start of the sync.
+    pub earliest: Option<Time>,
     /// The latest instant at which the write can have been made.
     pub latest: Option<Time>,
     /// Delay that the global backoff record demands from a new pod (BO-01).

@@ -342,6 +342,7 @@ impl Seen {
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
             namespace_goes: false,
+            earliest: None,
             latest: Some(now),
             backoff: Backoff::default(),
             constants,

@@ -33,7 +33,10 @@ NewPod(index, failures, ignored) ==
     ignored    |-> ignored,       \* annotation job-index-ignored-failure-count
     policy     |-> "None",        \* action of the failure rule that it matches
     created    |-> Stamp,
-    finished   |-> Nil ]
+    finished   |-> Nil ]         \* or when the pod was deleted, until it ends
+
+\* BO-07: a pod that is being deleted and has not ended is dated from its deletion.
+Deleted(p) == [p EXCEPT !.deleting = TRUE, !.finished = IF @ = Nil THEN Stamp ELSE @]
 
 Ended(p)       == p.phase \in {"Succeeded", "Failed"}
 Active(p)      == ~Ended(p) /\ ~p.deleting              \* PC-01

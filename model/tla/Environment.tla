@@ -63,7 +63,7 @@ InTime(j, act) ==
 
 UserDeletesPod(j, act) ==
   \E u \in DOMAIN pods[j] :
-    LET p == [pods[j][u] EXCEPT !.deleting = TRUE] IN
+    LET p == Deleted(pods[j][u]) IN
     /\ ~pods[j][u].deleting
     /\ Ended(p) <=> act.what = "DeleteEndedPod"                                    \* EN-04
     /\ ByOthers(j, u, p)
@@ -99,7 +99,7 @@ CollectPod(j) ==
   /\ job[j] # Nil => job[j].deleting
   /\ \E u \in DOMAIN pods[j] :
        /\ ~pods[j][u].deleting
-       /\ PodLives(j, u, [pods[j][u] EXCEPT !.deleting = TRUE])
+       /\ PodLives(j, u, Deleted(pods[j][u]))
 
 CollectJob(j) ==
   /\ job[j] # Nil /\ job[j].deleting /\ DOMAIN pods[j] = {}

@@ -111,7 +111,7 @@ Deletable(j) ==
        IN {u \in DOMAIN pods[j] : ~pods[j][u].deleting /\ MayDelete(v, u)}
 
 DeletePod(j) == \E u \in Deletable(j) :
-  /\ LET p == [pods[j][u] EXCEPT !.deleting = TRUE] IN
+  /\ LET p == Deleted(pods[j][u]) IN
        /\ ByManager(j, u, p)
        /\ past' = [past EXCEPT ![j] = Lived(@, u, p)]
   /\ UNCHANGED << now, job, shown, backoff, used >>

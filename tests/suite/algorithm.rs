@@ -16,6 +16,8 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/indexed-deletion", 6060, 21),
     ("stale-caches/backoff-limit", 95, 24),
     ("stale-caches/backoff-delay", 5155, 28),
+    ("stale-caches/backoff-deletion", 47854, 31),
+    ("stale-caches/per-index-deletion", 105186, 31),
     ("stale-caches/replace-failed", 4600, 27),
     ("stale-caches/replace-failed-indexes", 14353, 27),
     ("stale-caches/replace-terminating", 10984, 27),

@@ -61,6 +61,8 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("legacy-pods", 836, 11),
     ("edited-limits", 14329, 17),
     ("per-index-delay", 4705, 14),
+    ("backoff-deletion", 88620, 19),
+    ("per-index-deletion", 53199, 19),
     ("unscheduled", 49442, 18),
     ("unscheduled-patient", 391, 12),
     ("edited-policy", 1852, 13),

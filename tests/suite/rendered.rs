@@ -188,12 +188,12 @@ fn without_messages(job: &Job) -> Job {
     job
 }
 
-fn pod_back(pod: &Pod) -> Pod {
+fn pod_back(pod: &Pod, scope: &Scope) -> Pod {
     let policy = without_message(&pod.policy);
     let clock = |time: Option<Time>| time.map(on_the_models_clock);
-    let (ready_changed, finished) = (clock(pod.ready_changed), clock(pod.finished));
-    // BO-07: a pod that is deleted has ended when that was asked for. The model's has not ended yet.
-    let finished = finished.filter(|_| pod.is_terminated());
+    // The deletion of a pod bears the time in every scope, and the model's pods only where something depends on it.
+    let finished = clock(pod.finished).map(|time| scope.stamp(time));
+    let ready_changed = clock(pod.ready_changed);
     // Whose pod it is a reader finds out by its owners and labels.
     let (uid, created) = (number(pod.uid), on_the_models_clock(pod.created));
     Pod { uid, created, ready_changed, finished, policy, ..owned(pod) }
@@ -223,7 +223,7 @@ fn shown(scope: &Scope, path: &[Step]) -> (Vec<Job>, Vec<Pod>) {
             Resource::Jobs => jobs.push(job_back(&projector.job(object.text()).unwrap().job)),
             Resource::Pods => {
                 let policy = scope.jobs[0].pod_failure_policy.as_ref();
-                pods.push(pod_back(&projector.pod(object.text(), policy).unwrap().pod));
+                pods.push(pod_back(&projector.pod(object.text(), policy).unwrap().pod, scope));
             }
         }
     }

@@ -35,9 +35,7 @@ pub fn facts(pod: &Pod, surroundings: &Surroundings<'_>) -> PodFacts {
         uid: surroundings.names.text(pod.uid),
         resource_version: version(),
         created: Some(time(pod.created)),
-        // The model keeps no time of the deletion. BO-07 takes it for the end of a pod that has not ended, where the
-        // model takes the creation.
-        deletion: pod.deleting.then(|| Deletion { at: time(pod.created), grace_seconds: 0 }),
+        deletion: pod.deleting.then(|| Deletion { at: time(pod.finish_time()), grace_seconds: 0 }),
         tracking_finalizer: pod.finalizer,
         controller: if pod.controlled { Controller::ThisJob } else { Controller::Nobody },
         selected: pod.selected,
@@ -72,7 +70,7 @@ fn conditions(pod: &Pod) -> Vec<PodCondition> {
         status: constant(status),
         last_transition,
     };
-    let ready = match pod.finished {
+    let ready = match pod.finished.filter(|_| pod.is_terminated()) {
         Some(finished) => Some(condition("Ready", "False", Some(time(finished)))),
         None if pod.ready => Some(condition("Ready", "True", pod.ready_changed.map(time))),
         None => None,

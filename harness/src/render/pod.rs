@@ -36,7 +36,7 @@ pub(super) struct Facts {
 
 /// The whole pod, as the Job that created it made it.
 pub(super) fn pod(pod: &Pod, job: &Job, facts: Facts, names: &Names) -> Value {
-    let deleted = pod.deleting.then(|| stamp(facts.deleted.unwrap_or(pod.created).plus(facts.grace)));
+    let deleted = pod.deleting.then(|| stamp(facts.deleted.unwrap_or(pod.finish_time()).plus(facts.grace)));
     let grace = deleted.as_ref().map(|_| facts.grace);
     let mut whole = request(pod, job, names);
     let own = [
@@ -141,7 +141,7 @@ fn status(pod: &Pod, facts: Facts) -> Value {
     });
     let disrupted = pod.disrupted.then(|| json!({ "type": "DisruptionTarget", "status": "True" }));
     let conditions: Vec<Value> = ready.into_iter().chain(disrupted).collect();
-    let has_run = pod.finished.is_some() || pod.restarts > 0 || pod.phase == Phase::Running;
+    let has_run = pod.is_terminated() || pod.restarts > 0 || pod.phase == Phase::Running;
     let containers = has_run.then(|| json!([container_status(pod, facts)]));
     members([
         ("phase", Some(json!(phase))),
@@ -152,7 +152,7 @@ fn status(pod: &Pod, facts: Facts) -> Value {
 
 fn container_status(pod: &Pod, facts: Facts) -> Value {
     let exit_code = facts.exit_code;
-    let state = match pod.finished.filter(|_| !facts.lost) {
+    let state = match pod.finished.filter(|_| pod.is_terminated() && !facts.lost) {
         Some(finished) => json!({ "terminated": {
             "exitCode": exit_code.unwrap_or(0),
             "reason": if exit_code.unwrap_or(0) == 0 { "Completed" } else { "Error" },

@@ -25,8 +25,8 @@ impl BackoffRecord {
             return Backoff::default();
         }
         let fresh = |pod: &&Pod| !self.recorded.contains(&pod.uid);
-        let last_success = self.successes(view).filter(fresh).map(ended).max();
-        let failures = || self.failures(view).filter(fresh).map(ended);
+        let last_success = self.successes(view).filter(fresh).map(Pod::finish_time).max();
+        let failures = || self.failures(view).filter(fresh).map(Pod::finish_time);
         match last_success {
             None => {
                 let count = u32::try_from(failures().count()).unwrap_or(u32::MAX);
@@ -97,8 +97,4 @@ impl BackoffRecord {
         let other = BackoffRecord { takes_listed: true, ..BackoffRecord::default() };
         *self = BackoffRecord { other: Some(Box::new(other)), ..BackoffRecord::default() };
     }
-}
-
-fn ended(pod: &Pod) -> Time {
-    pod.finished.unwrap_or(pod.created)
 }

@@ -9,7 +9,6 @@ use jobcheck_model::{Broken, Findings, Req, Said, Time};
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
 use super::known_pods::is_no_surplus;
-use super::observed::Bounds;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -104,7 +103,7 @@ impl Track {
             constants: &settings.constants,
             reading,
             gates: settings.gates,
-            bounds: Bounds { beside: self.bounds.beside || self.late.possible, ..self.bounds },
+            bounds: if self.late.possible { self.bounds.of_any_sync() } else { self.bounds },
         };
         let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
         if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {

@@ -292,6 +292,7 @@ impl Search<'_> {
                 DeletesFailed::Unknown => left_active,
             },
             namespace_goes: self.setting.namespace_goes,
+            earliest: self.setting.bounds.began,
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use jobcheck_model::Uid;
+use jobcheck_model::{Time, Uid};
 use jobcheck_traces::{Observed, Resource};
 use rustc_hash::FxHashMap;
 
@@ -84,6 +84,12 @@ impl Sight {
     #[must_use]
     pub fn sync(self) -> Option<i64> {
         self.jobs.and_then(|seen| seen.sync).max(self.pods.and_then(|seen| seen.sync))
+    }
+
+    /// The earliest second in which it began, where both caches say so.
+    fn began(self) -> Option<Time> {
+        let (jobs, pods) = (self.jobs?.sync?, self.pods?.sync?);
+        Some(Time(jobs.min(pods).div_euclid(1_000_000)))
     }
 }
 
@@ -199,6 +205,8 @@ pub struct Bounds {
     pub versions: Option<Reach>,
     /// Positions in the pods' history.
     pub positions: Option<Reach>,
+    /// When the sync began at the earliest.
+    pub began: Option<Time>,
     /// Whether the write is none of a sync: what it shows of the caches, a sync under way need not have seen.
     pub beside: bool,
 }
@@ -208,7 +216,14 @@ impl Bounds {
     #[must_use]
     pub fn beside(self) -> Bounds {
         let open = |reach: Reach| Reach { to: None, ..reach };
-        Bounds { versions: self.versions.map(open), positions: self.positions.map(open), beside: true }
+        let (versions, positions) = (self.versions.map(open), self.positions.map(open));
+        Bounds { versions, positions, began: None, beside: true }
+    }
+
+    /// The same for a write that may be of an earlier sync.
+    #[must_use]
+    pub fn of_any_sync(self) -> Bounds {
+        Bounds { began: None, beside: true, ..self }
     }
 
     /// Whether the trace says which pods the sync has read.
@@ -245,6 +260,7 @@ impl Track {
         self.bounds = Bounds {
             versions: sight.jobs.map(|seen| self.frontier.reach(seen)),
             positions: sight.pods.map(|seen| self.history.reach(seen)),
+            began: sight.began(),
             beside: false,
         };
     }

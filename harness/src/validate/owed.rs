@@ -130,6 +130,7 @@ fn unfinished(
         deletion_unseen: false,
         deletes_failed: false,
         namespace_goes: track.setbacks.has_no_namespace(),
+        earliest: None,
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,

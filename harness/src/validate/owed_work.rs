@@ -86,7 +86,7 @@ fn delay_end(view: &View<'_>) -> Option<Time> {
     let globally = view.backoff.last_failure.map(|last| end(last, view.backoff.failures));
     let by_index = view.cache.unaccounted().filter(|pod| view.has_failed(pod)).map(|pod| {
         let failures = pod.failure_count.saturating_add(pod.ignored_failure_count).saturating_add(1);
-        end(pod.finished.unwrap_or(pod.created), failures)
+        end(pod.finish_time(), failures)
     });
     if view.spec().backoff_limit_per_index.is_some() { by_index.max() } else { globally }
 }

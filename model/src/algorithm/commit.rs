@@ -93,7 +93,7 @@ fn carry_out(life: &mut Life, hand: Hand, call: &Call, conflicts: bool, now: Tim
     }
     match call {
         Call::CreatePod(_, pod) => create(life, hand, pod, scope),
-        Call::DeletePod(uid) => delete(life, hand, *uid),
+        Call::DeletePod(uid) => delete(life, hand, *uid, scope.stamp(now)),
         Call::ReleasePod(uid) => release(life, hand, *uid),
         Call::AdoptPod(uid) => adopt(life, hand, *uid),
         Call::GiveUpPod(uid) => {
@@ -252,7 +252,7 @@ fn refuse_creation(life: &mut Life, hand: Hand) -> Answer {
     Answer::NamespaceTerminating
 }
 
-fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer {
+fn change(life: &mut Life, hand: Hand, uid: Uid, change: impl Fn(&mut Pod)) -> Answer {
     let Some(mut pod) = life.pods.get(uid).cloned() else {
         if let Some(by) = hand.number() {
             life.processes[by].miss(uid);
@@ -265,13 +265,13 @@ fn change(life: &mut Life, hand: Hand, uid: Uid, change: fn(&mut Pod)) -> Answer
     Answer::Done
 }
 
-fn delete(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
+fn delete(life: &mut Life, hand: Hand, uid: Uid, now: Time) -> Answer {
     if let Some(pod) = life.pods.get(uid).cloned() {
         let job = life.job.as_ref().map(|job| hand.gates(life).read(job));
         let fresh = is_fresh(life, hand);
         life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
     }
-    change(life, hand, uid, Pod::delete)
+    change(life, hand, uid, |pod| pod.delete(now))
 }
 
 fn release(life: &mut Life, hand: Hand, uid: Uid) -> Answer {
@@ -378,8 +378,8 @@ fn remember_failures(life: &mut Life, by: usize, call: &Call, now: Time, scope: 
 }
 
 /// A pod changes by the hand of the process of this number, or appears; nothing happens where it is so already.
-fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: fn(&mut Pod)) {
-    let known = hand.number().map(|by| life.processes[by].know(pod.uid, pod, change));
+fn set_pod(life: &mut Life, hand: Hand, pod: &Pod, change: impl Fn(&mut Pod)) {
+    let known = hand.number().map(|by| life.processes[by].know(pod.uid, pod, &change));
     if life.pods.get(pod.uid) == Some(pod) {
         if let (Some(by), Some(known)) = (hand.number(), known) {
             life.processes[by].acknowledge(&known);

@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 
 use super::io::{Answer, Branch, Call, Effect, Io, Stop};
-use super::read::{Census, Read, ended};
+use super::read::{Census, Read};
 use super::switches::{Switch, Switches};
 use super::sync::Settings;
 
@@ -319,7 +319,7 @@ impl Manager<'_> {
         let last = self.census.delayed.get(&index)?;
         let backoff = crate::view::Backoff {
             failures: last.failure_count + last.ignored_failure_count + 1,
-            last_failure: Some(ended(last)),
+            last_failure: Some(self.census.ended(last)),
         };
         self.census.delay_ends(backoff, self.settings.constants)
     }

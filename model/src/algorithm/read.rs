@@ -272,6 +272,13 @@ impl<'a> Census<'a> {
         living.map(|pod| i64::from(pod.restarts)).sum()
     }
 
+    /// BO-07: when the pod ended, as delays count from there.
+    #[must_use]
+    pub fn ended(&self, pod: &Pod) -> Time {
+        let by_creation = self.switches.on(Switch::DatesDeletionsFromCreation) && pod.is_terminating();
+        if by_creation { pod.created } else { pod.finish_time() }
+    }
+
     /// BO-03: the record of failures once this sync has been stored.
     #[must_use]
     pub fn backoff(&self) -> Backoff {
@@ -280,7 +287,7 @@ impl<'a> Census<'a> {
             return Backoff::default();
         }
         let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
-        let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| ended(pod)).collect::<Vec<_>>();
+        let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| self.ended(pod)).collect::<Vec<_>>();
         let all = !self.switches.on(Switch::IgnoredFailuresDoNotDelay);
         let delaying: Vec<&Pod> =
             self.new_failures.iter().copied().filter(|pod| all || !pod.is_ignored()).collect();
@@ -289,7 +296,7 @@ impl<'a> Census<'a> {
             None => Backoff {
                 failures: old.failures + count(failures.len()),
                 // One that is known, but not stored, may have ended since: it was only being deleted then (BO-05).
-                last_failure: delaying.iter().map(|pod| ended(pod)).max().or(old.last_failure),
+                last_failure: delaying.iter().map(|pod| self.ended(pod)).max().or(old.last_failure),
             },
             Some(success) => {
                 let later: Vec<Time> = failures.into_iter().filter(|failure| *failure > success).collect();
@@ -330,12 +337,7 @@ fn exhausts_index(pod: &Pod, limit: i32) -> bool {
 }
 
 fn rank(pod: &Pod) -> (u32, Time) {
-    (pod.failure_count + pod.ignored_failure_count, ended(pod))
-}
-
-/// BO-07, as far as this model has times.
-pub fn ended(pod: &Pod) -> Time {
-    pod.finished.unwrap_or(pod.created)
+    (pod.failure_count + pod.ignored_failure_count, pod.finish_time())
 }
 
 fn int(count: usize) -> i32 {

@@ -27,6 +27,8 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/indexed-deletion", "indexed-deletion"),
     ("stale-caches/backoff-limit", "backoff-limit"),
     ("stale-caches/backoff-delay", "backoff-delay"),
+    ("stale-caches/backoff-deletion", "backoff-deletion"),
+    ("stale-caches/per-index-deletion", "per-index-deletion"),
     ("stale-caches/replace-failed", "replace-failed"),
     ("stale-caches/replace-failed-indexes", "replace-failed-indexes"),
     ("stale-caches/replace-terminating", "replace-terminating"),

@@ -141,6 +141,8 @@ pub enum Switch {
     RemembersFinishByName,
     /// B45: ignored failures do not delay.
     IgnoredFailuresDoNotDelay,
+    /// BO-07: a failed pod that has not ended is dated from its creation, not from its deletion.
+    DatesDeletionsFromCreation,
     /// B46: restarts in a pod do not count.
     IgnoresRestarts,
     /// B47: the deadline is waited for from the sync alone that starts the Job.

@@ -9,6 +9,7 @@ use crate::job::Job;
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
+use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life};
 
@@ -54,13 +55,13 @@ pub fn deleted_orphaning(job: &Job) -> Job {
 }
 
 /// Deletes a pod whose Job is being deleted, or is gone; or takes its owner away.
-pub fn collect(life: &mut Life, uid: Uid, scope: &Scope) {
+pub fn collect(life: &mut Life, uid: Uid, now: Time, scope: &Scope) {
     let Some(pod) = life.pods.get(uid) else { return };
     let after = if orphans(life) {
         Pod { controlled: false, ..pod.clone() }
     } else {
         let mut after = pod.clone();
-        after.delete();
+        after.delete(scope.stamp(now));
         after
     };
     life.past.pod_changed(&after);

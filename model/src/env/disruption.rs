@@ -15,7 +15,6 @@
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
@@ -90,7 +89,7 @@ fn unused<'a>(life: &'a Life, scope: &'a Scope) -> impl Iterator<Item = (u16, Di
 
 /// Does it.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scope: &Scope) {
-    let now = if scope.has_delays() { world.now } else { Time::default() };
+    let now = scope.stamp(world.now);
     let life = world.life_mut(job);
     let bit = unused(life, scope).find(|(_, disruption)| disruption.step() == what).map(|(bit, _)| bit);
     life.used |= bit.unwrap_or_default();
@@ -99,10 +98,14 @@ pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scop
     let after = match what {
         DisruptionStep::Evict => Pod { disrupted: true, ..pod },
         DisruptionStep::LoseNode => gone(Pod { disrupted: true, ..pod }),
-        DisruptionStep::ForceDelete => Pod { deleting: true, forced: true, ..pod },
+        DisruptionStep::ForceDelete => {
+            let mut after = pod;
+            after.delete(now);
+            Pod { forced: true, ..after }
+        }
         DisruptionStep::Delete => {
             let mut after = pod;
-            after.delete();
+            after.delete(now);
             after
         }
         DisruptionStep::GiveUp => gone(pod),

@@ -81,7 +81,7 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
 
 /// Changes the pod.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: &Scope) {
-    let now = if scope.has_delays() { world.now } else { Time::default() };
+    let now = scope.stamp(world.now);
     let life = world.life_mut(job);
     let Some(pod) = life.pods.get(uid) else { return };
     let after = changed(pod, what, life.job.as_ref(), now);

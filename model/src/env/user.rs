@@ -254,7 +254,7 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
         // The namespace controller does the rest.
         UserStep::Job(UserAction::DeleteNamespace) => {}
         UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
-        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, Pod::delete),
+        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.delete(scope.stamp(now))),
         UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
         UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
         UserStep::Job(action) => edit(life, *action, scope),
@@ -274,7 +274,7 @@ fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
     }
 }
 
-fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: fn(&mut Pod)) {
+fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: impl Fn(&mut Pod)) {
     let Some(mut after) = life.pods.get(uid).cloned() else { return };
     change(&mut after);
     life.past.pod_changed(&after);

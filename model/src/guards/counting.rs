@@ -220,11 +220,7 @@ fn waits_for_replacement(
 type Rank = (u32, crate::time::Time);
 
 fn rank(pod: &Pod) -> Rank {
-    (pod.failure_count.saturating_add(pod.ignored_failure_count), finish_time(pod))
-}
-
-fn finish_time(pod: &Pod) -> crate::time::Time {
-    pod.finished.unwrap_or(pod.created)
+    (pod.failure_count.saturating_add(pod.ignored_failure_count), pod.finish_time())
 }
 
 /// PC-19, PC-21, PC-23, FT-12, BI-04, BI-05: the index texts and the counter that follows from them.

@@ -174,7 +174,8 @@ fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, 
 /// What a creation before the end of a delay breaks, besides the delay itself: BO-04 if the failure was ignored,
 /// RP-10 if the pod was deleted. That it was dated wrongly (BO-07) cannot be told from a delay that is too short.
 fn impatience(req: Req, view: &View<'_>, last: Time) -> Req {
-    let mut ends = view.cache.iter().filter(|pod| view.has_failed(pod) && ended(pod) == last).peekable();
+    let mut ends =
+        view.cache.iter().filter(|pod| view.has_failed(pod) && pod.finish_time() == last).peekable();
     let Some(first) = ends.peek().copied() else { return req };
     match () {
         () if req == Req::BO01 && ends.all(Pod::is_ignored) => Req::BO04,
@@ -207,7 +208,7 @@ fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Fin
     );
     if let Some(last) = predecessors.first() {
         let failures = last.failure_count.saturating_add(last.ignored_failure_count).saturating_add(1);
-        let earliest = predecessors.iter().map(|pod| ended(pod)).min().unwrap_or_default();
+        let earliest = predecessors.iter().map(|pod| pod.finish_time()).min().unwrap_or_default();
         judge_delay(Req::BO10, view, pod, earliest, view.constants.backoff_ms(failures), findings);
     }
 }
@@ -238,8 +239,4 @@ fn next_count(pod: &Pod) -> (u32, u32) {
         | PolicyMatch::FailJob(_)
         | PolicyMatch::None => (pod.failure_count.saturating_add(1), pod.ignored_failure_count),
     }
-}
-
-fn ended(pod: &Pod) -> Time {
-    pod.finished.unwrap_or(pod.created)
 }

@@ -7,6 +7,7 @@ use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
 use crate::requirement::{Findings, Said};
+use crate::time::Time;
 use crate::view::View;
 use crate::words::or_none;
 
@@ -170,9 +171,11 @@ fn past_deadline(view: &View<'_>) -> Holds {
     let Some(start) = view.job.status.start_time else {
         return if deadline == 0 { Holds::Yes } else { Holds::No };
     };
-    match view.latest {
-        Some(latest) if latest.since(start) < deadline => Holds::No,
-        Some(_) | None => Holds::Maybe,
+    let has_passed = |instant: Time| instant.since(start) >= deadline;
+    match (view.earliest, view.latest) {
+        (Some(earliest), _) if has_passed(earliest) => Holds::Yes,
+        (_, Some(latest)) if !has_passed(latest) => Holds::No,
+        (Some(_) | None, Some(_) | None) => Holds::Maybe,
     }
 }
 

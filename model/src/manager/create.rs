@@ -8,7 +8,6 @@ use crate::job::FailureAction;
 use crate::pod::Pod;
 use crate::requirement::Findings;
 use crate::scope::Scope;
-use crate::time::Time;
 use crate::world::Life;
 
 /// The pods that may be created now.
@@ -63,7 +62,7 @@ fn newborn(moment: &Moment<'_>) -> Pod {
         finalizer: true,
         scheduled: !moment.scope.unscheduled,
         incarnation: incarnation::of(moment.cached.as_deref()),
-        created: if moment.scope.has_delays() { moment.now } else { Time::default() },
+        created: moment.scope.stamp(moment.now),
         ..Pod::new(moment.life.past.next_uid())
     }
 }

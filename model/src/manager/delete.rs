@@ -4,6 +4,7 @@ use super::Moment;
 use crate::guards::deletion::judge_deletion;
 use crate::requirement::Findings;
 use crate::scope::Scope;
+use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::Life;
 
@@ -27,14 +28,14 @@ pub fn judge(moment: &Moment<'_>, uid: Uid) -> Findings {
 }
 
 /// The pod is asked to end.
-pub fn apply(life: &mut Life, uid: Uid, scope: &Scope) {
+pub fn apply(life: &mut Life, uid: Uid, now: Time, scope: &Scope) {
     let Some(pod) = life.pods.get(uid) else { return };
     let pod = pod.clone();
     let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
     let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
     life.past.deleted(&pod, job.as_deref(), fresh, &life.pods);
     let mut after = pod;
-    after.delete();
+    after.delete(scope.stamp(now));
     life.past.pod_changed(&after);
     life.write_pod(after, scope.lag);
 }

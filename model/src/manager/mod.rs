@@ -63,6 +63,8 @@ struct Moment<'a> {
     namespace_goes: bool,
     /// Whether its Pod cache is what one sync has read.
     in_sync: bool,
+    /// When that sync began.
+    began: Option<Time>,
     now: Time,
     scope: &'a Scope,
 }
@@ -85,6 +87,7 @@ impl<'a> Moment<'a> {
             deletes_failed: false,
             namespace_goes: false,
             in_sync: false,
+            began: None,
             now,
             scope,
         }
@@ -114,6 +117,7 @@ impl<'a> Moment<'a> {
             deletes_failed,
             namespace_goes: process.memory.has_no_namespace(),
             in_sync: process.sync.is_some(),
+            began: process.sync.as_ref().map(|sync| sync.read.now),
             now,
             scope,
         })
@@ -140,7 +144,7 @@ impl<'a> Moment<'a> {
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
         let (deletes_failed, namespace_goes) = (self.deletes_failed, self.namespace_goes);
-        View { deletes_failed, namespace_goes, gates: self.gates, ..view }
+        View { earliest: self.began, deletes_failed, namespace_goes, gates: self.gates, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.
@@ -226,7 +230,7 @@ pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     life.past.built_in_wrote(life.manager.gates, life.job.as_deref());
     match write {
         Write::CreatePod(pod) => create::apply(life, pod, scope),
-        Write::DeletePod(uid) => delete::apply(life, *uid, scope),
+        Write::DeletePod(uid) => delete::apply(life, *uid, now, scope),
         Write::ReleasePod(uid) => release::apply(life, *uid, scope),
         Write::AdoptPod(uid) => adoption::apply(life, *uid, true, scope),
         Write::GiveUpPod(uid) => adoption::apply(life, *uid, false, scope),

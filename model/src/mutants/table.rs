@@ -144,6 +144,14 @@ pub const JOBS: &[Mutant] = &[
         shows: Shows::Breaks(Req::PC12, 6),
     },
     Mutant {
+        id: "BO-07",
+        issues: &[],
+        title: "a pod that is being deleted delays the next one from its creation on, not from its deletion",
+        switches: &[Switch::DatesDeletionsFromCreation],
+        world: || delayed(Scope { user: vec![UserAction::DeletePod], ..small(retries(1, many(1, 1)), 2) }),
+        shows: Shows::Breaks(Req::BO01, 7),
+    },
+    Mutant {
         id: "H3",
         issues: &[],
         title: "a pod is no longer ready although its DELETE failed",
@@ -352,6 +360,17 @@ pub const JOBS: &[Mutant] = &[
         switches: &[Switch::LooksAtSuccessFirst],
         world: || small(JobSpec { completions: None, ..many(1, 2) }, 2),
         shows: Shows::Breaks(Req::TC01, 8),
+    },
+    Mutant {
+        id: "B27b",
+        issues: &[],
+        title: "a Job that has reached its completions completes although its deadline had passed",
+        switches: &[Switch::LooksAtSuccessFirst],
+        world: || {
+            let spec = JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) };
+            Scope { ticks: 1, ..small(spec, 1) }
+        },
+        shows: Shows::Breaks(Req::TC01, 7),
     },
     Mutant {
         id: "B28",

@@ -2,7 +2,7 @@
 //! told elsewhere: `fresh` is where they show everything.
 
 use super::{End, Past, PodPast};
-use crate::indexes::{Index, IndexSet};
+use crate::indexes::IndexSet;
 use crate::job::{FailureAction, Job, JobStatus};
 use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
@@ -139,15 +139,38 @@ impl Past {
     /// A manager creates a pod: BI-17. `first_delay` is that of the scope, whatever became of processes.
     pub fn retries(&mut self, pod: &Pod, job: Option<&Job>, fresh: bool, first_delay: i64, pods: &Pods) {
         let counts = job.is_some_and(|job| job.spec.backoff_limit_per_index.is_some());
-        let Some(index) = pod.index.filter(|_| counts && fresh) else { return };
-        let last =
-            pods.iter().filter(|other| has_failed_of(other, index)).filter_map(|pod| pod.finished).max();
+        let Some((index, job)) = pod.index.filter(|_| counts && fresh).zip(job) else { return };
+        let of_index = |other: &&Pod| other.index == Some(index);
+        let last = self.delaying(job, pods).filter(of_index).filter_map(|pod| pod.finished).max();
         if last.is_some_and(|last| pod.created.since(last) < first_delay) {
             self.slips.hasty_retry.get_or_insert(pod.uid);
         }
     }
-}
 
-fn has_failed_of(pod: &Pod, index: Index) -> bool {
-    pod.index == Some(index) && pod.phase == Phase::Failed
+    /// Whether a pod failed less than the first delay before this one was created, and none succeeded since.
+    pub(super) fn is_hasty(&self, pod: &Pod, job: &Job, first_delay: i64, pods: &Pods) -> bool {
+        let own = |other: &&Pod| other.incarnation == pod.incarnation;
+        let succeeded = |other: &&Pod| other.phase == Phase::Succeeded;
+        let last_failure = self.delaying(job, pods).filter(own).filter_map(|pod| pod.finished).max();
+        let last_success = pods.iter().filter(own).filter(succeeded).filter_map(|pod| pod.finished).max();
+        last_failure.is_some_and(|failure| {
+            last_success.is_none_or(|success| success < failure) && pod.created.since(failure) < first_delay
+        })
+    }
+
+    /// The pods from whose failure a delay runs (RP-10). Where nothing waits for the end of one that was deleted, it has
+    /// failed with its deletion: when it ends after that, its delay may be over.
+    fn delaying<'a>(&'a self, job: &'a Job, pods: &'a Pods) -> impl Iterator<Item = &'a Pod> {
+        let patient = job.spec.replaces_only_failed();
+        pods.iter().filter(move |pod| {
+            let past = self.pod(pod.uid);
+            let deleted_first = past.is_some_and(|past| past.deleted) && (!patient || self.was_impatient);
+            if !deleted_first {
+                return pod.phase == Phase::Failed;
+            }
+            // FT-16: one that was chosen for deletion counts nowhere.
+            let counts = pod.finalizer || past.is_some_and(|past| past.listed.is_some());
+            pod.is_terminating() && !patient && counts
+        })
+    }
 }

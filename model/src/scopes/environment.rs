@@ -28,6 +28,8 @@ pub fn all() -> Vec<Scope> {
         legacy_pods(),
         edited_limits(),
         per_index_delay(),
+        backoff_deletion(),
+        per_index_deletion(),
         unscheduled(),
         unscheduled_patient(),
         edited_policy(),
@@ -133,6 +135,24 @@ fn per_index_delay() -> Scope {
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
     Scope { ticks: 2, lag: 1, faults: Faults { crashes: 1, ..Faults::default() }, constants, ..base }
+}
+
+/// Failures delay the next pod by a second or two, on a clock; a user deletes a pod.
+fn dated_from_deletion(name: &'static str, about: &'static str, spec: JobSpec) -> Scope {
+    let base = scope(name, about, spec, 3);
+    let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
+    Scope { ticks: 3, user: vec![UserAction::DeletePod], constants, ..base }
+}
+
+fn backoff_deletion() -> Scope {
+    let about = "delays of 1 s and 2 s run from the deletion of a pod, until it ends, on a clock";
+    dated_from_deletion("backoff-deletion", about, JobSpec { backoff_limit: Some(2), ..many(1, 1) })
+}
+
+fn per_index_deletion() -> Scope {
+    let about = "an index waits 1 s or 2 s from the deletion of its pod, until that ends, on a clock";
+    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(2), ..many_indexes(1, 1) };
+    dated_from_deletion("per-index-deletion", about, spec)
 }
 
 fn unscheduled() -> Scope {

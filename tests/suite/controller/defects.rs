@@ -13,6 +13,7 @@ const CAUGHT: &[(&str, Req, usize)] = &[
     ("S-07b", Req::PC04, 11),
     ("S-12", Req::S12, 7),
     ("PC-12", Req::PC12, 6),
+    ("BO-07", Req::BO01, 10),
     ("J-01", Req::PC02, 13),
     ("J-02", Req::SC05, 8),
     ("B01", Req::FT02, 15),
@@ -69,8 +70,8 @@ const CAUGHT: &[(&str, Req, usize)] = &[
 /// The plan of these controllers has nothing in which they could be.
 const IMPOSSIBLE: &[&str] = &[
     "S-01", "S-02", "S-03", "S-08", "S-09", "H1", "H2", "H3", "H4", "J-03", "B02", "B03", "B14", "B05",
-    "B07", "B13b", "B19", "B22", "B27", "B29", "B38", "B40", "B41", "B45", "J-04", "J-07", "B13c", "B36",
-    "J-09", "J-10",
+    "B07", "B13b", "B19", "B22", "B27", "B27b", "B29", "B38", "B40", "B41", "B45", "J-04", "J-07", "B13c",
+    "B36", "J-09", "J-10",
 ];
 
 #[test]
