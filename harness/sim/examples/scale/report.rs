@@ -29,7 +29,8 @@ struct Answer {
     id: &'static str,
     aim: &'static str,
     measured: String,
-    met: bool,
+    /// Whether the aim is met; null where a figure is told for its own sake.
+    met: Option<bool>,
 }
 
 impl Report {
@@ -43,7 +44,13 @@ impl Report {
     /// Says what was measured of a requirement.
     pub fn answer(&mut self, id: &'static str, aim: &'static str, measured: String, met: bool) {
         eprintln!("{id}: {measured}");
-        self.answers.push(Answer { id, aim, measured, met });
+        self.answers.push(Answer { id, aim, measured, met: Some(met) });
+    }
+
+    /// Says what was measured where nothing is aimed at.
+    pub fn told(&mut self, id: &'static str, measured: String) {
+        eprintln!("{id}: {measured}");
+        self.answers.push(Answer { id, aim: "none", measured, met: None });
     }
 
     /// Both as tables.
@@ -58,7 +65,7 @@ impl Report {
         }
         text.push_str("\n| id | aim | measured | met |\n| --- | --- | --- | --- |\n");
         for Answer { id, aim, measured, met } in &self.answers {
-            let met = if *met { "yes" } else { "no" };
+            let met = met.map_or("-", |met| if met { "yes" } else { "no" });
             // Writing into text cannot fail.
             let _ = writeln!(text, "| {id} | {aim} | {measured} | {met} |");
         }

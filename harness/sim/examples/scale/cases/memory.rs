@@ -33,7 +33,7 @@ pub fn measure(sizes: &Sizes, report: &mut Report) -> Result<()> {
         resident.push(figures.resident);
     }
     let each = per(resident[0], resident[1], pods - pods / 10);
-    report.answer("memory", "told", format!("{each:.0} B a running pod"), true);
+    report.told("memory", format!("{each:.0} B a running pod"));
     drop(bench);
     jobs(report)
 }
@@ -59,7 +59,7 @@ fn jobs(report: &mut Report) -> Result<()> {
         resident.push(figures.resident);
     }
     let each = per(resident[0], resident[1], JOBS - JOBS / 10);
-    report.answer("memory", "told", format!("{each:.0} B a suspended Job"), true);
+    report.told("memory", format!("{each:.0} B a suspended Job"));
     Ok(())
 }
 
