@@ -1,6 +1,5 @@
 //! A kubelet that ends every pod, on a thread beside the server.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -28,8 +27,9 @@ const REST: Duration = Duration::from_millis(5);
 pub enum Fate {
     /// Each succeeds at once.
     Succeed,
-    /// The first of each index fails at once, the others succeed.
-    FailFirst,
+    /// They run until so many have been created, and then fail together; each later one succeeds at once. As in the
+    /// benchmark of KEP-3850.
+    FailFirst(usize),
     /// They run until so many have been created, and then succeed together.
     Together(usize),
 }
@@ -63,8 +63,7 @@ impl Drop for Playing {
 pub fn play(server: &SharedServer, fate: Fate) -> Result<Playing> {
     let kubelet = server.with(|server, now| Kubelet::of(server, now, "node"));
     let kubelet = kubelet.map_err(|error| format!("the node was refused: {error:?}"))?;
-    let mut node =
-        Node { kubelet, fate, watch: None, failed: BTreeSet::new(), running: Vec::new(), ending: Vec::new() };
+    let mut node = Node { kubelet, fate, watch: None, started: 0, running: Vec::new(), ending: Vec::new() };
     let stop = Arc::new(AtomicBool::new(false));
     let (server, stopped) = (server.clone(), Arc::clone(&stop));
     let thread = std::thread::spawn(move || {
@@ -81,8 +80,8 @@ struct Node {
     kubelet: Kubelet,
     fate: Fate,
     watch: Option<WatchId>,
-    /// The indexes, with their Jobs' names, that failed once.
-    failed: BTreeSet<(String, String)>,
+    /// Pods that were made to run.
+    started: usize,
     running: Vec<String>,
     ending: Vec<String>,
 }
@@ -100,8 +99,9 @@ impl Node {
             }
         }
         let ending = self.ending.split_off(self.ending.len().saturating_sub(AT_ONCE));
+        let end = if matches!(self.fate, Fate::FailFirst(_)) { End::Failed(1) } else { End::Succeeded };
         for pod in &ending {
-            self.end(server, now, pod, End::Succeeded);
+            self.end(server, now, pod, end);
         }
         !taken.events.is_empty() || !ending.is_empty()
     }
@@ -110,15 +110,13 @@ impl Node {
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
         match self.fate {
             Fate::Succeed => self.end(server, now, name, End::Succeeded),
-            Fate::FailFirst => {
-                let end = if self.failed.insert(index(pod)) { End::Failed(1) } else { End::Succeeded };
-                self.end(server, now, name, end);
-            }
-            Fate::Together(count) => {
+            Fate::FailFirst(count) if self.started >= count => self.end(server, now, name, End::Succeeded),
+            Fate::FailFirst(count) | Fate::Together(count) => {
                 // A pod that is gone meanwhile needs no kubelet.
                 drop(self.kubelet.run(server, now, NAMESPACE, name, true));
                 self.running.push(name.to_owned());
-                if self.running.len() >= count {
+                self.started += 1;
+                if self.started >= count {
                     self.ending.append(&mut self.running);
                 }
             }
@@ -136,10 +134,4 @@ fn open(server: &mut Server, now: Timestamp) -> Option<WatchId> {
         Ok(Reply::Watch(watch)) => Some(watch),
         _ => None,
     }
-}
-
-fn index(pod: &Value) -> (String, String) {
-    let labels = &pod["metadata"]["labels"];
-    let label = |name: &str| labels[name].as_str().unwrap_or_default().to_owned();
-    (label("batch.kubernetes.io/job-name"), label("batch.kubernetes.io/job-completion-index"))
 }

@@ -43,10 +43,11 @@ impl Runs {
     }
 }
 
-/// Measures sizes, with pods that succeed, and with pods of which the first of each index fails.
+/// Measures sizes, with pods that succeed, and with pods that all fail once they all run.
 pub fn measure(sizes: &Sizes, report: &mut Report) -> Result<()> {
     for pods in [10, 100, 1_000, 10_000].into_iter().filter(|pods| *pods <= sizes.most) {
-        for (fate, what) in [(Fate::Succeed, "all succeed"), (Fate::FailFirst, "all fail once")] {
+        let first = Fate::FailFirst(pods as usize);
+        for (fate, what) in [(Fate::Succeed, "all succeed"), (first, "all fail once, together")] {
             compare(pods, fate, what, report)?;
         }
     }
