@@ -66,12 +66,11 @@ pub fn run(words: &[String]) -> Result<()> {
     ended.map_err(|error| error.to_string().into())
 }
 
-/// The child; it ends when this is dropped, and its files go.
+/// The child; it ends when this is dropped, and with this process.
 #[derive(Debug)]
 pub struct Controller {
     child: Child,
     metrics: SocketAddr,
-    folder: PathBuf,
 }
 
 /// What a process has used.
@@ -92,20 +91,29 @@ impl Controller {
     /// They do not start.
     pub fn start(server: SocketAddr, start: Start) -> Result<Controller> {
         let metrics = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let folder = std::env::temp_dir().join(format!("jobcheck-scale-{}", metrics.port()));
+        let name = format!("jobcheck-scale-{}-{}", std::process::id(), metrics.port());
+        let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder)?;
-        let child =
-            spawn(&folder, server, metrics, start).inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
-        let mut controller = Controller { child, metrics, folder };
+        let ready = spawn(&folder, server, metrics, start).and_then(|child| {
+            let mut controller = Controller { child, metrics };
+            controller.ready()?;
+            Ok(controller)
+        });
+        // It has read its file, or never will.
+        fs::remove_dir_all(&folder)?;
+        ready
+    }
+
+    fn ready(&mut self) -> Result<()> {
         let begun = Instant::now();
-        while !controller.get("/readyz").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
-            controller.check()?;
+        while !self.get("/readyz").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            self.check()?;
             if begun.elapsed() > PATIENCE {
                 return Err("the controllers are not ready".into());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(controller)
+        Ok(())
     }
 
     /// Whether it still runs.
@@ -191,6 +199,5 @@ impl Drop for Controller {
         // What it was measured for is over: it need not finish what is under way.
         drop(self.child.kill());
         drop(self.child.wait());
-        drop(fs::remove_dir_all(&self.folder));
     }
 }

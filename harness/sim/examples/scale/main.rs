@@ -33,6 +33,9 @@ struct Cli {
     /// What to measure; all of it unless named.
     #[arg(value_enum, value_name = "CASE")]
     cases: Vec<Case>,
+    /// Fewest pods of a Job, in the cases `calls` and `per-index`: leaves their smaller sizes out.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    least: u32,
     /// Most pods of a Job: smaller sizes give a first look in a minute.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     most: u32,
@@ -89,7 +92,7 @@ fn measure(cli: &Cli, report: &mut Report) -> Result<()> {
     let all = Case::value_variants();
     for case in if cli.cases.is_empty() { all } else { &cli.cases } {
         eprintln!("{case:?}");
-        case.measure(&cases::Sizes { most: cli.most, window: cli.window }, report)?;
+        case.measure(&cases::Sizes { least: cli.least, most: cli.most, window: cli.window }, report)?;
     }
     Ok(())
 }

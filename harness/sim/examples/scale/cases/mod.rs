@@ -40,10 +40,20 @@ pub enum Case {
 /// How large it may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
+    /// Fewest pods of a Job, where a case has several sizes.
+    pub least: u32,
     /// Most pods of a Job.
     pub most: u32,
     /// Seconds of a measurement at a rate.
     pub window: u64,
+}
+
+impl Sizes {
+    /// Those of these sizes that are asked for.
+    fn of<const N: usize>(&self, sizes: [u32; N]) -> impl Iterator<Item = u32> {
+        let bounds = self.least..=self.most;
+        sizes.into_iter().filter(move |pods| bounds.contains(pods))
+    }
 }
 
 /// No limit of requests, and the delays of the built-in.

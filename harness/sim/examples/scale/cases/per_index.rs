@@ -45,7 +45,7 @@ impl Runs {
 
 /// Measures sizes, with pods that succeed, and with pods that all fail once they all run.
 pub fn measure(sizes: &Sizes, report: &mut Report) -> Result<()> {
-    for pods in [10, 100, 1_000, 10_000].into_iter().filter(|pods| *pods <= sizes.most) {
+    for pods in sizes.of([10, 100, 1_000, 10_000]) {
         let first = Fate::FailFirst(pods as usize);
         for (fate, what) in [(Fate::Succeed, "all succeed"), (first, "all fail once, together")] {
             compare(pods, fate, what, report)?;

@@ -14,7 +14,7 @@ const LIST_UIDS: usize = 500;
 
 /// SC-04: requests for each pod.
 pub fn calls(sizes: &Sizes, report: &mut Report) -> Result<()> {
-    for pods in [100, 1_000, 10_000].into_iter().filter(|pods| *pods <= sizes.most) {
+    for pods in sizes.of([100, 1_000, 10_000]) {
         let figures = one(UNLIMITED, Fate::Succeed, indexed("job", pods, pods))?;
         report.measured("calls", "one Indexed Job, all pods at once", pods.into(), &figures);
         let (total, writes) = (figures.seen.total(), figures.seen.status_writes);
