@@ -27,8 +27,7 @@ const REST: Duration = Duration::from_millis(5);
 pub enum Fate {
     /// Each succeeds at once.
     Succeed,
-    /// They run until so many have been created, and then fail together; each later one succeeds at once. As in the
-    /// benchmark of KEP-3850.
+    /// They run until so many have been created, and then fail together; each later one succeeds at once.
     FailFirst(usize),
     /// They run until so many have been created, and then succeed together.
     Together(usize),
