@@ -4,6 +4,7 @@
 //! made so, as they are about a step that this plan does not have, [`Departure::of`] tells.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, StatusWrite, Step};
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
@@ -196,7 +197,7 @@ const MADE: &[(Switch, Departure)] = &[
     (
         Switch::IgnoresRestarts,
         Sees(|seen| {
-            let containers = seen.pods.iter_mut().flat_map(|pod| &mut pod.containers);
+            let containers = seen.pods.iter_mut().flat_map(|pod| Arc::make_mut(&mut pod.containers));
             containers.for_each(|container| container.restarts = 0);
         }),
     ),

@@ -122,7 +122,8 @@ fn restarted_too_often(view: &View) -> bool {
         return false;
     }
     let at_work = view.pods.iter().filter(|it| matches!(it.facts.phase, Phase::Pending | Phase::Running));
-    let restarts: i64 = at_work.flat_map(|it| &it.facts.containers).map(|it| i64::from(it.restarts)).sum();
+    let restarts: i64 =
+        at_work.flat_map(|it| it.facts.containers.iter()).map(|it| i64::from(it.restarts)).sum();
     restarts >= i64::from(spec.backoff_limit).max(1)
 }
 

@@ -72,13 +72,8 @@ pub fn pod(pod: &core::Pod, job: &Uid, selects: &PodSelector) -> Result<PodFacts
         ignored_failure_count: annotation(IGNORED_FAILURE_COUNT),
         scheduled: pod.spec.as_ref().and_then(|it| it.node_name.as_ref()).is_some_and(|it| !it.is_empty()),
         phase: phase(status.and_then(|it| it.phase.as_deref())),
-        conditions: status
-            .and_then(|it| it.conditions.as_ref())
-            .into_iter()
-            .flatten()
-            .map(condition)
-            .collect(),
-        containers: containers(pod),
+        conditions: Arc::new(pod_conditions(pod)),
+        containers: Arc::new(containers(pod)),
     })
 }
 
@@ -284,6 +279,11 @@ fn condition(condition: &core::PodCondition) -> PodCondition {
         status: text(&condition.status),
         last_transition: condition.last_transition_time.as_ref().map(time),
     }
+}
+
+fn pod_conditions(pod: &core::Pod) -> Vec<PodCondition> {
+    let status = pod.status.as_ref();
+    status.and_then(|it| it.conditions.as_ref()).into_iter().flatten().map(condition).collect()
 }
 
 fn containers(pod: &core::Pod) -> Vec<ContainerFacts> {

@@ -257,10 +257,10 @@ pub struct PodFacts {
     pub scheduled: bool,
     /// `status.phase`.
     pub phase: Phase,
-    /// `status.conditions`, in their order.
-    pub conditions: Vec<PodCondition>,
+    /// `status.conditions`, in their order. Shared, as the containers: a sync copies the facts of every pod of its Job.
+    pub conditions: Arc<Vec<PodCondition>>,
     /// `status.containerStatuses`, then `status.initContainerStatuses`, each in its order.
-    pub containers: Vec<ContainerFacts>,
+    pub containers: Arc<Vec<ContainerFacts>>,
 }
 
 /// When a pod goes.

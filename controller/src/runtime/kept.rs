@@ -250,15 +250,17 @@ fn shared(text: &str) -> Text {
 }
 
 fn slim(mut facts: PodFacts) -> PodFacts {
-    for condition in &mut facts.conditions {
+    let conditions = Arc::make_mut(&mut facts.conditions);
+    for condition in conditions.iter_mut() {
         condition.kind = shared(&condition.kind);
         condition.status = shared(&condition.status);
     }
-    for container in &mut facts.containers {
+    let containers = Arc::make_mut(&mut facts.containers);
+    for container in containers.iter_mut() {
         container.name = shared(&container.name);
     }
-    facts.conditions.shrink_to_fit();
-    facts.containers.shrink_to_fit();
+    conditions.shrink_to_fit();
+    containers.shrink_to_fit();
     facts
 }
 

@@ -1,5 +1,7 @@
 //! Facts of a pod.
 
+use std::sync::Arc;
+
 use jobcheck_controller::job::observed::{
     ContainerFacts, ContainerKind, Controller, Deletion, Phase, PodCondition, PodFacts, Terminated,
 };
@@ -44,8 +46,8 @@ pub fn facts(pod: &Pod, surroundings: &Surroundings<'_>) -> PodFacts {
         ignored_failure_count: count(pod.ignored_failure_count).filter(|_| pod.ignored_failure_count > 0),
         scheduled: pod.scheduled,
         phase: phase(pod.phase),
-        conditions: conditions(pod),
-        containers: vec![container(pod, surroundings)],
+        conditions: Arc::new(conditions(pod)),
+        containers: Arc::new(vec![container(pod, surroundings)]),
     }
 }
 

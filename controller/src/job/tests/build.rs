@@ -99,8 +99,8 @@ pub fn pod(uid: &str) -> PodFacts {
         ignored_failure_count: None,
         scheduled: true,
         phase: Phase::Running,
-        conditions: Vec::new(),
-        containers: Vec::new(),
+        conditions: Arc::default(),
+        containers: Arc::default(),
     }
 }
 
@@ -140,7 +140,7 @@ impl PodFacts {
     }
 
     pub(crate) fn condition(mut self, kind: &str, status: &str, since: Option<Time>) -> Self {
-        self.conditions.push(PodCondition {
+        Arc::make_mut(&mut self.conditions).push(PodCondition {
             kind: Text::from(kind),
             status: Text::from(status),
             last_transition: since,
@@ -169,7 +169,8 @@ impl PodFacts {
         restarts: i32,
         terminated: Option<Terminated>,
     ) -> Self {
-        self.containers.push(ContainerFacts { name: Text::from(name), kind, restarts, terminated });
+        let container = ContainerFacts { name: Text::from(name), kind, restarts, terminated };
+        Arc::make_mut(&mut self.containers).push(container);
         self
     }
 

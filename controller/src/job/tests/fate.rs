@@ -315,7 +315,7 @@ fn the_message_names_the_container_or_the_condition() {
         "Container main for pod ns/pod-a failed with exit code 42 matching FailJob rule at index 1"
     );
     let mut without_main = failed.clone();
-    without_main.containers.pop();
+    Arc::make_mut(&mut without_main.containers).pop();
     assert!(
         message(&Case::new(ruled.clone(), [without_main]).first(), FAILURE_TARGET).contains("Container init")
     );
