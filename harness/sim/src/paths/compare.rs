@@ -8,7 +8,6 @@
 //!   with its own UIDs;
 //! - the times of pods, where pods need not wait after failures: the model leaves them at zero then;
 //! - when a pod was created: the model notes when the sync began that asks for it, and the server does not create it earlier;
-//! - when a pod ended that has not: to BO-07 one that is being deleted has, to the model it has not;
 //! - since when a pod is not ready: the model keeps the moment at which it became ready, and that at which it ended;
 //! - which rule of the failure policy a pod matches, once the Job is gone;
 //! - a pod that is being deleted, has ended, and is held by nothing: the server removes it with its last finalizer, to the
@@ -195,12 +194,8 @@ fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Sc
     };
     let ready_changed =
         if found.ready { times(found.ready_changed, said.ready_changed) } else { said.ready_changed };
-    let finished = if found.is_terminated() {
-        // Where there are no delays, that it has ended is what there is.
-        times(found.finished, found.finished.and(said.finished))
-    } else {
-        None
-    };
+    // Where there are no delays, that there is an end is what there is (BO-07).
+    let finished = times(found.finished, found.finished.and(said.finished));
     Pod {
         uid: said.uid,
         controlled: incarnation.is_some(),

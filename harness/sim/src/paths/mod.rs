@@ -22,8 +22,6 @@
 //!   them are exchanged, as if it had drawn them so.
 //! - Without delays after failures the pods of the model carry no times. Where it lets the environment choose among pods that
 //!   were created at different times here, the plan may take another one, and the path ends.
-//! - What a process remembers of a pod that is being deleted and has not ended depends on when that was asked for; to the
-//!   model such a pod ended when it was created. Where that makes a difference, the path ends.
 //! - A pod that has ended, is being deleted, and loses its last finalizer is gone at once here; in the model it goes later.
 //!   A step of such a pod ends the path, unless it is its removal.
 

@@ -113,7 +113,7 @@ fn process(
 ) -> Result<(), Stop> {
     let (before, after) = worlds;
     match what {
-        ProcessStep::Sync(_) => sync::start(bench, id, number, after, scope, rig),
+        ProcessStep::Sync(_) => sync::start(bench, id, number, after, rig),
         ProcessStep::Choose(uid) => sync::choose(bench, id, number, uid, before, scope, rig),
         ProcessStep::Call(name, fortune) => {
             worker::call(bench, id, number, (name, fortune), worlds, scope, rig)

@@ -23,9 +23,6 @@ use crate::process::{matters, time};
 /// The server removes a pod with its last finalizer; to the model it goes later.
 pub const GHOST: &str =
     "a sync of the path has read a pod that the server has removed with its last finalizer";
-/// When a pod has ended that is being deleted, and has not: to BO-07 when that was asked for, to the model when it was
-/// created. What a process remembers of failures depends on it from then on.
-const LATE_END: &str = "to the path a pod that is being deleted has failed when it was created";
 /// Where pods carry no times, those that are equal to the model may be told apart here.
 pub const TIMES: &str = "pods that are equal to the path were created at different times";
 /// Another process plans with the UIDs as they are.
@@ -36,29 +33,15 @@ const TWO_PLANS: &str = "UIDs are in another order, and two processes plan by th
 /// # Errors
 ///
 /// Its caches do not show its own writes, or what they show cannot be read.
-pub fn start(
-    bench: &mut Bench,
-    id: JobId,
-    number: usize,
-    after: &World,
-    scope: &Scope,
-    rig: &mut Rig,
-) -> Result<(), Stop> {
+pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &mut Rig) -> Result<(), Stop> {
     let worker = worker(bench.replica_mut(id), number)?;
     let began = Began { memory: worker.memory.clone(), wake: worker.wake, now: after.now };
     worker.began = Some(began);
-    plan(bench, id, number, after, scope, rig)
+    plan(bench, id, number, after, rig)
 }
 
 /// Plans by what the sync began with, and what the caches show.
-fn plan(
-    bench: &mut Bench,
-    id: JobId,
-    number: usize,
-    world: &World,
-    scope: &Scope,
-    rig: &mut Rig,
-) -> Result<(), Stop> {
+fn plan(bench: &mut Bench, id: JobId, number: usize, world: &World, rig: &mut Rig) -> Result<(), Stop> {
     let process = &world.life(id).processes[number];
     let newest = bench.server.revision();
     let replica = bench.replica(id);
@@ -66,10 +49,9 @@ fn plan(
     let pods = replica.pod_revision(process.knowledge.behind.len(), newest);
     let cached = bench.job_at(id, jobs);
     let objects = bench.pods_at(pods);
-    let misled = misleads(process, &objects, (world, scope), id, bench.replica(id));
+    let misled = misleads(process, &objects, world, id, bench.replica(id));
     let worker = worker(bench.replica_mut(id), number)?;
-    let known = worker.misled.filter(|why| *why == LATE_END);
-    (worker.looked_in_vain, worker.misled) = (false, known.or(misled));
+    (worker.looked_in_vain, worker.misled) = (false, misled);
     let Some(began) = worker.began.clone() else { return differs("no sync has begun") };
     (worker.sync, worker.wake) = (None, began.wake);
     let Some(job) = cached else {
@@ -124,16 +106,14 @@ fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &Began, 
 fn misleads(
     process: &Process,
     objects: &[Arc<Value>],
-    (world, scope): (&World, &Scope),
+    world: &World,
     id: JobId,
     replica: &Replica,
 ) -> Option<&'static str> {
     let shown = process.cached_pods(&world.life(id).pods);
     let is_there = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
     let is_gone = |uid: Uid| !replica.known(uid).is_some_and(|known| is_there(&known.name));
-    let ghost = shown.iter().any(|pod| is_free(pod) && is_gone(pod.uid)).then_some(GHOST);
-    let late = scope.has_delays() && shown.iter().any(|pod| pod.is_terminating());
-    late.then_some(LATE_END).or(ghost)
+    shown.iter().any(|pod| is_free(pod) && is_gone(pod.uid)).then_some(GHOST)
 }
 
 /// The environment says which of the pods comes first that the plan takes in the order of their UIDs. UIDs are chance: where
@@ -175,7 +155,7 @@ pub fn choose(
         return Err(Stop::Cut(TWO_PLANS));
     }
     exchange(bench, id, (stored, other));
-    plan(bench, id, number, before, scope, rig)?;
+    plan(bench, id, number, before, rig)?;
     worker(bench.replica_mut(id), number)?.excuse(differ.then_some(TIMES));
     Ok(())
 }
