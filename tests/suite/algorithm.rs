@@ -73,6 +73,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("failed-request/elastic-per-index", 54253, 28),
     ("lost-answer/backoff-limit", 5722, 33),
     ("lost-answer/fail-index", 56496, 33),
+    ("lost-answer/adoption", 8029, 29),
     ("crash/non-indexed", 2418, 25),
     ("crash/indexed", 7368, 25),
     ("crash/backoff-limit", 441, 24),

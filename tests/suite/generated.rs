@@ -14,10 +14,7 @@ use jobcheck_sim::paths::{Rig, Walked, kinds, scopes, walk};
 use serde_json::{Value, json};
 
 /// Kinds of steps that no path takes, and why.
-const NOT_TAKEN: &[&str] = &[
-    // The model takes such an adoption for refused.
-    "answer to pod adoption lost",
-];
+const NOT_TAKEN: &[&str] = &[];
 
 /// Steps that each scope gets here; `jobcheck fuzz --generated` takes more.
 const STEPS: usize = 1_000;

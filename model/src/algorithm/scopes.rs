@@ -89,8 +89,11 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
 ];
 
 /// The answer to one request is lost, and both caches lag by one.
-const LOST_ANSWER: &[(&str, &str)] =
-    &[("lost-answer/backoff-limit", "backoff-limit"), ("lost-answer/fail-index", "fail-index")];
+const LOST_ANSWER: &[(&str, &str)] = &[
+    ("lost-answer/backoff-limit", "backoff-limit"),
+    ("lost-answer/fail-index", "fail-index"),
+    ("lost-answer/adoption", "adoption"),
+];
 
 /// The process dies between two requests, and both caches lag by one.
 const CRASH: &[(&str, &str)] = &[

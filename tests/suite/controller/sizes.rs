@@ -69,6 +69,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("failed-request/elastic-per-index", 55313, 28),
     ("lost-answer/backoff-limit", 9643, 33),
     ("lost-answer/fail-index", 82281, 32),
+    ("lost-answer/adoption", 18379, 33),
     ("crash/non-indexed", 2647, 27),
     ("crash/indexed", 8288, 27),
     ("crash/backoff-limit", 385, 23),
