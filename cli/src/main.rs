@@ -13,6 +13,7 @@ mod output;
 mod replay;
 mod run;
 mod save;
+mod styles;
 mod verify;
 
 use std::process::ExitCode;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
-use anstyle::{AnsiColor, Style};
 use clap::Args;
 use jobcheck_explore::{departures, of_the_controller};
 use jobcheck_harness::report::{API_VERSION, Exit};
@@ -18,10 +17,7 @@ use serde::Serialize;
 use crate::args::Global;
 use crate::check;
 use crate::save::Counterexample;
-
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+use crate::styles::{BAD, BOLD, GOOD};
 
 /// Arguments of `jobcheck mutants`.
 #[derive(Debug, Args)]

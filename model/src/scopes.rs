@@ -122,6 +122,11 @@ pub(crate) fn many(completions: i32, parallelism: i32) -> JobSpec {
     JobSpec { completions: Some(completions), parallelism: Some(parallelism), ..plain() }
 }
 
+/// A Job with `backoffLimitPerIndex`.
+pub(crate) fn limited_per_index(limit: i32, spec: JobSpec) -> JobSpec {
+    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
+}
+
 pub(crate) fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
     JobSpec { completion_mode: Some(CompletionMode::Indexed), ..many(completions, parallelism) }
 }
@@ -266,7 +271,7 @@ fn success_policy() -> Scope {
 
 fn per_index() -> Scope {
     let about = "backoffLimitPerIndex 1: each index has one retry";
-    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(2, 2) };
+    let spec = limited_per_index(1, many_indexes(2, 2));
     scope("per-index", about, spec, 4)
 }
 
@@ -379,7 +384,7 @@ fn crash_indexed() -> Scope {
 fn crash_per_index() -> Scope {
     let about =
         "the manager of a Job with backoffLimitPerIndex 1 dies once; its Pod cache lags by one change";
-    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(2, 2) };
+    let spec = limited_per_index(1, many_indexes(2, 2));
     crashing(scope("crash-per-index", about, spec, 4), 1)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use jobcheck_explore::CONTROLLER;
 use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_model::explore::found::Found;
@@ -13,12 +13,7 @@ use jobcheck_model::step::StepKind;
 
 use super::{Report, Run};
 use crate::args::Global;
-
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const OPEN: Style = AnsiColor::Yellow.on_default();
+use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 
 /// Why two leaders are apart from all else.
 const TWO_LEADERS: &str = "no specification allows two leaders (SY-01)";

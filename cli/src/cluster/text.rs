@@ -8,9 +8,8 @@ use jobcheck_cluster::status::{Health, Status};
 use jobcheck_cluster::{Kind, audit_log};
 
 use crate::output::clean;
+use crate::styles::{BOLD, GOOD};
 
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
 /// Where a cluster is, and how it is used.

@@ -54,6 +54,7 @@ struct Found {
 /// A run that cannot be judged.
 struct Unjudged {
     seed: u64,
+    /// Why; it names the seed.
     why: String,
     draft: Draft,
     trace: Vec<u8>,
@@ -184,11 +185,6 @@ impl Unjudged {
     fn text(&self) -> String {
         let about = format!("cannot be judged on sim, with seed {}", self.seed);
         self.draft.text(&format!("fuzz-{}", self.seed), &about)
-    }
-
-    /// For people.
-    fn told(&self) -> String {
-        format!("seed {}: {}", self.seed, self.why.trim_start_matches(&format!("seed {}: ", self.seed)))
     }
 }
 

@@ -3,17 +3,13 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::Req;
 use jobcheck_model::mutants::Mutant;
 use serde::Serialize;
 
-use super::{Sums, Unjudged};
-
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const OPEN: Style = AnsiColor::Yellow.on_default();
+use super::Sums;
+use crate::styles::{BAD, GOOD, OPEN};
 
 /// The report for programs.
 #[derive(Serialize)]
@@ -64,7 +60,7 @@ pub fn whole(sums: &Sums, mutant: Option<&Mutant>, seed: u64, elapsed: Duration)
         runs: sums.runs,
         requests: sums.requests,
         refused: sums.refused.clone(),
-        unjudged: sums.unjudged.iter().map(Unjudged::told).collect(),
+        unjudged: sums.unjudged.iter().map(|it| it.why.clone()).collect(),
         found: found.collect(),
         seconds: elapsed.as_secs_f64(),
     }
@@ -82,7 +78,7 @@ pub fn text(sums: &Sums, seed: u64, elapsed: Duration) -> String {
             let _ = writeln!(out, "    {line}");
         }
     }
-    for why in sums.unjudged.iter().map(Unjudged::told).chain(sums.refused.iter().cloned()) {
+    for why in sums.unjudged.iter().map(|it| &it.why).chain(&sums.refused) {
         let _ = writeln!(out, "{OPEN}not judged{OPEN:#}: {why}");
     }
     let (paint, result) = match sums.exit() {

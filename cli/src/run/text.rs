@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::model::ModelRun;
 use jobcheck_model::explore::story::Story;
@@ -12,12 +11,7 @@ use super::args::{RunArgs, Target};
 use super::report::{Came, Run};
 use crate::args::Global;
 use crate::check;
-
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const OPEN: Style = AnsiColor::Yellow.on_default();
+use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 
 /// The report.
 pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {

@@ -4,15 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use jobcheck_harness::report::Exit;
 
 use super::Timed;
-
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const OPEN: Style = AnsiColor::Yellow.on_default();
+use crate::styles::{BAD, BOLD, GOOD, OPEN};
 
 /// So many things that are wrong are told of each part; the report has all.
 const TOLD: usize = 5;

@@ -17,22 +17,7 @@ use crate::state::Endpoint;
 const CONTROLLERS: &str = "job-controller,ttl-after-finished-controller,garbage-collector-controller,\
                            namespace-controller,pod-garbage-collector-controller";
 /// Everything about Jobs and Pods that changes something, refusals included.
-const AUDIT_POLICY: &str = "\
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitManagedFields: true
-omitStages: [RequestReceived]
-rules:
-- level: None
-  verbs: [get, list, watch]
-- level: RequestResponse
-  resources:
-  - group: batch
-    resources: [jobs, jobs/status]
-  - group: \"\"
-    resources: [pods, pods/status, pods/binding, pods/eviction]
-- level: None
-";
+const AUDIT_POLICY: &str = include_str!("../../controlplane/soak/audit-policy.yaml");
 /// Users, and their group: who is in it may do everything.
 const MASTERS: &str = "system:masters";
 const ADMIN: &str = "admin";

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
@@ -38,21 +39,9 @@ const controllers = "job-controller,ttl-after-finished-controller,garbage-collec
 const ownKubeconfig = "kcm.kubeconfig"
 
 // Everything about Jobs and Pods that changes something, refusals included.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitManagedFields: true
-omitStages: [RequestReceived]
-rules:
-- level: None
-  verbs: [get, list, watch]
-- level: RequestResponse
-  resources:
-  - group: batch
-    resources: [jobs, jobs/status]
-  - group: ""
-    resources: [pods, pods/status, pods/binding, pods/eviction]
-- level: None
-`
+//
+//go:embed audit-policy.yaml
+var auditPolicy []byte
 
 // Cluster is one control plane: etcd, kube-apiserver, kube-controller-manager.
 type Cluster struct {
@@ -194,7 +183,7 @@ func up(bin, dir string, qps int, accounts bool) (*Cluster, error) {
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file", key,
 		"--service-account-signing-key-file", key, "--service-cluster-ip-range=10.0.0.0/24",
-		"--audit-policy-file", c.file("audit.yaml", []byte(auditPolicy)), "--audit-log-path", c.auditLog(),
+		"--audit-policy-file", c.file("audit.yaml", auditPolicy), "--audit-log-path", c.auditLog(),
 		"--audit-log-maxsize=100000"); err != nil {
 		return c, err
 	}

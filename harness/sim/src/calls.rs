@@ -13,6 +13,7 @@ use jobcheck_controller::job::observed::{JobFacts, Memory};
 use jobcheck_controller::job::requests::{
     PodTemplate, adoption_patch, give_up_patch, release_patch, status_patch,
 };
+use jobcheck_controller::runtime::answer::Failure;
 use jobcheck_controller::values::{ResourceVersion, Time, Uid};
 use serde_json::Value;
 
@@ -250,11 +251,11 @@ pub fn pod_patch(pod: &PodRef, body: Value) -> Request {
     patch(Resource::Pods, &pod.name, body)
 }
 
-/// PC-12.
+/// PC-12, as the shipped runtime reads it.
 fn namespace_goes(response: &Response) -> bool {
-    let causes = response.outcome.as_ref().err().and_then(|error| error.details.as_ref());
-    let causes = causes.and_then(|details| details["causes"].as_array());
-    causes.is_some_and(|causes| causes.iter().any(|cause| cause["reason"] == "NamespaceTerminating"))
+    let status =
+        response.outcome.as_ref().err().and_then(|error| serde_json::from_value(error.status()).ok());
+    status.is_some_and(|status| matches!(Failure::from_status(&status), Failure::NamespaceTerminating(_)))
 }
 
 /// `metadata.resourceVersion` of the object in an answer.

@@ -15,9 +15,6 @@ use super::read::{Census, Read};
 use super::switches::{Switch, Switches};
 use super::sync::Settings;
 
-/// For so many seconds no pod is created after the namespace was found to be going (PC-12).
-const REFUSAL_LASTS: i64 = 300;
-
 /// The counts that a sync reports, as its own actions change them (PC-03).
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
@@ -220,7 +217,8 @@ impl Manager<'_> {
 
     /// PC-11: in batches of 1, 2, 4, and so on.
     fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
-        if self.has_no_namespace() {
+        let goes = self.read.kept.namespace_goes(self.read.now);
+        if goes && !self.switches().on(Switch::RetriesWithoutNamespace) {
             return Ok(Went::Well);
         }
         let newborns = match self.delayed_newborns(missing) {
@@ -263,12 +261,6 @@ impl Manager<'_> {
             (rest, width) = (later, 2 * width);
         }
         Ok(Went::Well)
-    }
-
-    /// PC-12: whether a creation was refused, not long ago, because the namespace is being deleted.
-    fn has_no_namespace(&self) -> bool {
-        let lasts = |refused: Time| self.read.now.since(refused) < REFUSAL_LASTS;
-        self.read.kept.refused.is_some_and(lasts) && !self.switches().on(Switch::RetriesWithoutNamespace)
     }
 
     /// H2: it counts.

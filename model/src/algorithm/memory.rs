@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::job::Job;
+use crate::time::Time;
 use crate::uid::Uid;
 
 use super::read::{Failures, Kept};
@@ -62,10 +63,10 @@ impl Memory {
         self.deletions
     }
 
-    /// PC-12: whether a creation was refused because the namespace is being deleted.
+    /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.
     #[must_use]
-    pub fn has_no_namespace(&self) -> bool {
-        self.kept.refused.is_some()
+    pub fn namespace_goes(&self, now: Time) -> bool {
+        self.kept.namespace_goes(now)
     }
 
     /// What it holds, in words.

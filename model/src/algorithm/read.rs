@@ -63,6 +63,17 @@ pub struct Kept {
     pub refused: Option<Time>,
 }
 
+/// For so many seconds no pod is created after the namespace was found to be going (PC-12).
+const REFUSAL_LASTS: i64 = 300;
+
+impl Kept {
+    /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.
+    #[must_use]
+    pub fn namespace_goes(&self, now: Time) -> bool {
+        self.refused.is_some_and(|refused| now.since(refused) < REFUSAL_LASTS)
+    }
+}
+
 /// What the pods come to (step 8).
 #[derive(Debug)]
 pub struct Census<'a> {
@@ -211,7 +222,7 @@ impl<'a> Census<'a> {
 
     /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
     fn delay_releases(&mut self) {
-        let in_vain = self.read.kept.refused.is_some();
+        let in_vain = self.read.kept.namespace_goes(self.read.now);
         if in_vain && !self.switches.on(Switch::WaitsForReplacementInVain) {
             return;
         }

@@ -95,9 +95,6 @@ pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
 
 /// What the user can still do.
 pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    if namespace_goes(life, scope) && life.job.is_none() {
-        return;
-    }
     let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
     if job.deleting {
         return;
@@ -149,7 +146,7 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
 fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let is_left = life.used >> number & 1 == 0;
-        if *action == UserAction::Recreate && is_left {
+        if *action == UserAction::Recreate && is_left && !namespace_goes(life, scope) {
             steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }

@@ -115,7 +115,7 @@ impl<'a> Moment<'a> {
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
-            namespace_goes: process.memory.has_no_namespace(),
+            namespace_goes: process.memory.namespace_goes(now),
             in_sync: process.sync.is_some(),
             began: process.sync.as_ref().map(|sync| sync.read.now),
             now,

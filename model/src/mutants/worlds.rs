@@ -48,10 +48,7 @@ pub fn retries(limit: i32, spec: JobSpec) -> JobSpec {
     JobSpec { backoff_limit: Some(limit), ..spec }
 }
 
-/// `backoffLimitPerIndex`.
-pub fn per_index(limit: i32, spec: JobSpec) -> JobSpec {
-    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
-}
+pub(crate) use crate::scopes::limited_per_index as per_index;
 
 /// Containers restart in their pods, which counts towards `backoffLimit` (BO-13).
 pub fn on_failure(spec: JobSpec) -> JobSpec {

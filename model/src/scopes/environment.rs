@@ -11,7 +11,7 @@ use crate::job::{
 use crate::pod::Phase;
 use crate::scope::{FoundPod, Scope};
 
-use super::{many, many_indexes, patient, policy, rule, scope};
+use super::{limited_per_index, many, many_indexes, patient, policy, rule, scope};
 
 /// All of them.
 pub fn all() -> Vec<Scope> {
@@ -131,7 +131,7 @@ fn edited_limits() -> Scope {
 fn per_index_delay() -> Scope {
     let about =
         "an index waits 1 s after a failure, on a clock; the manager may die meanwhile, and must not forget";
-    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(1, 1) };
+    let spec = limited_per_index(1, many_indexes(1, 1));
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
     Scope { ticks: 2, lag: 1, faults: Faults { crashes: 1, ..Faults::default() }, constants, ..base }
@@ -151,7 +151,7 @@ fn backoff_deletion() -> Scope {
 
 fn per_index_deletion() -> Scope {
     let about = "an index waits 1 s or 2 s from the deletion of its pod, until that ends, on a clock";
-    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(2), ..many_indexes(1, 1) };
+    let spec = limited_per_index(2, many_indexes(1, 1));
     dated_from_deletion("per-index-deletion", about, spec)
 }
 
@@ -177,13 +177,9 @@ fn edited_policy() -> Scope {
 
 fn edited_failed_indexes() -> Scope {
     let about = "no retries; a user sets maxFailedIndexes to 0 while an index has failed, or before";
-    let spec = JobSpec { max_failed_indexes: Some(1), ..per_index(0, many_indexes(2, 1)) };
+    let spec = JobSpec { max_failed_indexes: Some(1), ..limited_per_index(0, many_indexes(2, 1)) };
     let base = scope("edited-failed-indexes", about, spec, 3);
     Scope { user: vec![UserAction::SetMaxFailedIndexes(0)], ..base }
-}
-
-fn per_index(limit: i32, spec: JobSpec) -> JobSpec {
-    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
 }
 
 fn suspended_and_resumed() -> Vec<UserAction> {
@@ -205,14 +201,14 @@ fn suspend_patient() -> Scope {
 
 fn suspend_per_index() -> Scope {
     let about = "backoffLimitPerIndex 1: a user suspends and resumes, which forgets failures";
-    let spec = per_index(1, many_indexes(2, 1));
+    let spec = limited_per_index(1, many_indexes(2, 1));
     Scope { user: suspended_and_resumed(), ..scope("suspend-per-index", about, spec, 4) }
 }
 
 fn elastic_per_index() -> Scope {
     let about = "backoffLimitPerIndex 0: an Indexed Job is scaled down to one index, and up again";
     let user = vec![UserAction::Scale(1), UserAction::Scale(2)];
-    Scope { user, ..scope("elastic-per-index", about, per_index(0, many_indexes(2, 2)), 3) }
+    Scope { user, ..scope("elastic-per-index", about, limited_per_index(0, many_indexes(2, 2)), 3) }
 }
 
 fn parallelism() -> Scope {

@@ -1,6 +1,6 @@
 //! Scopes in which the manager is replaced by one with other feature gates: on, off, and on again (kep-coverage.md 6).
 
-use super::{many, many_indexes, patient, policy, rule, scope};
+use super::{limited_per_index, many, many_indexes, patient, policy, rule, scope};
 use crate::apiserver::RuleSet;
 use crate::env::user::UserAction;
 use crate::gates::Gates;
@@ -59,7 +59,7 @@ fn replaced_index() -> Scope {
 
 fn per_index() -> Scope {
     let about = "JobBackoffLimitPerIndex is turned off and on: failed indexes run again";
-    let spec = JobSpec { backoff_limit: None, backoff_limit_per_index: Some(0), ..many_indexes(2, 1) };
+    let spec = limited_per_index(0, many_indexes(2, 1));
     off_and_on(scope("gates/backoff-limit-per-index", about, spec, 3), WITHOUT_LIMITS)
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::mutants::Mutant;
@@ -12,11 +11,7 @@ use serde::Serialize;
 
 use super::{Run, Sums};
 use crate::args::Global;
-
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const OPEN: Style = AnsiColor::Yellow.on_default();
+use crate::styles::{BAD, BOLD, GOOD, OPEN};
 
 /// The report for programs.
 #[derive(Serialize)]

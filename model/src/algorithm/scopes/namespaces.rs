@@ -6,7 +6,7 @@ use crate::algorithm::steps::Faults;
 use crate::env::user::UserAction;
 use crate::job::JobSpec;
 use crate::scope::Scope;
-use crate::scopes::{many, many_indexes, scope};
+use crate::scopes::{limited_per_index, many, many_indexes, scope};
 
 fn namespace(name: &'static str, about: &'static str, spec: JobSpec, lag: usize) -> Scope {
     let user = vec![UserAction::DeleteNamespace];
@@ -14,7 +14,7 @@ fn namespace(name: &'static str, about: &'static str, spec: JobSpec, lag: usize)
 }
 
 fn per_index() -> JobSpec {
-    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(1), ..many_indexes(1, 1) }
+    limited_per_index(1, many_indexes(1, 1))
 }
 
 /// The small ones.
