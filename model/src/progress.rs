@@ -291,6 +291,8 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
             Some((Some(Req::TT14), "the Job has expired, and is not deleted"))
         }
         () if finished => None,
+        // MB-11: for the Job of another manager nobody need do anything.
+        () if !is_own(life) => None,
         () if life.past.refused.is_some() => {
             Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
         }
@@ -305,12 +307,14 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
     }
 }
 
+fn is_own(life: &Life) -> bool {
+    life.read_job().is_some_and(|job| job.is_managed_by_built_in())
+}
+
 /// PC-11: pods are wanted, none is there, and nothing will wake the controller.
 fn is_forgotten(life: &Life) -> bool {
     let wakes = life.processes.iter().any(|process| process.wake.is_some());
-    // MB-11: another manager's Job is its own business.
-    let own = life.read_job().is_some_and(|job| job.is_managed_by_built_in());
-    own && is_quiet(life) && !wakes && life.pods.iter().all(Pod::is_terminated)
+    is_quiet(life) && !wakes && life.pods.iter().all(Pod::is_terminated)
 }
 
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
@@ -344,7 +348,7 @@ fn is_late(job: &Job, world: &World) -> bool {
 }
 
 /// Whether a bound of the scope is what a Job waits for.
-fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
+pub(crate) fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
     let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
     let held = |process: &Process| {
         process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))

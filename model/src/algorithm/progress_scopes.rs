@@ -1,6 +1,8 @@
 //! The scopes in which Jobs are asked to get somewhere ([`crate::progress`]): small ones, for nothing is reduced there.
 
-use super::scopes::{family, progress_of_namespaces, progress_of_recreation};
+use super::scopes::{
+    family, progress_of_flips, progress_of_namespaces, progress_of_recreation, progress_of_rollouts,
+};
 use super::steps::Faults;
 use crate::scope::Scope;
 
@@ -38,6 +40,21 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/parallelism", "parallelism"),
     ("progress/on-failure", "on-failure"),
     ("progress/success-policy-deletion", "success-policy-deletion"),
+    ("progress/replace-terminating", "replace-terminating"),
+    ("progress/backoff-deletion", "backoff-deletion"),
+    ("progress/per-index-deletion", "per-index-deletion"),
+    ("progress/edited-limits", "edited-limits"),
+    ("progress/edited-policy", "edited-policy"),
+    ("progress/eviction", "eviction"),
+    ("progress/eviction-of-an-index", "eviction-of-an-index"),
+    ("progress/lost-node", "lost-node"),
+    ("progress/lost-node-patient", "lost-node-patient"),
+    ("progress/force-delete", "force-delete"),
+    ("progress/orphaning", "orphaning"),
+    ("progress/adoption", "adoption"),
+    ("progress/lost-owner", "lost-owner"),
+    ("progress/relabelled-pod", "relabelled-pod"),
+    ("progress/legacy-pods", "legacy-pods"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -106,6 +123,6 @@ pub fn progress() -> Vec<Scope> {
         .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
-    let all = all.chain(progress_of_namespaces()).map(|scope| Scope { progress: true, ..scope });
+    let all = all.chain(progress_of_namespaces()).chain(progress_of_flips()).chain(progress_of_rollouts()).map(|scope| Scope { progress: true, ..scope });
     all.chain(progress_of_recreation()).collect()
 }

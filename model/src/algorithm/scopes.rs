@@ -7,7 +7,7 @@ mod ttl;
 
 pub use namespaces::progress_of_namespaces;
 pub use recreation::{progress_of_recreation, recreation};
-pub use rollouts::rollouts;
+pub use rollouts::{progress_of_rollouts, rollouts};
 pub use ttl::{both, empty, one_pod, ttl};
 
 use super::progress_scopes::progress;
@@ -183,19 +183,30 @@ const MORE_FAULTS: &[(&str, &str)] = &[
     ("all-faults/elastic", "elastic"),
 ];
 
-/// The kubelet takes successes back, while both caches lag by two, or while one request fails.
-fn flips() -> [Scope; 4] {
+/// The kubelet takes successes back.
+fn flips_of(name: &'static str, indexed_name: &'static str) -> [Scope; 2] {
     let about = "two completions; the kubelet takes successes back";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
-    let base = Scope { flips: true, ..scopes::scope("stale-caches/flips", about, spec, 3) };
+    let base = Scope { flips: true, ..scopes::scope(name, about, spec, 3) };
     let about = "two indexes; the kubelet takes successes back";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many_indexes(2, 2) };
-    let indexed = Scope { flips: true, ..scopes::scope("stale-caches/flips-indexed", about, spec, 3) };
+    let indexed = Scope { flips: true, ..scopes::scope(indexed_name, about, spec, 3) };
+    [base, indexed]
+}
+
+/// The same while both caches lag by two, or while one request fails.
+fn flips() -> [Scope; 4] {
+    let [base, indexed] = flips_of("stale-caches/flips", "stale-caches/flips-indexed");
     let faults = Faults { failures: 1, ..Faults::default() };
     let fails = |name, base: &Scope| Scope { name, faults, ..run_by_the_algorithm(base.clone(), 1) };
     let failed = fails("failed-request/flips", &base);
     let failed_indexed = fails("failed-request/flips-indexed", &indexed);
     [run_by_the_algorithm(base, 2), failed, run_by_the_algorithm(indexed, 2), failed_indexed]
+}
+
+/// Those that are looked at for progress.
+pub(super) fn progress_of_flips() -> [Scope; 2] {
+    flips_of("progress/flips", "progress/flips-indexed").map(|scope| run_by_the_algorithm(scope, 1))
 }
 
 /// All of them.
