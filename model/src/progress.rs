@@ -155,7 +155,9 @@ impl Action {
                 | ProcessStep::Usurp
                 | ProcessStep::Resign => Action::Unfair,
             },
-            Step::Kubelet(_, _, KubeletStep::Flip) => Action::Unfair,
+            Step::Kubelet(_, _, KubeletStep::Ready | KubeletStep::Unready | KubeletStep::Flip) => {
+                Action::Unfair
+            }
             Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid) => Action::Unfair,
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
             Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {

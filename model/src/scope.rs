@@ -3,6 +3,7 @@
 use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switches;
 use crate::algorithm::sync::Settings;
+use crate::apiserver::Propagation;
 use crate::apiserver::RuleSet;
 use crate::catalogue::Req;
 use crate::constants::Constants;
@@ -35,6 +36,8 @@ pub struct Scope {
     pub ticks: i64,
     /// Whether pods run and become ready before they end; else they end at once.
     pub phases: bool,
+    /// Whether pods that are ready may cease to be.
+    pub unready: bool,
     /// Whether pods wait for the scheduler; else each has a node from the start.
     pub unscheduled: bool,
     /// Whether the kubelet takes a success back: phase `Succeeded` becomes `Failed`.
@@ -122,7 +125,10 @@ impl Scope {
     #[must_use]
     pub fn has_strays(&self) -> bool {
         let makes_some = |action: &UserAction| {
-            matches!(action, UserAction::StripOwner | UserAction::Relabel | UserAction::DeleteOrphaning)
+            matches!(
+                action,
+                UserAction::StripOwner | UserAction::Relabel | UserAction::DeleteJob(Propagation::Orphan)
+            )
         };
         self.user.iter().any(makes_some) || self.found.iter().any(|found| !found.controlled)
     }

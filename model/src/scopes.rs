@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::algorithm::process::Process;
 use crate::algorithm::steps::Faults;
 use crate::algorithm::ttl::TtlController;
+use crate::apiserver::Propagation;
 use crate::apiserver::{RuleSet, created};
 use crate::constants::Constants;
-use crate::env::user::UserAction;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::incarnation;
 use crate::job::{
     CompletionMode, FailureAction, Job, JobSpec, JobStatus, OnExitCodes, PodFailurePolicy, PodFailureRule,
@@ -142,6 +143,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         job_lag: false,
         ticks: 0,
         phases: false,
+        unready: false,
         unscheduled: false,
         flips: false,
         restarts: 0,
@@ -301,7 +303,7 @@ fn suspend() -> Scope {
     let about = "a user suspends and resumes, on a clock";
     let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
     Scope {
-        user: vec![UserAction::Suspend, UserAction::Resume],
+        user: vec![UserAction::SUSPEND, UserAction::RESUME],
         ticks: 1,
         ..scope("suspend", about, spec, 3)
     }
@@ -316,20 +318,27 @@ fn deadline() -> Scope {
 fn elastic() -> Scope {
     let about = "an Indexed Job is scaled down to one index, and up again";
     let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
-    Scope { user: vec![UserAction::Scale(1), UserAction::Scale(2)], ..scope("elastic", about, spec, 3) }
+    Scope { user: vec![UserAction::scale(1), UserAction::scale(2)], ..scope("elastic", about, spec, 3) }
 }
 
 fn ttl() -> Scope {
     let about = "ttlSecondsAfterFinished 1, which the user sets to 2, on a clock";
     let spec = JobSpec { ttl_seconds_after_finished: Some(1), ..plain() };
-    Scope { user: vec![UserAction::SetTtl(2)], ticks: 3, ..scope("ttl", about, spec, 2) }
+    Scope {
+        user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))],
+        ticks: 3,
+        ..scope("ttl", about, spec, 2)
+    }
 }
 
 fn job_deletion() -> Scope {
     let about = "the Job is deleted, its pods first or later";
     let spec = JobSpec { backoff_limit: Some(1), ..many(2, 1) };
     Scope {
-        user: vec![UserAction::DeleteInForeground, UserAction::DeleteInBackground],
+        user: vec![
+            UserAction::DeleteJob(Propagation::Foreground),
+            UserAction::DeleteJob(Propagation::Background),
+        ],
         ..scope("job-deletion", about, spec, 3)
     }
 }
@@ -346,7 +355,7 @@ fn stale_job() -> Scope {
     Scope {
         lag: 1,
         job_lag: true,
-        user: vec![UserAction::Suspend, UserAction::Resume],
+        user: vec![UserAction::SUSPEND, UserAction::RESUME],
         ..scope("stale-job", about, spec, 3)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::apiserver::{Propagation, finalizers_after_delete};
+use crate::apiserver::{Propagation, deleted};
 use crate::guards::ttl::{JobDeletion, judge_ttl_deletion};
 use crate::job::Job;
 use crate::past::Removal;
@@ -45,7 +45,7 @@ pub fn apply(world: &mut World, id: JobId, scope: &Scope) {
     let life = world.life_mut(id);
     let Some(job) = life.job.clone() else { return };
     life.past.removal = Some(removal(life, std::slice::from_ref(&job), now));
-    life.set_job(Some(deleted_in_foreground(&job)), scope.job_lag);
+    life.set_job(deleted(&job, Propagation::Foreground), scope.job_lag);
 }
 
 /// What a deletion did, as it really was: `held` are the versions that etcd held since the Job was read.
@@ -93,7 +93,12 @@ pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: T
     life.past.objection = life.past.objection.or(broken);
     if !job.deleting {
         life.past.removal = Some(removal(life, held, clock));
-        life.set_job(request.foreground.then(|| deleted_in_foreground(&job)), scope.job_lag);
+    }
+    let asked = if request.foreground { Propagation::Foreground } else { Propagation::Background };
+    let after = deleted(&job, asked);
+    // A second DELETE changes what becomes of the pods, or nothing.
+    if after.as_ref() != Some(&*job) {
+        life.set_job(after, scope.job_lag);
     }
     true
 }
@@ -111,11 +116,4 @@ pub fn judge_request(request: &Request, held: &[Arc<Job>], clock: Time) -> Findi
     let readable: Vec<&Job> = held.iter().map(AsRef::as_ref).collect();
     judge_ttl_deletion(&readable, &deletion, &mut findings);
     findings
-}
-
-/// The Job after a DELETE in the foreground.
-#[must_use]
-pub fn deleted_in_foreground(job: &Job) -> Job {
-    let finalizers = finalizers_after_delete(Some(Propagation::Foreground), job);
-    Job { deleting: true, finalizers, generation: job.generation + 1, ..job.clone() }
 }

@@ -117,7 +117,7 @@ fn searched(scope: &Scope, bounds: &Bounds) -> Exploration {
 /// A pod that terminates when its Job is suspended ends, and the Job with it (L1).
 fn suspended_end() -> Scope {
     let mut scope = run_by_the_algorithm(named("suspend").unwrap(), 0);
-    scope.user = vec![UserAction::DeletePod, UserAction::Suspend];
+    scope.user = vec![UserAction::DeletePod, UserAction::SUSPEND];
     scope.ticks = 0;
     for spec in &mut scope.jobs {
         spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);

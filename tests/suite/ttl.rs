@@ -4,7 +4,7 @@ use jobcheck_model::algorithm::scopes::{both, empty, ttl};
 use jobcheck_model::algorithm::steps::Fortune;
 use jobcheck_model::algorithm::ttl::TtlStep;
 use jobcheck_model::check::{Bounds, Outcome, explore, graph};
-use jobcheck_model::env::user::UserAction;
+use jobcheck_model::env::user::{SpecEdit, UserAction};
 use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::mutants::Mutant;
 use jobcheck_model::progress;
@@ -111,7 +111,7 @@ fn deletions(ahead: i64, user: &[UserAction]) -> (i64, i64) {
 /// that is raised after the GET comes too late (TT-06). Nothing else makes a deletion early.
 #[test]
 fn jobs_are_deleted_early_by_the_skew_of_the_clocks_and_by_edits_in_the_window_alone() {
-    let raised = [UserAction::SetTtl(4)];
+    let raised = [UserAction::Edit(SpecEdit::SetTtl(Some(4)))];
     assert_eq!(deletions(0, &[]).0, 0);
     assert_eq!(deletions(1, &[]).0, -1);
     assert_eq!(deletions(-1, &[]).0, 1);

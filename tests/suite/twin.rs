@@ -30,7 +30,7 @@ fn scopes() -> Vec<Scope> {
             scope.pods = 3;
         }),
         change("ready-pods", "ready-scale", |scope| {
-            scope.user = vec![UserAction::Scale(1)];
+            scope.user = vec![UserAction::scale(1)];
             scope.pods = 2;
         }),
         change("backoff-delay", "backoff-delay-lag", |scope| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use jobcheck_model::Req;
 use jobcheck_model::mutants::Mutant;
+use jobcheck_model::requirement::Judged;
 
 use super::subject::Subject;
 use crate::args::usual;
@@ -40,7 +41,8 @@ pub struct CheckArgs {
     /// What manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
     pub subject: Subject,
-    /// Explore with a known defect, such as B18: its own world, or the scopes that are named.
+    /// Explore with a known defect, such as B18: its own world, or the scopes that are named. What breaks first is told;
+    /// `jobcheck mutants` looks for the requirement that the defect is known for, which may be another.
     #[arg(long, value_name = "DEFECT", value_parser = mutant)]
     pub mutant: Option<&'static Mutant>,
     /// Take worlds that are the same but for the names of pods and Jobs for one; `auto` where that is proved to
@@ -77,7 +79,7 @@ pub struct CheckArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
     /// Switch the guards of a requirement off, to see which property breaks; can be repeated.
-    #[arg(long, value_name = "ID", value_parser = requirement)]
+    #[arg(long, value_name = "ID", value_parser = guarded)]
     pub without: Vec<Req>,
 }
 
@@ -141,6 +143,22 @@ Exit codes:
 /// There is none.
 pub fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
+}
+
+/// Reads the id of a requirement that has a guard, or a rule of the API server, to switch off.
+///
+/// # Errors
+///
+/// There is none, or no write is refused for it.
+fn guarded(id: &str) -> Result<Req, String> {
+    let found = requirement(id)?;
+    match found.entry().judged {
+        Judged::Truth | Judged::View | Judged::Audit => Ok(found),
+        Judged::Pending => {
+            Err(format!("{id} has no guard: it is asked when nothing more happens, not of a write"))
+        }
+        Judged::Explored(why) | Judged::Not(why) => Err(format!("{id} has no guard: {why}")),
+    }
 }
 
 /// Reads a defect's id.

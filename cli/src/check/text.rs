@@ -6,6 +6,7 @@ use anstyle::Style;
 use jobcheck_explore::CONTROLLER;
 use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_model::explore::found::Found;
+use jobcheck_model::explore::story::user::said;
 use jobcheck_model::explore::story::{REST, ROUND, Story};
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
@@ -52,7 +53,7 @@ pub fn bounds(scope: &Scope) -> String {
     let jobs = if scope.job_lag { 1 } else { scope.algorithm.job_lag };
     add(jobs > 0, format!("Job cache {}", behind(jobs, "version")));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
-    let moves: Vec<String> = scope.user.iter().map(|step| format!("{step:?}")).collect();
+    let moves: Vec<String> = scope.user.iter().map(|action| said(*action)).collect();
     add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
     let others: Vec<String> = scope.disruptions.iter().map(|step| format!("{step:?}")).collect();
     add(!others.is_empty(), format!("others: {}", others.join(", ")));

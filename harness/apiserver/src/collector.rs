@@ -224,8 +224,8 @@ impl Server {
         writes
     }
 
-    /// Empties namespaces that are being deleted, and lets go of those that are empty. Returns the number of
-    /// accepted writes.
+    /// Empties namespaces that are being deleted, pods before all else (OrderedNamespaceDeletion, always on since
+    /// 1.34), and lets go of those that are empty. Returns the number of accepted writes.
     pub fn finish_namespaces(&mut self, now: Timestamp) -> usize {
         let ending: Vec<_> = self
             .store()
@@ -236,23 +236,15 @@ impl Server {
         let mut writes = 0;
         for namespace in ending {
             let name = meta(&namespace, "name");
-            let prefix = format!("{name}/");
             let mut empty = true;
-            for resource in Resource::ALL.into_iter().filter(|it| it.facts().namespaced && it.stored() == *it)
-            {
-                let open =
-                    self.store().scan(resource, &prefix).filter(|(_, object)| !is_deleting(object)).count();
-                if open > 0 {
-                    let background = DeleteOptions {
-                        propagation_policy: Some("Background".to_owned()),
-                        ..DeleteOptions::default()
-                    };
-                    let verb = Verb::DeleteCollection(ListOptions::default(), background);
-                    let request =
-                        Request::new(resource, Some(name), None, verb).of(NAMESPACES.0, NAMESPACES.1);
-                    writes += usize::from(self.handle(now, &request).outcome.is_ok());
+            let stored = |it: &Resource| it.facts().namespaced && it.stored() == *it;
+            let rest = Resource::ALL.into_iter().filter(|it| stored(it) && *it != Resource::Pods);
+            for resource in std::iter::once(Resource::Pods).chain(rest) {
+                writes += self.delete_all(now, resource, name);
+                empty &= self.store().scan(resource, &format!("{name}/")).next().is_none();
+                if resource == Resource::Pods && !empty {
+                    break;
                 }
-                empty &= self.store().scan(resource, &prefix).next().is_none();
             }
             if empty {
                 let mut emptied = Value::clone(&namespace);
@@ -264,6 +256,21 @@ impl Server {
             }
         }
         writes
+    }
+
+    /// Deletes all objects of a kind in a namespace that are not being deleted yet; returns the number of writes.
+    fn delete_all(&mut self, now: Timestamp, resource: Resource, namespace: &str) -> usize {
+        let prefix = format!("{namespace}/");
+        if self.store().scan(resource, &prefix).all(|(_, object)| is_deleting(object)) {
+            return 0;
+        }
+        let propagation_policy = Some("Background".to_owned());
+        let verb = Verb::DeleteCollection(
+            ListOptions::default(),
+            DeleteOptions { propagation_policy, ..DeleteOptions::default() },
+        );
+        let request = Request::new(resource, Some(namespace), None, verb).of(NAMESPACES.0, NAMESPACES.1);
+        usize::from(self.handle(now, &request).outcome.is_ok())
     }
 
     /// Makes a request on an object; returns whether it was accepted.

@@ -6,6 +6,7 @@ use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::scenario::{
     Edit, JobEntry, PodBefore, PodTarget, Propagation, Report, SpecExcerpt, Step,
 };
+use jobcheck_model::apiserver::{FOREGROUND, ORPHAN};
 use serde_json::{Map, Value, json};
 
 use crate::cluster::{Cluster, NAMESPACE};
@@ -23,13 +24,21 @@ pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Optio
     let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut Cluster, &str) -> bool| {
         pick(cluster, name, target, fits, rng).is_some_and(|pod| act(cluster, &pod))
     };
-    let done = if let Some(it) = target(&step.run) {
+    let done = if let Some(it) = target(&step.schedule) {
+        on_pod(it, &is_unscheduled, &|cluster, pod| {
+            cluster.kubelet(|it, server, now| it.bind(server, now, NAMESPACE, pod)).is_ok()
+        })
+    } else if let Some(it) = target(&step.run) {
         on_pod(it, &is_pending, &|cluster, pod| {
             cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_ok()
         })
     } else if let Some(it) = target(&step.ready) {
         on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| {
             cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, true)).is_ok()
+        })
+    } else if let Some(it) = target(&step.unready) {
+        on_pod(it, &|pod| is_running(pod) && is_ready(pod), &|cluster, pod| {
+            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_ok()
         })
     } else if let Some(it) = target(&step.restart) {
         on_pod(it, &has_not_ended, &restart)
@@ -64,11 +73,13 @@ pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Optio
 fn of_job(cluster: &mut Cluster, entry: &JobEntry, step: &Step) -> Option<bool> {
     let name = entry.name.as_str();
     let exists = cluster.job(name).is_some();
-    let deleting = cluster.job(name).is_some_and(|job| is_deleting(job));
     let done = if let Some(edit) = &step.edit {
         exists && is_accepted(&patch_job(cluster, name, edited(edit)))
     } else if let Some(deletion) = &step.delete_job {
-        exists && !deleting && delete_job(cluster, name, deletion.propagation)
+        cluster.job(name).is_some_and(|job| changes(job, deletion.propagation))
+            && delete_job(cluster, name, deletion.propagation)
+    } else if step.delete_namespace.is_some() {
+        delete_namespace(cluster)
     } else if step.recreate.is_some() {
         !exists && create_job(cluster, entry).is_ok()
     } else if let Some(denial) = &step.deny {
@@ -174,6 +185,10 @@ pub fn completion_index(pod: &Value) -> Option<u32> {
 
 fn phase(pod: &Value) -> &str {
     pod["status"]["phase"].as_str().unwrap_or("Pending")
+}
+
+fn is_unscheduled(pod: &Value) -> bool {
+    pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) && !is_deleting(pod)
 }
 
 fn is_pending(pod: &Value) -> bool {
@@ -311,7 +326,7 @@ fn relabel(cluster: &mut Cluster, pod: &str) -> bool {
 fn edited(edit: &Edit) -> Value {
     let mut spec = Map::new();
     if let Value::Object(fields) = serde_json::to_value(edit).unwrap_or_default() {
-        spec.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+        spec.extend(fields);
     }
     json!({ "spec": spec })
 }
@@ -325,6 +340,24 @@ fn patch_status(cluster: &mut Cluster, job: &str, body: Value, who: Option<(&str
     let verb = Verb::Patch { kind: PatchKind::Strategic, body };
     let request = Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), verb).on(Subresource::Status);
     cluster.ask(&signed(request, who))
+}
+
+/// Whether a DELETE does anything to the Job: the first one does, and one that says otherwise than the one before.
+fn changes(job: &Value, propagation: Propagation) -> bool {
+    let held_by = |finalizer: &str| {
+        job["metadata"]["finalizers"].as_array().into_iter().flatten().any(|held| held == finalizer)
+    };
+    !is_deleting(job)
+        || match propagation {
+            Propagation::Foreground => !held_by(FOREGROUND),
+            Propagation::Orphan => !held_by(ORPHAN),
+            Propagation::Background => held_by(FOREGROUND) || held_by(ORPHAN),
+        }
+}
+
+fn delete_namespace(cluster: &mut Cluster) -> bool {
+    let verb = Verb::Delete(DeleteOptions::default());
+    is_accepted(&cluster.ask(&signed(Request::new(Resource::Namespaces, None, Some(NAMESPACE), verb), None)))
 }
 
 fn delete_job(cluster: &mut Cluster, job: &str, propagation: Propagation) -> bool {

@@ -43,6 +43,8 @@ pub struct Cluster {
     pub recorder: Recorder,
     now: Timestamp,
     kubelet: Kubelet,
+    /// Whether pods wait to be scheduled; else each is bound to the node at once.
+    unscheduled: bool,
     /// Whether the next request fails.
     fails: Arc<Mutex<bool>>,
     /// The pods that each Job got, by its name, in their order.
@@ -67,7 +69,7 @@ impl Cluster {
     /// # Errors
     ///
     /// The API server refuses the node: a bug.
-    pub fn new(seed: u64, rules: RuleSet, header: Value) -> Result<Cluster, ApiError> {
+    pub fn new(seed: u64, rules: RuleSet, unscheduled: bool, header: Value) -> Result<Cluster, ApiError> {
         let now = Timestamp::from_second(EPOCH).unwrap_or_default();
         let mut server = Server::new(Config { seed, rules, ..Config::default() }, now);
         let kubelet = Kubelet::of(&mut server, now, NODE)?;
@@ -76,7 +78,7 @@ impl Cluster {
         server.set_audit(Some(recorder.sink()));
         server.set_faults(Some(Box::new(Failing(Arc::clone(&fails)))));
         let (created, collected) = (BTreeMap::new(), 0);
-        let mut cluster = Cluster { server, recorder, now, kubelet, fails, created, collected };
+        let mut cluster = Cluster { server, recorder, now, kubelet, unscheduled, fails, created, collected };
         cluster.mark(json!({ "kind": "start" }));
         Ok(cluster)
     }
@@ -137,7 +139,7 @@ impl Cluster {
         self.ask(request)
     }
 
-    /// A pod was created: it counts as one of its Job, and is bound to the node at once.
+    /// A pod was created: it counts as one of its Job, and is bound to the node, unless pods wait for that.
     fn note_pod(&mut self, request: &Request, pod: &Value) {
         if request.resource != Resource::Pods || request.subresource.is_some() {
             return;
@@ -146,10 +148,12 @@ impl Cluster {
         let job = pod["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
         let owner = self.job(job).map(|job| job["metadata"]["uid"].as_str().unwrap_or_default().to_owned());
         let created = Created { name: text("name"), uid: text("uid"), job: owner.unwrap_or_default() };
-        self.advance(TAKES);
-        // A pod that cannot be bound is refused by nobody: it is new.
-        let _ = self.kubelet.bind(&mut self.server, self.now, NAMESPACE, &created.name);
-        self.recorder.gather();
+        if !self.unscheduled {
+            self.advance(TAKES);
+            // A pod that cannot be bound is refused by nobody: it is new.
+            let _ = self.kubelet.bind(&mut self.server, self.now, NAMESPACE, &created.name);
+            self.recorder.gather();
+        }
         self.created.entry(job.to_owned()).or_default().push(created);
     }
 
@@ -188,7 +192,7 @@ impl Cluster {
     }
 
     /// Does one thing that only follows up what was done: a kubelet removes a pod that is being deleted and has ended,
-    /// and the garbage collector does its work. Whether there was anything.
+    /// and the garbage collector and the namespace controller do their work. Whether there was anything.
     pub fn follow_up(&mut self) -> bool {
         let ended = self.server.store().scan(Resource::Pods, "").find(|(_, pod)| is_to_be_removed(pod));
         if let Some(name) = ended.and_then(|(_, pod)| pod["metadata"]["name"].as_str()).map(str::to_owned) {
@@ -198,7 +202,7 @@ impl Cluster {
             return false;
         }
         self.advance(TAKES);
-        let writes = self.server.collect_garbage(self.now);
+        let writes = self.server.collect_garbage(self.now) + self.server.finish_namespaces(self.now);
         self.recorder.gather();
         self.collected = if writes == 0 { self.server.revision() } else { 0 };
         writes > 0

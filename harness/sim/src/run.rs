@@ -58,7 +58,8 @@ impl<'a> Play<'a> {
     pub fn new(scenario: &'a Scenario, seed: u64, departures: &Switches) -> Result<Play<'a>, String> {
         let subject = scenario.subject();
         let header = header(scenario, &subject, seed);
-        let mut cluster = Cluster::new(seed, subject.rules, header).map_err(|error| error.message)?;
+        let mut cluster =
+            Cluster::new(seed, subject.rules, scenario.unscheduled, header).map_err(|error| error.message)?;
         cluster.introduce(process::ACTOR);
         for entry in &scenario.jobs {
             create_job(&mut cluster, entry)?;

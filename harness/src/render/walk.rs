@@ -257,6 +257,7 @@ impl Walker<'_> {
             KubeletStep::Schedule
             | KubeletStep::Run
             | KubeletStep::Ready
+            | KubeletStep::Unready
             | KubeletStep::Restart
             | KubeletStep::Flip
             | KubeletStep::Remove => {}
@@ -287,13 +288,11 @@ impl Walker<'_> {
 
     fn user(&mut self, id: JobId, action: UserAction, after: &World) -> io::Result<()> {
         let is_status = match action {
-            UserAction::DeleteInForeground | UserAction::DeleteFinished => {
-                return self.delete_job(id, after, Who::User, "Foreground");
+            UserAction::DeleteJob(asked)
+            | UserAction::DeleteFinished(asked)
+            | UserAction::DeleteAgain(asked) => {
+                return self.delete_job(id, after, Who::User, asked.as_str());
             }
-            UserAction::DeleteInBackground => {
-                return self.delete_job(id, after, Who::User, "Background");
-            }
-            UserAction::DeleteOrphaning => return self.delete_job(id, after, Who::User, "Orphan"),
             UserAction::DeleteOwner => {
                 return self.delete_job(id, after, Who::GarbageCollector, "Background");
             }
@@ -304,15 +303,7 @@ impl Walker<'_> {
             | UserAction::MirrorFinishes
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed => true,
-            UserAction::Suspend
-            | UserAction::SuspendStarted
-            | UserAction::Resume
-            | UserAction::Scale(_)
-            | UserAction::SetTtl(_)
-            | UserAction::SetDeadline(_)
-            | UserAction::SetBackoffLimit(_)
-            | UserAction::SetMaxFailedIndexes(_)
-            | UserAction::SetReplacementPolicy(_)
+            UserAction::Edit(_)
             | UserAction::DeletePod
             | UserAction::StripOwner
             | UserAction::Relabel

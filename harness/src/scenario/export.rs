@@ -9,7 +9,7 @@ use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::constants::Constants;
 use jobcheck_model::env::disruption::DisruptionStep;
 use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::{UserAction, UserStep};
+use jobcheck_model::env::user::{SpecEdit, UserAction, UserStep};
 use jobcheck_model::gates::Gates;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes::initial;
@@ -95,6 +95,7 @@ pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Sc
         pods_before: found
             .map(|pod| PodBefore { controlled: pod.controlled, phase: pod.phase.into() })
             .collect(),
+        unscheduled: scope.unscheduled,
         controller: Some(controller(scope)),
         ttl_controller: ttl,
         api_server: api_server(scope)?,
@@ -305,6 +306,7 @@ fn of_kubelet(uid: Uid, what: KubeletStep) -> Result<Step, ExportError> {
         KubeletStep::Schedule => return Err(ExportError::NoWord("the scheduler")),
         KubeletStep::Run => Step { run: pod, ..default() },
         KubeletStep::Ready => Step { ready: pod, ..default() },
+        KubeletStep::Unready => Step { unready: pod, ..default() },
         KubeletStep::Restart => Step { restart: pod, ..default() },
         KubeletStep::Succeed => Step { succeed: pod, ..default() },
         KubeletStep::Fail(code) => {
@@ -330,6 +332,23 @@ fn of_disruption(uid: Uid, what: DisruptionStep) -> Step {
     }
 }
 
+fn of_edit(edit: SpecEdit, indexed: bool) -> Edit {
+    let same = Edit::default();
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => Edit { suspend: Some(true), ..same },
+        SpecEdit::Resume => Edit { suspend: Some(false), ..same },
+        SpecEdit::Scale(to) => Edit { parallelism: Some(to), completions: indexed.then_some(to), ..same },
+        SpecEdit::SetParallelism(to) => Edit { parallelism: Some(to), ..same },
+        SpecEdit::SetTtl(ttl) => Edit { ttl_seconds_after_finished: Some(ttl), ..same },
+        SpecEdit::SetDeadline(deadline) => Edit { active_deadline_seconds: Some(deadline), ..same },
+        SpecEdit::SetBackoffLimit(limit) => Edit { backoff_limit: Some(limit), ..same },
+        SpecEdit::SetMaxFailedIndexes(limit) => Edit { max_failed_indexes: Some(limit), ..same },
+        SpecEdit::SetReplacementPolicy(policy) => {
+            Edit { pod_replacement_policy: ReplacementEntry::of(policy), ..same }
+        }
+    }
+}
+
 fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
     let default = Step::default;
     let edit = |edit: Edit| Step { edit: Some(edit), ..default() };
@@ -345,35 +364,14 @@ fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
         UserStep::StripOwner(uid) => Step { disown: target(uid), ..default() },
         UserStep::Relabel(uid) => Step { relabel: target(uid), ..default() },
         UserStep::Job(action) => match action {
-            UserAction::Suspend | UserAction::SuspendStarted => {
-                edit(Edit { suspend: Some(true), ..Edit::default() })
-            }
-            UserAction::Resume => edit(Edit { suspend: Some(false), ..Edit::default() }),
-            UserAction::Scale(to) => {
-                let completions = indexed.then_some(to);
-                edit(Edit { parallelism: Some(to), completions, ..Edit::default() })
-            }
-            UserAction::SetTtl(ttl) => {
-                edit(Edit { ttl_seconds_after_finished: Some(ttl), ..Edit::default() })
-            }
-            UserAction::SetDeadline(deadline) => {
-                edit(Edit { active_deadline_seconds: Some(deadline), ..Edit::default() })
-            }
-            UserAction::SetBackoffLimit(limit) => {
-                edit(Edit { backoff_limit: Some(limit), ..Edit::default() })
-            }
-            UserAction::SetMaxFailedIndexes(limit) => {
-                edit(Edit { max_failed_indexes: Some(limit), ..Edit::default() })
-            }
-            UserAction::SetReplacementPolicy(policy) => {
-                edit(Edit { pod_replacement_policy: ReplacementEntry::of(policy), ..Edit::default() })
-            }
-            UserAction::DeleteNamespace => return Err(ExportError::NoWord("the deletion of a namespace")),
+            UserAction::Edit(change) => edit(of_edit(change, indexed)),
+            UserAction::DeleteNamespace => Step { delete_namespace: Some(Nothing {}), ..default() },
             UserAction::DenyFailureTarget => deny(Condition::FailureTarget),
             UserAction::DenyFailed => deny(Condition::Failed),
-            UserAction::DeleteInForeground | UserAction::DeleteFinished => delete(Propagation::Foreground),
-            UserAction::DeleteInBackground | UserAction::DeleteOwner => delete(Propagation::Background),
-            UserAction::DeleteOrphaning => delete(Propagation::Orphan),
+            UserAction::DeleteJob(asked)
+            | UserAction::DeleteFinished(asked)
+            | UserAction::DeleteAgain(asked) => delete(asked.into()),
+            UserAction::DeleteOwner => delete(Propagation::Background),
             UserAction::MirrorStarts => mirror(Report::Running),
             UserAction::MirrorAnnounces => mirror(Report::FailureTarget),
             UserAction::MirrorFinishes => mirror(Report::Failed),

@@ -48,6 +48,9 @@ pub struct Scenario {
     /// Pods that are there before any Job has had a sync, each without the tracking finalizer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pods_before: Vec<PodBefore>,
+    /// Whether pods wait for the scheduler, a step `schedule`; else each is bound to a node as soon as it is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unscheduled: bool,
     /// How the Job controller was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,

@@ -141,6 +141,8 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
         job_lag: false,
         ticks: needs.ticks,
         phases: needs.phases,
+        unready: needs.unready,
+        unscheduled: scenario.unscheduled,
         flips: needs.flips,
         restarts: needs.restarts,
         user: needs.user,

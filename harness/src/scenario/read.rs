@@ -244,8 +244,10 @@ impl Step {
     /// What it says of which pods.
     fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
         let targets = [
+            self.schedule,
             self.run,
             self.ready,
+            self.unready,
             self.restart,
             self.succeed,
             self.flip,

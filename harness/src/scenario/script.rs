@@ -3,7 +3,7 @@
 use jobcheck_model::algorithm::steps::{Faults, Fortune};
 use jobcheck_model::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::UserAction;
+use jobcheck_model::env::user::{SpecEdit, UserAction};
 use jobcheck_model::gates::Gates;
 use jobcheck_model::script::{
     Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind, Script, What,
@@ -16,8 +16,7 @@ use super::format::Scenario;
 use super::read::ScenarioError;
 use super::spec::ModeEntry;
 use super::steps::{
-    ControllerName, Edit, Leader, Outcome, PodTarget, Propagation, Report, Request, Resource, Step, Verb,
-    Watched,
+    ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Resource, Step, Verb, Watched,
 };
 use super::values::Condition;
 
@@ -40,6 +39,8 @@ pub struct Needs {
     pub phases: bool,
     /// Whether successes are taken back.
     pub flips: bool,
+    /// Whether pods cease to be ready.
+    pub unready: bool,
     /// How often containers are restarted.
     pub restarts: u32,
     /// The gates of those who take over.
@@ -135,6 +136,9 @@ impl Translation<'_> {
     fn of_kubelet(&mut self, step: &Step) -> Option<What> {
         let needs = &mut self.needs;
         let kubelet = |target: PodTarget, what| Some(What::Kubelet(target.to_model(), what));
+        if let Some(target) = step.schedule {
+            return kubelet(target, KubeletStep::Schedule);
+        }
         if let Some(target) = step.run {
             needs.phases = true;
             return kubelet(target, KubeletStep::Run);
@@ -142,6 +146,10 @@ impl Translation<'_> {
         if let Some(target) = step.ready {
             needs.phases = true;
             return kubelet(target, KubeletStep::Ready);
+        }
+        if let Some(target) = step.unready {
+            (needs.phases, needs.unready) = (true, true);
+            return kubelet(target, KubeletStep::Unready);
         }
         if let Some(target) = step.restart {
             needs.restarts += 1;
@@ -210,11 +218,9 @@ impl Translation<'_> {
             return edited(&edit, spec.completion_mode == Some(ModeEntry::Indexed)).map(|it| Some(vec![it]));
         }
         if let Some(deletion) = step.delete_job {
-            return Ok(Some(match deletion.propagation {
-                Propagation::Foreground => vec![UserAction::DeleteInForeground, UserAction::DeleteFinished],
-                Propagation::Background => vec![UserAction::DeleteInBackground, UserAction::DeleteOwner],
-                Propagation::Orphan => vec![UserAction::DeleteOrphaning],
-            }));
+            let asked = deletion.propagation.into();
+            let whenever = [UserAction::DeleteJob, UserAction::DeleteFinished, UserAction::DeleteAgain];
+            return Ok(Some(whenever.map(|action| action(asked)).to_vec()));
         }
         if let Some(denial) = step.deny {
             return match denial.condition {
@@ -231,6 +237,14 @@ impl Translation<'_> {
                 Report::FailureTarget => UserAction::MirrorAnnounces,
                 Report::Failed => UserAction::MirrorFinishes,
             }]));
+        }
+        if step.delete_namespace.is_some() {
+            if self.scenario.jobs.len() > 1 {
+                return Err(
+                    "in the model each Job has a namespace of its own: write a scenario with one Job".into(),
+                );
+            }
+            return Ok(Some(vec![UserAction::DeleteNamespace]));
         }
         Ok(step.recreate.map(|_| vec![UserAction::Recreate]))
     }
@@ -375,28 +389,30 @@ fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         active_deadline_seconds,
         ttl_seconds_after_finished,
     } = *edit;
-    let actions: Vec<UserAction> = [
-        suspend.map(|suspend| if suspend { UserAction::Suspend } else { UserAction::Resume }),
-        parallelism.map(UserAction::Scale),
-        backoff_limit.map(UserAction::SetBackoffLimit),
-        max_failed_indexes.map(UserAction::SetMaxFailedIndexes),
-        pod_replacement_policy.map(|policy| UserAction::SetReplacementPolicy(policy.into())),
-        active_deadline_seconds.map(UserAction::SetDeadline),
-        ttl_seconds_after_finished.map(UserAction::SetTtl),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
     if completions.is_some() && !indexed {
         return Err("`completions` of a NonIndexed Job is immutable".to_owned());
     }
-    if indexed && completions != parallelism {
+    if completions.is_some() && completions != parallelism {
         return Err("the model scales an Indexed Job by `parallelism` and `completions` together: \
                     write both, with one value"
             .to_owned());
     }
-    match actions.as_slice() {
-        [action] => Ok(*action),
+    let alone = indexed && completions.is_none();
+    let scaled = |to| if alone { SpecEdit::SetParallelism(to) } else { SpecEdit::Scale(to) };
+    let edits: Vec<SpecEdit> = [
+        suspend.map(|suspend| if suspend { SpecEdit::Suspend } else { SpecEdit::Resume }),
+        parallelism.map(scaled),
+        backoff_limit.map(SpecEdit::SetBackoffLimit),
+        max_failed_indexes.map(SpecEdit::SetMaxFailedIndexes),
+        pod_replacement_policy.map(|policy| SpecEdit::SetReplacementPolicy(policy.into())),
+        active_deadline_seconds.map(SpecEdit::SetDeadline),
+        ttl_seconds_after_finished.map(SpecEdit::SetTtl),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match edits.as_slice() {
+        [edit] => Ok(UserAction::Edit(*edit)),
         [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
         _ => Err("the model changes one field at a time: write a step for each".to_owned()),
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use jobcheck_model::apiserver;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::claims::Claims;
 use super::spec::ReplacementEntry;
@@ -21,12 +22,18 @@ pub struct Step {
     /// It is left out where everybody has come to rest, and it cannot happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
+    /// The scheduler binds a pod to a node, where the scenario is `unscheduled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<PodTarget>,
     /// A kubelet starts a pod: phase `Running`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<PodTarget>,
     /// A pod becomes ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<PodTarget>,
+    /// A pod that was ready is not any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unready: Option<PodTarget>,
     /// The container of a pod is restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<PodTarget>,
@@ -61,6 +68,9 @@ pub struct Step {
     /// The user creates the Job again, once it is gone with its pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recreate: Option<Nothing>,
+    /// The user deletes the namespace of the Job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete_namespace: Option<Nothing>,
     /// The user takes the owner of a pod away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disown: Option<PodTarget>,
@@ -171,12 +181,17 @@ pub struct Edit {
     /// `spec.podReplacementPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_replacement_policy: Option<ReplacementEntry>,
-    /// `spec.activeDeadlineSeconds`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub active_deadline_seconds: Option<i64>,
-    /// `spec.ttlSecondsAfterFinished`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_seconds_after_finished: Option<i32>,
+    /// `spec.activeDeadlineSeconds`; `null` removes it.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    pub active_deadline_seconds: Option<Option<i64>>,
+    /// `spec.ttlSecondsAfterFinished`; `null` removes it.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds_after_finished: Option<Option<i32>>,
+}
+
+/// A field that is there, and may be `null`.
+fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(field).map(Some)
 }
 
 /// How a Job is deleted.
@@ -196,6 +211,26 @@ pub enum Propagation {
     Background,
     /// They stay.
     Orphan,
+}
+
+impl From<Propagation> for apiserver::Propagation {
+    fn from(propagation: Propagation) -> Self {
+        match propagation {
+            Propagation::Foreground => apiserver::Propagation::Foreground,
+            Propagation::Background => apiserver::Propagation::Background,
+            Propagation::Orphan => apiserver::Propagation::Orphan,
+        }
+    }
+}
+
+impl From<apiserver::Propagation> for Propagation {
+    fn from(propagation: apiserver::Propagation) -> Self {
+        match propagation {
+            apiserver::Propagation::Foreground => Propagation::Foreground,
+            apiserver::Propagation::Background => Propagation::Background,
+            apiserver::Propagation::Orphan => Propagation::Orphan,
+        }
+    }
 }
 
 /// How a pod is deleted.

@@ -55,6 +55,11 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/lost-owner", "lost-owner"),
     ("progress/relabelled-pod", "relabelled-pod"),
     ("progress/legacy-pods", "legacy-pods"),
+    ("progress/indexed-parallelism", "indexed-parallelism"),
+    ("progress/removed-deadline", "removed-deadline"),
+    ("progress/unready-pods", "unready-pods"),
+    ("progress/second-deletion", "second-deletion"),
+    ("progress/second-deletion-orphaning", "second-deletion-orphaning"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -123,6 +128,10 @@ pub fn progress() -> Vec<Scope> {
         .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
-    let all = all.chain(progress_of_namespaces()).chain(progress_of_flips()).chain(progress_of_rollouts()).map(|scope| Scope { progress: true, ..scope });
+    let all = all
+        .chain(progress_of_namespaces())
+        .chain(progress_of_flips())
+        .chain(progress_of_rollouts())
+        .map(|scope| Scope { progress: true, ..scope });
     all.chain(progress_of_recreation()).collect()
 }

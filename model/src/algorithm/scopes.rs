@@ -65,6 +65,11 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/parallelism", "parallelism"),
     ("stale-caches/on-failure", "on-failure"),
     ("stale-caches/success-policy-deletion", "success-policy-deletion"),
+    ("stale-caches/indexed-parallelism", "indexed-parallelism"),
+    ("stale-caches/removed-deadline", "removed-deadline"),
+    ("stale-caches/unready-pods", "unready-pods"),
+    ("stale-caches/second-deletion", "second-deletion"),
+    ("stale-caches/second-deletion-orphaning", "second-deletion-orphaning"),
 ];
 
 /// One request fails, and both caches lag by one.

@@ -34,6 +34,16 @@ impl Propagation {
         asked.or(earlier).unwrap_or(Propagation::Orphan)
     }
 
+    /// As the API spells it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Propagation::Orphan => "Orphan",
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+        }
+    }
+
     /// The finalizer that carries the policy out; in the background there is none.
     #[must_use]
     pub fn finalizer(self) -> Option<&'static str> {
@@ -51,6 +61,14 @@ pub fn finalizers_after_delete(asked: Option<Propagation>, job: &Job) -> Vec<Tex
     let own = Propagation::of(asked, job).finalizer();
     let kept = job.finalizers.iter().filter(|finalizer| !matches!(&***finalizer, ORPHAN | FOREGROUND));
     kept.cloned().chain(own.map(Text::from)).collect()
+}
+
+/// The Job after a DELETE; `None` where it is gone at once.
+#[must_use]
+pub fn deleted(job: &Job, asked: Propagation) -> Option<Job> {
+    let finalizers = finalizers_after_delete(Some(asked), job);
+    let generation = job.generation + i64::from(!job.deleting);
+    (!finalizers.is_empty()).then(|| Job { deleting: true, finalizers, generation, ..job.clone() })
 }
 
 /// Judges a DELETE that left the Job behind as `new`, waiting for its finalizers (PC-31), and with another

@@ -34,7 +34,7 @@ mod update;
 
 pub use create::{validate_create, would_refuse_create};
 pub use delete::{
-    FOREGROUND, ORPHAN, Propagation, finalizers_after_delete, validate_delete, validate_removal,
+    FOREGROUND, ORPHAN, Propagation, deleted, finalizers_after_delete, validate_delete, validate_removal,
 };
 pub use effect::{created, defaulted, spec_updated, status_updated};
 pub use rules::RuleSet;

@@ -4,8 +4,7 @@
 //! The namespace controller is here too: it deletes all that is in a namespace that is being deleted.
 
 use super::user;
-use crate::apiserver::{ORPHAN, Propagation, finalizers_after_delete};
-use crate::job::Job;
+use crate::apiserver::ORPHAN;
 use crate::pod::Pod;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -45,13 +44,6 @@ fn of_a_namespace(job: JobId, life: &Life, steps: &mut Vec<Step>) {
 #[must_use]
 pub fn orphans(life: &Life) -> bool {
     life.job.as_ref().is_some_and(|job| job.finalizers.iter().any(|finalizer| **finalizer == *ORPHAN))
-}
-
-/// The Job after a DELETE that leaves its pods.
-#[must_use]
-pub fn deleted_orphaning(job: &Job) -> Job {
-    let finalizers = finalizers_after_delete(Some(Propagation::Orphan), job);
-    Job { deleting: true, finalizers, generation: job.generation + 1, ..job.clone() }
 }
 
 /// Deletes a pod whose Job is being deleted, or is gone; or takes its owner away.

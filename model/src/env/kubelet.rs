@@ -20,6 +20,8 @@ pub enum KubeletStep {
     Run,
     /// Condition Ready becomes true.
     Ready,
+    /// Condition Ready becomes false.
+    Unready,
     /// The container is restarted in its pod.
     Restart,
     /// Phase `Succeeded`.
@@ -73,6 +75,9 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
     if scope.phases && !pod.ready && !pod.deleting && !has_not_run {
         steps.push(KubeletStep::Ready);
     }
+    if scope.unready && pod.ready && !pod.deleting {
+        steps.push(KubeletStep::Unready);
+    }
     if restarts && pod.restarts < scope.restarts && !pod.deleting && !has_not_run {
         steps.push(KubeletStep::Restart);
     }
@@ -97,6 +102,7 @@ fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> O
         KubeletStep::Schedule => Some(Pod { scheduled: true, ..pod }),
         KubeletStep::Run => Some(Pod { phase: Phase::Running, ..pod }),
         KubeletStep::Ready => Some(Pod { ready: true, ready_changed: Some(now), ..pod }),
+        KubeletStep::Unready => Some(Pod { ready: false, ready_changed: Some(now), ..pod }),
         KubeletStep::Restart => {
             Some(Pod { restarts: pod.restarts + 1, max_restarts: pod.max_restarts + 1, ..pod })
         }

@@ -4,8 +4,9 @@ mod mirror;
 
 use std::sync::Arc;
 
-use super::collector;
-use crate::apiserver::{spec_updated, status_updated, would_refuse_spec};
+use crate::apiserver::{
+    Propagation, deleted, finalizers_after_delete, spec_updated, status_updated, would_refuse_spec,
+};
 use crate::incarnation;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, PodReplacementPolicy, Text};
 use crate::past::Past;
@@ -24,26 +25,16 @@ pub enum UserAction {
     DeletePod,
     /// Deletes a pod that has ended (EN-04).
     DeleteEndedPod,
-    /// Sets `suspend`.
-    Suspend,
-    /// Sets `suspend` once `status.startTime` is set, which the suspension is to clear (SU-02).
-    SuspendStarted,
-    /// Takes `suspend` back.
-    Resume,
-    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
-    Scale(i32),
-    /// Sets `ttlSecondsAfterFinished`.
-    SetTtl(i32),
+    /// Edits the specification.
+    Edit(SpecEdit),
     /// Sets the condition FailureTarget to False, by hand.
     DenyFailureTarget,
     /// Sets the condition Failed to False, by hand.
     DenyFailed,
-    /// Deletes the Job, its pods first.
-    DeleteInForeground,
-    /// Deletes the Job, its pods later.
-    DeleteInBackground,
-    /// Deletes the Job once it has finished, its pods first.
-    DeleteFinished,
+    /// Deletes the Job while it has not finished.
+    DeleteJob(Propagation),
+    /// Deletes the Job once it has finished.
+    DeleteFinished(Propagation),
     /// Deletes the owner of the Job, so that the garbage collector deletes the Job in the background, however far
     /// it is (TT-16).
     DeleteOwner,
@@ -55,22 +46,52 @@ pub enum UserAction {
     MirrorFinishes,
     /// Creates the Job again under its name, once it is gone; pods of it may still be there.
     Recreate,
-    /// Deletes the Job, and leaves its pods (PC-31).
-    DeleteOrphaning,
+    /// Deletes the Job once more while it is being deleted: what becomes of its pods is what this DELETE says.
+    DeleteAgain(Propagation),
     /// Takes the owner of a pod away.
     StripOwner,
     /// Changes the labels of a pod, so that the selector does not match them any more.
     Relabel,
-    /// Sets `activeDeadlineSeconds`.
-    SetDeadline(i64),
+    /// Deletes the namespace: nothing can be created in it any more, and the namespace controller deletes what there is.
+    DeleteNamespace,
+}
+
+impl UserAction {
+    /// Sets `suspend`.
+    pub const SUSPEND: UserAction = UserAction::Edit(SpecEdit::Suspend);
+    /// Takes `suspend` back.
+    pub const RESUME: UserAction = UserAction::Edit(SpecEdit::Resume);
+
+    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    #[must_use]
+    pub const fn scale(to: i32) -> UserAction {
+        UserAction::Edit(SpecEdit::Scale(to))
+    }
+}
+
+/// An edit of a Job's specification, which changes something and which the API server takes; else it is no step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecEdit {
+    /// Sets `suspend`.
+    Suspend,
+    /// Sets `suspend` once `status.startTime` is set, which the suspension is to clear (SU-02).
+    SuspendStarted,
+    /// Takes `suspend` back.
+    Resume,
+    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    Scale(i32),
+    /// Sets `parallelism` alone.
+    SetParallelism(i32),
+    /// Sets `ttlSecondsAfterFinished`, or removes it.
+    SetTtl(Option<i32>),
+    /// Sets `activeDeadlineSeconds`, or removes it.
+    SetDeadline(Option<i64>),
     /// Sets `backoffLimit`.
     SetBackoffLimit(i32),
     /// Sets `maxFailedIndexes`.
     SetMaxFailedIndexes(i32),
     /// Sets `podReplacementPolicy`.
     SetReplacementPolicy(PodReplacementPolicy),
-    /// Deletes the namespace: nothing can be created in it any more, and the namespace controller deletes what there is.
-    DeleteNamespace,
 }
 
 /// An action on an object.
@@ -97,7 +118,7 @@ pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
 pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
     if job.deleting {
-        return;
+        return deletes_again(id, life, job, scope, steps);
     }
     for (number, action) in (0u8..).zip(&scope.user) {
         if life.used >> number & 1 == 1 {
@@ -112,22 +133,12 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
                     if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
                 steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
             }
-            UserAction::Suspend
-            | UserAction::SuspendStarted
-            | UserAction::Resume
-            | UserAction::Scale(_)
-            | UserAction::SetTtl(_)
+            UserAction::Edit(_)
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed
-            | UserAction::DeleteInForeground
-            | UserAction::DeleteInBackground
-            | UserAction::DeleteFinished
+            | UserAction::DeleteJob(_)
+            | UserAction::DeleteFinished(_)
             | UserAction::DeleteOwner
-            | UserAction::DeleteOrphaning
-            | UserAction::SetDeadline(_)
-            | UserAction::SetBackoffLimit(_)
-            | UserAction::SetMaxFailedIndexes(_)
-            | UserAction::SetReplacementPolicy(_)
             | UserAction::DeleteNamespace => {
                 if is_possible(job, *action, scope) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
@@ -138,7 +149,7 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
                     steps.push(Step::User(id, number, UserStep::Job(*action)));
                 }
             }
-            UserAction::Recreate => {}
+            UserAction::Recreate | UserAction::DeleteAgain(_) => {}
         }
     }
 }
@@ -147,6 +158,16 @@ fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let is_left = life.used >> number & 1 == 0;
         if *action == UserAction::Recreate && is_left && !namespace_goes(life, scope) {
+            steps.push(Step::User(id, number, UserStep::Job(*action)));
+        }
+    }
+}
+
+fn deletes_again(id: JobId, life: &Life, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
+    for (number, action) in (0u8..).zip(&scope.user) {
+        let UserAction::DeleteAgain(asked) = *action else { continue };
+        let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
+        if changes && life.used >> number & 1 == 0 {
             steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }
@@ -163,80 +184,48 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     if is_too_late(job, action, scope) {
         return false;
     }
-    match edited(&job.spec, action) {
-        None => true,
-        Some(spec) => {
-            let sent = Job { spec: Arc::new(spec), ..job.clone() };
-            sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
-        }
-    }
+    let UserAction::Edit(edit) = action else { return true };
+    let sent = Job { spec: Arc::new(edited(&job.spec, edit)), ..job.clone() };
+    sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
 }
 
 /// Whether the Job has come too far for an action. To the API server a finished Job is one like any other; but where
 /// users act as they like, edits of what nobody looks at any more would only make worlds more. A script says what it
 /// wants.
 fn is_too_late(job: &Job, action: UserAction, scope: &Scope) -> bool {
+    let finished = job.status.is_finished();
     match action {
-        UserAction::SetTtl(_) | UserAction::DeleteOwner | UserAction::DeleteNamespace => false,
-        UserAction::DeleteFinished => !job.status.is_finished(),
-        UserAction::SuspendStarted => job.status.is_finished() || job.status.start_time.is_none(),
+        UserAction::Edit(SpecEdit::SetTtl(_)) | UserAction::DeleteOwner | UserAction::DeleteNamespace => {
+            false
+        }
+        UserAction::DeleteFinished(_) => !finished,
+        UserAction::Edit(SpecEdit::SuspendStarted) => finished || job.status.start_time.is_none(),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
-        UserAction::Suspend
-        | UserAction::Resume
-        | UserAction::Scale(_)
-        | UserAction::SetDeadline(_)
-        | UserAction::SetBackoffLimit(_)
-        | UserAction::SetMaxFailedIndexes(_)
-        | UserAction::SetReplacementPolicy(_) => scope.script.is_none() && job.status.is_finished(),
-        UserAction::DeletePod
-        | UserAction::DeleteEndedPod
-        | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground
-        | UserAction::MirrorStarts
-        | UserAction::MirrorAnnounces
-        | UserAction::MirrorFinishes
-        | UserAction::Recreate
-        | UserAction::DeleteOrphaning
-        | UserAction::StripOwner
-        | UserAction::Relabel => job.status.is_finished(),
+        UserAction::Edit(_) => scope.script.is_none() && finished,
+        _ => finished,
     }
 }
 
-/// The specification after an edit; `None` for a deletion.
-fn edited(spec: &JobSpec, action: UserAction) -> Option<JobSpec> {
+/// The specification after an edit.
+fn edited(spec: &JobSpec, edit: SpecEdit) -> JobSpec {
     let mut spec = spec.clone();
-    match action {
-        UserAction::Suspend | UserAction::SuspendStarted => spec.suspend = Some(true),
-        UserAction::Resume => spec.suspend = Some(false),
-        UserAction::Scale(parallelism) => {
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => spec.suspend = Some(true),
+        SpecEdit::Resume => spec.suspend = Some(false),
+        SpecEdit::Scale(parallelism) => {
             spec.parallelism = Some(parallelism);
             if spec.is_indexed() {
                 spec.completions = Some(parallelism);
             }
         }
-        UserAction::SetTtl(ttl) => spec.ttl_seconds_after_finished = Some(ttl),
-        UserAction::SetDeadline(seconds) => spec.active_deadline_seconds = Some(seconds),
-        UserAction::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
-        UserAction::SetMaxFailedIndexes(limit) => spec.max_failed_indexes = Some(limit),
-        UserAction::SetReplacementPolicy(policy) => spec.pod_replacement_policy = Some(policy),
-        UserAction::DeletePod
-        | UserAction::DeleteEndedPod
-        | UserAction::DenyFailureTarget
-        | UserAction::DenyFailed
-        | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground
-        | UserAction::DeleteFinished
-        | UserAction::DeleteOwner
-        | UserAction::MirrorStarts
-        | UserAction::MirrorAnnounces
-        | UserAction::MirrorFinishes
-        | UserAction::Recreate
-        | UserAction::DeleteOrphaning
-        | UserAction::StripOwner
-        | UserAction::Relabel
-        | UserAction::DeleteNamespace => return None,
+        SpecEdit::SetParallelism(parallelism) => spec.parallelism = Some(parallelism),
+        SpecEdit::SetTtl(ttl) => spec.ttl_seconds_after_finished = ttl,
+        SpecEdit::SetDeadline(seconds) => spec.active_deadline_seconds = seconds,
+        SpecEdit::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
+        SpecEdit::SetMaxFailedIndexes(limit) => spec.max_failed_indexes = Some(limit),
+        SpecEdit::SetReplacementPolicy(policy) => spec.pod_replacement_policy = Some(policy),
     }
-    Some(spec)
+    spec
 }
 
 /// Does it.
@@ -254,7 +243,7 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
         UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.delete(scope.stamp(now))),
         UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
         UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
-        UserStep::Job(action) => edit(life, *action, scope),
+        UserStep::Job(action) => change_job(life, *action, scope),
     }
 }
 
@@ -278,46 +267,22 @@ fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: impl Fn(&mut Pod
     life.set_pod(uid, Some(after), scope.lag);
 }
 
-fn edit(life: &mut Life, action: UserAction, scope: &Scope) {
+/// Edits or deletes the Job.
+fn change_job(life: &mut Life, action: UserAction, scope: &Scope) {
     let Some(job) = life.job.clone() else { return };
-    let denied = match action {
-        UserAction::DenyFailureTarget => Some(ConditionKind::FailureTarget),
-        UserAction::DenyFailed => Some(ConditionKind::Failed),
-        UserAction::DeletePod
-        | UserAction::DeleteEndedPod
-        | UserAction::Suspend
-        | UserAction::SuspendStarted
-        | UserAction::Resume
-        | UserAction::Scale(_)
-        | UserAction::SetTtl(_)
-        | UserAction::DeleteInForeground
-        | UserAction::DeleteInBackground
-        | UserAction::DeleteFinished
-        | UserAction::DeleteOwner
-        | UserAction::MirrorStarts
-        | UserAction::MirrorAnnounces
-        | UserAction::MirrorFinishes
-        | UserAction::Recreate
-        | UserAction::DeleteOrphaning
-        | UserAction::StripOwner
-        | UserAction::Relabel
-        | UserAction::SetDeadline(_)
-        | UserAction::SetBackoffLimit(_)
-        | UserAction::SetMaxFailedIndexes(_)
-        | UserAction::SetReplacementPolicy(_)
-        | UserAction::DeleteNamespace => None,
-    };
-    if let Some(kind) = denied {
-        return life.set_job(Some(denies(&job, kind)), scope.job_lag);
-    }
-    let after = match edited(&job.spec, action) {
-        Some(spec) => {
+    let after = match action {
+        UserAction::Edit(edit) => {
+            let spec = edited(&job.spec, edit);
             life.past.respecified(&job.spec, &spec);
             Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
-        None if matches!(action, UserAction::DeleteInBackground | UserAction::DeleteOwner) => None,
-        None if action == UserAction::DeleteOrphaning => Some(collector::deleted_orphaning(&job)),
-        None => Some(crate::ttl::deleted_in_foreground(&job)),
+        UserAction::DenyFailureTarget => Some(denies(&job, ConditionKind::FailureTarget)),
+        UserAction::DenyFailed => Some(denies(&job, ConditionKind::Failed)),
+        UserAction::DeleteJob(asked) | UserAction::DeleteFinished(asked) | UserAction::DeleteAgain(asked) => {
+            deleted(&job, asked)
+        }
+        UserAction::DeleteOwner => deleted(&job, Propagation::Background),
+        _ => return,
     };
     life.set_job(after, scope.job_lag);
 }

@@ -3,6 +3,7 @@
 mod head;
 pub(crate) mod pods;
 pub(crate) mod status;
+pub mod user;
 mod verdict;
 mod whole;
 
@@ -19,7 +20,7 @@ use crate::catalogue::Req;
 use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
-use crate::env::user::{self, UserAction, UserStep};
+use crate::env::user::{UserAction, UserStep, namespace_goes};
 use crate::job::JobStatus;
 use crate::manager::Write;
 use crate::pod::Pod;
@@ -28,6 +29,7 @@ use crate::scopes::initial;
 use crate::step::Step;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
+use user::said;
 use verdict::{Judgement, judgement};
 
 /// One step of a story.
@@ -175,7 +177,7 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         }
         Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
         Step::User(job, _, UserStep::Job(action)) => {
-            (editor(*action), format!("{}{}", edited(*action), reported(*job, *action, before, after)))
+            (editor(*action), format!("{}{}", said(*action), reported(*job, *action, before, after)))
         }
         Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
             ("garbage collector", format!("removes the ownerReference of {}", name(*uid)))
@@ -184,11 +186,11 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
             let held =
                 after.life(*job).pods.get(*uid).is_some_and(|pod| pod.finalizer && pod.is_terminated());
             let stays = if held { ", which stays: it holds the finalizer" } else { "" };
-            let goes = user::namespace_goes(before.life(*job), scope);
+            let goes = namespace_goes(before.life(*job), scope);
             let who = if goes { "namespace controller" } else { "garbage collector" };
             (who, format!("deletes {}{stays}", name(*uid)))
         }
-        Step::RemoveJob(job) if user::namespace_goes(before.life(*job), scope) => {
+        Step::RemoveJob(job) if namespace_goes(before.life(*job), scope) => {
             ("namespace controller", "deletes the Job".to_owned())
         }
         Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
@@ -257,6 +259,7 @@ fn pod_changed(uid: Uid, what: KubeletStep) -> String {
         KubeletStep::Schedule => format!("{pod} has a node"),
         KubeletStep::Run => format!("{pod} runs"),
         KubeletStep::Ready => format!("{pod} is ready"),
+        KubeletStep::Unready => format!("{pod} is not ready any more"),
         KubeletStep::Restart => format!("{pod} restarts its container"),
         KubeletStep::Succeed => format!("{pod} succeeds"),
         KubeletStep::Fail(code) => format!("{pod} fails with exit code {code}"),
@@ -286,34 +289,6 @@ fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
         DisruptionStep::ForceDelete => ("user", format!("deletes {pod} by force")),
         DisruptionStep::Delete => ("scheduler", format!("deletes {pod}, which it marked")),
         DisruptionStep::GiveUp => ("pod GC", format!("marks {pod} Failed: nobody will end it")),
-    }
-}
-
-fn edited(action: UserAction) -> String {
-    match action {
-        UserAction::Suspend | UserAction::SuspendStarted => "suspends the Job".to_owned(),
-        UserAction::Resume => "resumes the Job".to_owned(),
-        UserAction::Scale(parallelism) => format!("scales the Job to {parallelism}"),
-        UserAction::SetTtl(ttl) => format!("sets ttlSecondsAfterFinished to {ttl}"),
-        UserAction::DenyFailureTarget => "sets FailureTarget=False in the status".to_owned(),
-        UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
-        UserAction::DeleteInForeground => "deletes the Job in the foreground".to_owned(),
-        UserAction::DeleteInBackground => "deletes the Job in the background".to_owned(),
-        UserAction::DeleteFinished => "deletes the finished Job in the foreground".to_owned(),
-        UserAction::DeleteOwner => "deletes the Job, whose owner is gone".to_owned(),
-        UserAction::Recreate => "creates the Job again".to_owned(),
-        UserAction::MirrorStarts => "reports that the Job runs".to_owned(),
-        UserAction::MirrorAnnounces => "reports FailureTarget".to_owned(),
-        UserAction::MirrorFinishes => "reports Failed".to_owned(),
-        UserAction::DeleteOrphaning => "deletes the Job, and leaves its pods".to_owned(),
-        UserAction::SetDeadline(seconds) => format!("sets activeDeadlineSeconds to {seconds}"),
-        UserAction::SetBackoffLimit(limit) => format!("sets backoffLimit to {limit}"),
-        UserAction::SetMaxFailedIndexes(limit) => format!("sets maxFailedIndexes to {limit}"),
-        UserAction::SetReplacementPolicy(policy) => format!("sets podReplacementPolicy to {policy:?}"),
-        UserAction::DeleteNamespace => "deletes the namespace".to_owned(),
-        UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
-        UserAction::StripOwner => "removes the ownerReference of a pod".to_owned(),
-        UserAction::Relabel => "changes the labels of a pod".to_owned(),
     }
 }
 

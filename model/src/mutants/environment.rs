@@ -2,6 +2,7 @@
 
 use super::{Mutant, Shows};
 use crate::algorithm::switches::Switch;
+use crate::apiserver::Propagation;
 use crate::catalogue::Req;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
@@ -66,7 +67,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#108645"],
         title: "pods of a Job deleted with --cascade=orphan keep their finalizer for ever",
         switches: &[Switch::ForgetsOwnerlessPods],
-        world: || Scope { user: vec![UserAction::DeleteOrphaning], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::DeleteJob(Propagation::Orphan)], ..small(many(1, 1), 1) },
         shows: Shows::Strays(Req::FT20, 9),
     },
 ];

@@ -3,8 +3,9 @@
 use super::{Mutant, Shows};
 use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switch;
+use crate::apiserver::Propagation;
 use crate::catalogue::Req;
-use crate::env::user::UserAction;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
 use crate::mutants::worlds::{failing, lagging, late, per_index, retries, small};
 use crate::scope::Scope;
@@ -18,7 +19,7 @@ pub const STRAYING: &[Mutant] = &[
         title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
         switches: &[Switch::FinishesSuspendedWithoutStartTime],
         world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::SuspendStarted],
+            user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
             ..small(patient(many(1, 1)), 1)
         },
         shows: Shows::Strays(Req::SS10, 16),
@@ -72,7 +73,10 @@ pub const STRAYING: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#108645"],
         title: "pods of a deleted Job keep their finalizer for ever",
         switches: &[Switch::ForgetsPodsOfGoneJobs],
-        world: || Scope { user: vec![UserAction::DeleteInBackground], ..small(many(1, 1), 1) },
+        world: || Scope {
+            user: vec![UserAction::DeleteJob(Propagation::Background)],
+            ..small(many(1, 1), 1)
+        },
         shows: Shows::Strays(Req::FT20, 7),
     },
     Mutant {
@@ -88,7 +92,7 @@ pub const STRAYING: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#121342"],
         title: "terminating is written only where something else has changed",
         switches: &[Switch::ComparesTerminatingWithItself],
-        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) },
         shows: Shows::Strays(Req::RP08, 11),
     },
     Mutant {

@@ -4,7 +4,7 @@ use super::{Mutant, Shows};
 use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switch;
 use crate::catalogue::Req;
-use crate::env::user::UserAction;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
 use crate::mutants::worlds::{
     capped, delayed, failing, fails_at_42, ignores_3, lagging, late, on_failure, one, per_index, retries,
@@ -66,7 +66,7 @@ pub const JOBS: &[Mutant] = &[
         title: "a suspended Job that meets its end finishes without startTime",
         switches: &[Switch::FinishesSuspendedWithoutStartTime],
         world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::SuspendStarted],
+            user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
             ..small(patient(many(1, 1)), 1)
         },
         shows: Shows::Breaks(Req::S04, 10),
@@ -101,7 +101,7 @@ pub const JOBS: &[Mutant] = &[
         title: "a pod that is gone when it is released stays ready",
         switches: &[Switch::KeepsVanishedPodReady],
         world: || {
-            let user = vec![UserAction::Suspend, UserAction::DeletePod];
+            let user = vec![UserAction::SUSPEND, UserAction::DeletePod];
             // The ideal of S-09 is ready <= active; that ready is counted right is another matter.
             Scope { phases: true, user, pods: 1, ..late(many(1, 1)) }.without(Req::PC03)
         },
@@ -121,7 +121,7 @@ pub const JOBS: &[Mutant] = &[
         title: "two changes of one pod pass for the deletions of two, and a healthy one is deleted",
         switches: &[Switch::CountsDeletions, Switch::GateIgnoresDeletions, Switch::OverlooksStrippedPods],
         world: || {
-            let scope = Scope { user: vec![UserAction::Scale(1)], ..small(retries(6, many(3, 3)), 3) };
+            let scope = Scope { user: vec![UserAction::scale(1)], ..small(retries(6, many(3, 3)), 3) };
             // What J-01 does to the counts is another defect.
             lagging(1, scope).without(Req::PC01).without(Req::PC02).without(Req::PC03)
         },
@@ -158,7 +158,7 @@ pub const JOBS: &[Mutant] = &[
         switches: &[Switch::LowersReadyOnFailedDelete],
         world: || Scope {
             phases: true,
-            user: vec![UserAction::Suspend],
+            user: vec![UserAction::SUSPEND],
             faults: failing(1),
             ..small(many(1, 1), 1)
         },
@@ -169,7 +169,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &[],
         title: "a DELETE answered with 404 counts as a terminating pod",
         switches: &[Switch::CountsVanishedAsTerminating],
-        world: || Scope { user: vec![UserAction::Suspend, UserAction::DeletePod], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::SUSPEND, UserAction::DeletePod], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 11),
     },
     Mutant {
@@ -177,7 +177,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &[],
         title: "a sync does not wait for its own deletions, and writes a stale active",
         switches: &[Switch::GateIgnoresDeletions],
-        world: || lagging(2, Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) }),
+        world: || lagging(2, Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::PC01, 12),
     },
     Mutant {
@@ -322,7 +322,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#125089", "kubernetes/kubernetes#125185"],
         title: "a sync reports its deletions in active alone",
         switches: &[Switch::ReportsDeletionsLate],
-        world: || Scope { user: vec![UserAction::Suspend], ..small(many(1, 1), 1) },
+        world: || Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 8),
     },
     Mutant {
@@ -339,7 +339,7 @@ pub const JOBS: &[Mutant] = &[
         title: "startTime is set again in every sync after a resumption",
         switches: &[Switch::ResetsStartTimeAfterResume],
         world: || Scope {
-            user: vec![UserAction::Suspend, UserAction::Resume],
+            user: vec![UserAction::SUSPEND, UserAction::RESUME],
             ticks: 1,
             ..small(many(1, 1), 2)
         },
@@ -386,7 +386,7 @@ pub const JOBS: &[Mutant] = &[
         title: "terminating pods are taken for surplus, and a healthy pod is given up (1.28 panics where too few are active)",
         switches: &[Switch::CountsTerminatingAsSurplus],
         world: || Scope {
-            user: vec![UserAction::DeletePod, UserAction::Scale(1)],
+            user: vec![UserAction::DeletePod, UserAction::scale(1)],
             ..small(patient(retries(1, many(2, 2))), 2)
         },
         shows: Shows::Breaks(Req::FT14, 8),
@@ -407,7 +407,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#115349"],
         title: "completedIndexes keeps an index beyond completions after a scale-down",
         switches: &[Switch::WritesIndexesOnlyWhenNew],
-        world: || Scope { user: vec![UserAction::Scale(1)], ..small(many_indexes(3, 3), 3) },
+        world: || Scope { user: vec![UserAction::scale(1)], ..small(many_indexes(3, 3), 3) },
         shows: Shows::Breaks(Req::PC23, 13),
     },
     Mutant {

@@ -4,7 +4,7 @@ use super::{Mutant, Shows};
 use crate::algorithm::scopes::{both, empty, one_pod};
 use crate::algorithm::switches::Switch;
 use crate::catalogue::Req;
-use crate::env::user::UserAction;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
 use crate::scope::Scope;
 use crate::scopes::scope;
@@ -16,7 +16,7 @@ pub const TTL: &[Mutant] = &[
         issues: &[],
         title: "the TTL controller decides by its cache alone, after the TTL was raised",
         switches: &[Switch::TtlTrustsItsCache],
-        world: || Scope { user: vec![UserAction::SetTtl(2)], ..small(empty(0), 0, 0) },
+        world: || Scope { user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))], ..small(empty(0), 0, 0) },
         shows: Shows::Breaks(Req::TT03, 7),
     },
     Mutant {

@@ -1,9 +1,10 @@
 //! Scopes of what others do to Jobs and pods, which the twin in TLA+ does not have.
 
 use crate::algorithm::steps::Faults;
+use crate::apiserver::Propagation;
 use crate::constants::Constants;
 use crate::env::disruption::Disruption;
-use crate::env::user::UserAction;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::job::{
     ConditionPattern, FailureAction, JobSpec, PodFailureRule, PodReplacementPolicy, RestartPolicy,
     SuccessPolicy, SuccessRule, Template,
@@ -41,6 +42,11 @@ pub fn all() -> Vec<Scope> {
         parallelism(),
         on_failure(),
         success_policy_deletion(),
+        indexed_parallelism(),
+        removed_deadline(),
+        unready_pods(),
+        second_deletion(),
+        second_deletion_orphaning(),
     ]
 }
 
@@ -87,12 +93,30 @@ fn lost_node_patient() -> Scope {
 fn force_delete() -> Scope {
     let about = "a pod is deleted by force, and the Job is suspended: the pod may go without an end";
     let base = scope("force-delete", about, JobSpec { backoff_limit: Some(1), ..many(1, 1) }, 3);
-    Scope { user: vec![UserAction::Suspend], disruptions: vec![Disruption::ForceDelete], ..base }
+    Scope { user: vec![UserAction::SUSPEND], disruptions: vec![Disruption::ForceDelete], ..base }
+}
+
+fn second_deletion() -> Scope {
+    let about =
+        "the Job is deleted in the foreground, and once more in the background, or so that its pods stay";
+    let again = [Propagation::Background, Propagation::Orphan].map(UserAction::DeleteAgain);
+    let user = [vec![UserAction::DeleteJob(Propagation::Foreground)], again.to_vec()].concat();
+    Scope { user, ..scope("second-deletion", about, many(1, 1), 2) }
+}
+
+fn second_deletion_orphaning() -> Scope {
+    let about = "the Job is deleted so that its pods stay, and once more in the foreground, which takes them";
+    let first = UserAction::DeleteJob(Propagation::Orphan);
+    let user = vec![first, UserAction::DeleteAgain(Propagation::Foreground)];
+    Scope { user, ..scope("second-deletion-orphaning", about, many(1, 1), 2) }
 }
 
 fn orphaning() -> Scope {
     let about = "the Job is deleted, and its pods stay, without an owner or finalizer";
-    Scope { user: vec![UserAction::DeleteOrphaning], ..scope("orphaning", about, many(1, 1), 2) }
+    Scope {
+        user: vec![UserAction::DeleteJob(Propagation::Orphan)],
+        ..scope("orphaning", about, many(1, 1), 2)
+    }
 }
 
 fn adoption() -> Scope {
@@ -122,7 +146,10 @@ fn legacy_pods() -> Scope {
 fn edited_limits() -> Scope {
     let about = "a user sets activeDeadlineSeconds and backoffLimit while pods run, on a clock";
     Scope {
-        user: vec![UserAction::SetDeadline(1), UserAction::SetBackoffLimit(1)],
+        user: vec![
+            UserAction::Edit(SpecEdit::SetDeadline(Some(1))),
+            UserAction::Edit(SpecEdit::SetBackoffLimit(1)),
+        ],
         ticks: 2,
         ..scope("edited-limits", about, many(1, 1), 3)
     }
@@ -171,7 +198,10 @@ fn unscheduled_patient() -> Scope {
 fn edited_policy() -> Scope {
     let about = "a user sets podReplacementPolicy to Failed, and deletes a pod";
     let spec = JobSpec { backoff_limit: Some(1), ..many(1, 1) };
-    let user = vec![UserAction::SetReplacementPolicy(PodReplacementPolicy::Failed), UserAction::DeletePod];
+    let user = vec![
+        UserAction::Edit(SpecEdit::SetReplacementPolicy(PodReplacementPolicy::Failed)),
+        UserAction::DeletePod,
+    ];
     Scope { user, ..scope("edited-policy", about, spec, 3) }
 }
 
@@ -179,11 +209,11 @@ fn edited_failed_indexes() -> Scope {
     let about = "no retries; a user sets maxFailedIndexes to 0 while an index has failed, or before";
     let spec = JobSpec { max_failed_indexes: Some(1), ..limited_per_index(0, many_indexes(2, 1)) };
     let base = scope("edited-failed-indexes", about, spec, 3);
-    Scope { user: vec![UserAction::SetMaxFailedIndexes(0)], ..base }
+    Scope { user: vec![UserAction::Edit(SpecEdit::SetMaxFailedIndexes(0))], ..base }
 }
 
 fn suspended_and_resumed() -> Vec<UserAction> {
-    vec![UserAction::Suspend, UserAction::Resume]
+    vec![UserAction::SUSPEND, UserAction::RESUME]
 }
 
 fn suspend_deadline() -> Scope {
@@ -207,7 +237,7 @@ fn suspend_per_index() -> Scope {
 
 fn elastic_per_index() -> Scope {
     let about = "backoffLimitPerIndex 0: an Indexed Job is scaled down to one index, and up again";
-    let user = vec![UserAction::Scale(1), UserAction::Scale(2)];
+    let user = vec![UserAction::scale(1), UserAction::scale(2)];
     Scope { user, ..scope("elastic-per-index", about, limited_per_index(0, many_indexes(2, 2)), 3) }
 }
 
@@ -215,7 +245,7 @@ fn parallelism() -> Scope {
     let about =
         "two completions, one after the other and at once: a user sets parallelism to 1, and to 2 again";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
-    let user = vec![UserAction::Scale(1), UserAction::Scale(2)];
+    let user = vec![UserAction::scale(1), UserAction::scale(2)];
     Scope { user, ..scope("parallelism", about, spec, 3) }
 }
 
@@ -233,4 +263,24 @@ fn success_policy_deletion() -> Scope {
     let success_policy = Some(SuccessPolicy { rules: vec![rule] });
     let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
     Scope { user: vec![UserAction::DeletePod], ..scope("success-policy-deletion", about, spec, 3) }
+}
+
+fn indexed_parallelism() -> Scope {
+    let about = "two indexes at once: a user sets parallelism to 0, and to 1";
+    let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
+    let user = [0, 1].map(|parallelism| UserAction::Edit(SpecEdit::SetParallelism(parallelism)));
+    Scope { user: user.to_vec(), ..scope("indexed-parallelism", about, spec, 3) }
+}
+
+fn removed_deadline() -> Scope {
+    let about = "a user removes activeDeadlineSeconds 1, on a clock: before it has passed, or too late";
+    let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
+    let user = vec![UserAction::Edit(SpecEdit::SetDeadline(None))];
+    Scope { user, ticks: 2, ..scope("removed-deadline", about, spec, 2) }
+}
+
+fn unready_pods() -> Scope {
+    let about = "pods are ready, and cease to be";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
+    Scope { phases: true, unready: true, ..scope("unready-pods", about, spec, 2) }
 }

@@ -20,7 +20,7 @@ use crate::algorithm::ttl::TtlStep;
 use crate::catalogue::Req;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
-use crate::env::user::{UserAction, UserStep};
+use crate::env::user::UserStep;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::uid::Uid;
@@ -290,7 +290,7 @@ impl Item {
                     UserStep::DeletePod(uid) | UserStep::StripOwner(uid) | UserStep::Relabel(uid) => {
                         pod.fits(*uid, life)
                     }
-                    UserStep::Job(action) => is_the_one(*action, life),
+                    UserStep::Job(_) => true,
                 };
                 own(job) && numbers.contains(number) && fits
             }
@@ -308,13 +308,6 @@ impl Item {
             _ => false,
         }
     }
-}
-
-/// A Job can be deleted in the background by a user while it is unfinished, and by the garbage collector at any time,
-/// with one effect: one of the two is enough.
-fn is_the_one(action: UserAction, life: &Life) -> bool {
-    let finished = life.job.as_ref().is_some_and(|job| job.status.is_finished());
-    action != UserAction::DeleteOwner || finished
 }
 
 impl PodRef {

@@ -6,9 +6,10 @@ use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Subresource
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::scenario::Report;
 use jobcheck_model::Uid;
+use jobcheck_model::apiserver::Propagation;
 use jobcheck_model::env::disruption::DisruptionStep;
 use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::{UserAction, UserStep, namespace_goes};
+use jobcheck_model::env::user::{SpecEdit, UserAction, UserStep, namespace_goes};
 use jobcheck_model::job::PodReplacementPolicy;
 use jobcheck_model::pod::Pod;
 use jobcheck_model::scope::Scope;
@@ -41,6 +42,7 @@ pub fn kubelet(
     let done = bench.kubelet(|it, server, now| match what {
         KubeletStep::Schedule => it.bind(server, now, NAMESPACE, &name),
         KubeletStep::Run => it.run(server, now, NAMESPACE, &name, false),
+        KubeletStep::Unready => it.run(server, now, NAMESPACE, &name, false),
         KubeletStep::Ready => it.run(server, now, NAMESPACE, &name, true),
         KubeletStep::Restart => it.report(server, now, NAMESPACE, &name, count_restart),
         KubeletStep::Succeed => it.end(server, now, NAMESPACE, &name, End::Succeeded),
@@ -168,15 +170,11 @@ fn of_job(
     after: &World,
     scope: &Scope,
 ) -> Result<(), Stop> {
-    let edit = |field: &str, value: Value| json!({"spec": {field: value}});
     let body = match action {
-        UserAction::DeleteInForeground | UserAction::DeleteFinished => {
-            return delete_job(bench, id, "Foreground");
+        UserAction::DeleteJob(asked) | UserAction::DeleteFinished(asked) | UserAction::DeleteAgain(asked) => {
+            return delete_job(bench, id, asked);
         }
-        UserAction::DeleteInBackground | UserAction::DeleteOwner => {
-            return delete_job(bench, id, "Background");
-        }
-        UserAction::DeleteOrphaning => return delete_job(bench, id, "Orphan"),
+        UserAction::DeleteOwner => return delete_job(bench, id, Propagation::Background),
         UserAction::DeleteNamespace => {
             let verb = Verb::Delete(DeleteOptions::default());
             return bench.must(&Request::new(Resource::Namespaces, None, Some(NAMESPACE), verb)).map(drop);
@@ -193,21 +191,7 @@ fn of_job(
             let body = in_order(bench, id, acts::mirrored(report, started, &stamp(bench.now)));
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));
         }
-        UserAction::Suspend | UserAction::SuspendStarted => edit("suspend", json!(true)),
-        UserAction::Resume => edit("suspend", json!(false)),
-        UserAction::Scale(parallelism) => {
-            let indexed = scope.jobs.get(usize::from(id.0)).is_some_and(|spec| spec.is_indexed());
-            let mut body = edit("parallelism", json!(parallelism));
-            if indexed {
-                body["spec"]["completions"] = json!(parallelism);
-            }
-            body
-        }
-        UserAction::SetTtl(seconds) => edit("ttlSecondsAfterFinished", json!(seconds)),
-        UserAction::SetDeadline(seconds) => edit("activeDeadlineSeconds", json!(seconds)),
-        UserAction::SetBackoffLimit(limit) => edit("backoffLimit", json!(limit)),
-        UserAction::SetMaxFailedIndexes(limit) => edit("maxFailedIndexes", json!(limit)),
-        UserAction::SetReplacementPolicy(policy) => edit("podReplacementPolicy", json!(policy_name(policy))),
+        UserAction::Edit(edit) => edited(edit, id, scope),
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::StripOwner
@@ -217,6 +201,28 @@ fn of_job(
         }
     };
     patch_job(bench, id, body, PatchKind::Merge, None)
+}
+
+fn edited(edit: SpecEdit, id: JobId, scope: &Scope) -> Value {
+    let set = |field: &str, value: Value| json!({"spec": {field: value}});
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => set("suspend", json!(true)),
+        SpecEdit::Resume => set("suspend", json!(false)),
+        SpecEdit::Scale(parallelism) => {
+            let indexed = scope.jobs.get(usize::from(id.0)).is_some_and(|spec| spec.is_indexed());
+            let mut body = set("parallelism", json!(parallelism));
+            if indexed {
+                body["spec"]["completions"] = json!(parallelism);
+            }
+            body
+        }
+        SpecEdit::SetParallelism(parallelism) => set("parallelism", json!(parallelism)),
+        SpecEdit::SetTtl(seconds) => set("ttlSecondsAfterFinished", json!(seconds)),
+        SpecEdit::SetDeadline(seconds) => set("activeDeadlineSeconds", json!(seconds)),
+        SpecEdit::SetBackoffLimit(limit) => set("backoffLimit", json!(limit)),
+        SpecEdit::SetMaxFailedIndexes(limit) => set("maxFailedIndexes", json!(limit)),
+        SpecEdit::SetReplacementPolicy(policy) => set("podReplacementPolicy", json!(policy_name(policy))),
+    }
 }
 
 fn policy_name(policy: PodReplacementPolicy) -> &'static str {
@@ -260,10 +266,10 @@ fn patch_job(
     bench.must(&Request { subresource, ..request }).map(drop)
 }
 
-fn delete_job(bench: &mut Bench, id: JobId, propagation: &str) -> Result<(), Stop> {
+fn delete_job(bench: &mut Bench, id: JobId, asked: Propagation) -> Result<(), Stop> {
     let name = bench.replica(id).name.clone();
     let options =
-        DeleteOptions { propagation_policy: Some(propagation.to_owned()), ..DeleteOptions::default() };
+        DeleteOptions { propagation_policy: Some(asked.as_str().to_owned()), ..DeleteOptions::default() };
     bench.must(&Request::new(Resource::Jobs, Some(NAMESPACE), Some(&name), Verb::Delete(options))).map(drop)
 }
 
@@ -291,7 +297,7 @@ pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &S
 /// The server refuses, or there is more to wait for.
 pub fn remove_job(bench: &mut Bench, id: JobId, before: &World, scope: &Scope) -> Result<(), Stop> {
     if namespace_goes(before.life(id), scope) {
-        return delete_job(bench, id, "Background");
+        return delete_job(bench, id, Propagation::Background);
     }
     let (now, name) = (bench.now, bench.replica(id).name.clone());
     if bench.server.release_owner(now, Resource::Jobs, &key(&name)) {

@@ -7,9 +7,10 @@
 use jobcheck_model::algorithm::io::CallName;
 use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
 use jobcheck_model::algorithm::ttl::TtlStep;
+use jobcheck_model::apiserver::Propagation;
 use jobcheck_model::env::disruption::DisruptionStep;
 use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::{UserAction, UserStep};
+use jobcheck_model::env::user::{SpecEdit, UserAction, UserStep};
 use jobcheck_model::step::Step;
 
 /// All kinds, in the order in which reports list them.
@@ -125,6 +126,7 @@ fn of_kubelet(what: KubeletStep) -> &'static str {
         KubeletStep::Schedule => "pod scheduled",
         KubeletStep::Run => "pod runs",
         KubeletStep::Ready => "pod becomes ready",
+        KubeletStep::Unready => "pod ceases to be ready",
         KubeletStep::Restart => "container restarted",
         KubeletStep::Succeed => "pod succeeds",
         KubeletStep::Fail(_) => "pod fails",
@@ -154,26 +156,36 @@ fn of_user(what: &UserStep) -> &'static str {
         UserAction::DeletePod | UserAction::DeleteEndedPod => "user deletes a pod",
         UserAction::StripOwner => "user takes the owner away",
         UserAction::Relabel => "user changes labels",
-        UserAction::Suspend | UserAction::SuspendStarted => "user suspends",
-        UserAction::Resume => "user resumes",
-        UserAction::Scale(_) => "user scales",
-        UserAction::SetTtl(_) => "user sets the TTL",
-        UserAction::SetDeadline(_) => "user sets the deadline",
-        UserAction::SetBackoffLimit(_) => "user sets backoffLimit",
-        UserAction::SetMaxFailedIndexes(_) => "user sets maxFailedIndexes",
-        UserAction::SetReplacementPolicy(_) => "user sets podReplacementPolicy",
+        UserAction::Edit(edit) => of_edit(*edit),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => "user denies a condition",
-        UserAction::DeleteInForeground | UserAction::DeleteFinished => {
-            "user deletes the Job in the foreground"
-        }
-        UserAction::DeleteInBackground => "user deletes the Job in the background",
-        UserAction::DeleteOrphaning => "user deletes the Job, leaving pods",
+        UserAction::DeleteJob(asked) | UserAction::DeleteFinished(asked) => match asked {
+            Propagation::Foreground => "user deletes the Job in the foreground",
+            Propagation::Background => "user deletes the Job in the background",
+            Propagation::Orphan => "user deletes the Job, leaving pods",
+        },
+        UserAction::DeleteAgain(_) => "user deletes the Job once more",
         UserAction::DeleteOwner => "user deletes the Job's owner",
         UserAction::DeleteNamespace => "user deletes the namespace",
         UserAction::Recreate => "user creates the Job again",
         UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
             "mirror reports"
         }
+    }
+}
+
+fn of_edit(edit: SpecEdit) -> &'static str {
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => "user suspends",
+        SpecEdit::Resume => "user resumes",
+        SpecEdit::Scale(_) => "user scales",
+        SpecEdit::SetParallelism(_) => "user sets parallelism",
+        SpecEdit::SetTtl(None) => "user removes the TTL",
+        SpecEdit::SetTtl(Some(_)) => "user sets the TTL",
+        SpecEdit::SetDeadline(None) => "user removes the deadline",
+        SpecEdit::SetDeadline(Some(_)) => "user sets the deadline",
+        SpecEdit::SetBackoffLimit(_) => "user sets backoffLimit",
+        SpecEdit::SetMaxFailedIndexes(_) => "user sets maxFailedIndexes",
+        SpecEdit::SetReplacementPolicy(_) => "user sets podReplacementPolicy",
     }
 }
 

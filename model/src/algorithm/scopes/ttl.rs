@@ -2,7 +2,8 @@
 //! controller and the garbage collector.
 
 use crate::algorithm::steps::Faults;
-use crate::env::user::UserAction;
+use crate::apiserver::Propagation;
+use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, scope};
@@ -14,7 +15,9 @@ pub fn ttl() -> Vec<Scope> {
         edit(),
         clock("ttl/fast-clock", "the TTL controller's clock is 1 s ahead, and the TTL is edited", 1),
         clock("ttl/slow-clock", "the TTL controller's clock is 1 s behind, and the TTL is edited", -1),
+        removed(),
         deleted(),
+        orphaned(),
         owner_gone(),
         recreated(),
         suspended(),
@@ -51,16 +54,26 @@ fn timed(name: &'static str, about: &'static str, spec: JobSpec, ticks: i64, use
 
 fn edit() -> Scope {
     let about = "the TTL of 1 s is set to 2 s, at any time";
-    timed("ttl/edit", about, empty(1), 4, &[UserAction::SetTtl(2)])
+    timed("ttl/edit", about, empty(1), 4, &[UserAction::Edit(SpecEdit::SetTtl(Some(2)))])
 }
 
 fn clock(name: &'static str, about: &'static str, ahead: i64) -> Scope {
-    both(timed(name, about, empty(1), 4, &[UserAction::SetTtl(2)]), ahead)
+    both(timed(name, about, empty(1), 4, &[UserAction::Edit(SpecEdit::SetTtl(Some(2)))]), ahead)
+}
+
+fn removed() -> Scope {
+    let about = "the TTL of 1 s is removed, at any time";
+    timed("ttl/removed", about, empty(1), 3, &[UserAction::Edit(SpecEdit::SetTtl(None))])
+}
+
+fn orphaned() -> Scope {
+    let about = "the user deletes the finished Job so that its pods stay, beside the TTL controller";
+    timed("ttl/orphaned", about, one_pod(0), 1, &[UserAction::DeleteFinished(Propagation::Orphan)])
 }
 
 fn deleted() -> Scope {
     let about = "the user deletes the finished Job in the foreground, beside the TTL controller";
-    timed("ttl/deleted", about, one_pod(0), 1, &[UserAction::DeleteFinished])
+    timed("ttl/deleted", about, one_pod(0), 1, &[UserAction::DeleteFinished(Propagation::Foreground)])
 }
 
 fn owner_gone() -> Scope {
@@ -75,7 +88,7 @@ fn recreated() -> Scope {
 
 fn suspended() -> Scope {
     let about = "the Job is suspended and resumed";
-    timed("ttl/suspended", about, one_pod(0), 1, &[UserAction::Suspend, UserAction::Resume])
+    timed("ttl/suspended", about, one_pod(0), 1, &[UserAction::SUSPEND, UserAction::RESUME])
 }
 
 fn faults() -> Scope {
@@ -98,7 +111,7 @@ fn late_pod() -> Scope {
 
 fn everything() -> Scope {
     let about = "a fast clock, an edit, another Job of the name, and a fault of each kind";
-    let user = [UserAction::SetTtl(2), UserAction::DeleteOwner, UserAction::Recreate];
+    let user = [UserAction::Edit(SpecEdit::SetTtl(Some(2))), UserAction::DeleteOwner, UserAction::Recreate];
     let faults = Faults { failures: 1, losses: 1, crashes: 1, ..Faults::default() };
     Scope { faults, ..both(timed("ttl/everything", about, empty(1), 2, &user), 1) }
 }

@@ -1,5 +1,6 @@
 //! What a story begins with: the Jobs as the server stores them, and what the world allows.
 
+use super::user::said;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::gates::Gates;
@@ -148,6 +149,12 @@ fn constants(scope: &Scope, parts: &mut Vec<String>) {
 }
 
 fn kubelet(scope: &Scope, parts: &mut Vec<String>) {
+    if scope.unready {
+        parts.push("pods may cease to be ready".to_owned());
+    }
+    if scope.unscheduled {
+        parts.push("pods wait for the scheduler".to_owned());
+    }
     if scope.flips {
         parts.push("the kubelet may take a success back".to_owned());
     }
@@ -165,8 +172,8 @@ fn actions(scope: &Scope, parts: &mut Vec<String>) {
             _ => super::editor(*action),
         };
         match told.iter_mut().find(|(other, _)| *other == who) {
-            Some((_, what)) => what.push(super::edited(*action)),
-            None => told.push((who, vec![super::edited(*action)])),
+            Some((_, what)) => what.push(said(*action)),
+            None => told.push((who, vec![said(*action)])),
         }
     }
     let once = |(who, what): &(&str, Vec<String>)| format!("{who}, if at all: {}", what.join(", "));
