@@ -157,7 +157,9 @@ pub fn visit(
     wanted: &dyn Fn(Option<usize>) -> bool,
     visitor: Visitor<'_>,
 ) -> Exploration {
-    by_width(&reduced(scope, bounds), Explore { bounds, wanted, visitor })
+    let is_unasked = |number: usize| scope.unasked.contains(&PROPERTIES[number].req);
+    let wanted = |number: Option<usize>| wanted(number) && !number.is_some_and(is_unasked);
+    by_width(&reduced(scope, bounds), Explore { bounds, wanted: &wanted, visitor })
 }
 
 /// Sees what an exploration found, and the worlds.

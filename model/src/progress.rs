@@ -310,7 +310,7 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
 }
 
 fn is_own(life: &Life) -> bool {
-    life.read_job().is_some_and(|job| job.is_managed_by_built_in())
+    life.job.as_ref().is_some_and(|job| life.manager.gates.read(job).is_managed_by_built_in())
 }
 
 /// PC-11: pods are wanted, none is there, and nothing will wake the controller.

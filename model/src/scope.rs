@@ -68,6 +68,8 @@ pub struct Scope {
     pub rules: RuleSet,
     /// What the environment does, one thing after the other; else it does what it can, at any time.
     pub script: Option<Script>,
+    /// Properties, by their requirements, that are not asked for: the world is one in which they cannot hold.
+    pub unasked: &'static [Req],
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,

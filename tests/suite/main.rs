@@ -29,3 +29,4 @@ mod sim;
 mod tidy;
 mod ttl;
 mod twin;
+mod two_leaders;

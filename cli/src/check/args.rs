@@ -141,7 +141,7 @@ Exit codes:
 /// # Errors
 ///
 /// There is none.
-pub fn requirement(id: &str) -> Result<Req, String> {
+fn requirement(id: &str) -> Result<Req, String> {
     Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
 }
 
@@ -150,7 +150,7 @@ pub fn requirement(id: &str) -> Result<Req, String> {
 /// # Errors
 ///
 /// There is none, or no write is refused for it.
-fn guarded(id: &str) -> Result<Req, String> {
+pub fn guarded(id: &str) -> Result<Req, String> {
     let found = requirement(id)?;
     match found.entry().judged {
         Judged::Truth | Judged::View | Judged::Audit => Ok(found),

@@ -30,7 +30,7 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
 
-pub use self::args::{CheckArgs, duration, mutant, processors, requirement, threads};
+pub use self::args::{CheckArgs, duration, guarded, mutant, processors, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
@@ -302,7 +302,7 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         return Err("--dot needs one scope".to_owned());
     }
     for scope in &mut scopes {
-        scope.without.clone_from(&args.without);
+        scope.without.extend(&args.without);
         if args.symmetry == Symmetry::On && !symmetry_is_sound(scope) {
             return Err(format!("--symmetry on is not sound in {}: auto leaves it off there", scope.name));
         }
@@ -325,13 +325,13 @@ fn named(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
     use algorithm::progress_scopes::progress;
-    use algorithm::scopes::{all_faults, large, one_fault, recreation, rollouts, ttl};
+    use algorithm::scopes::{all_faults, large, one_fault, recreation, rollouts, safe_with_two_leaders, ttl};
     let specification =
         || if size == Size::Large { Vec::new() } else { [scopes::all(), scopes::gates::gates()].concat() };
     let quick = || [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
     let algorithm = || match size {
         Size::Quick => quick(),
-        Size::Default => [quick(), all_faults()].concat(),
+        Size::Default => [quick(), all_faults(), safe_with_two_leaders()].concat(),
         Size::Large => large(),
     };
     match subject {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use jobcheck_explore::CONTROLLER;
+use jobcheck_model::Req;
 use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::story::user::said;
@@ -65,10 +66,15 @@ pub fn bounds(scope: &Scope) -> String {
     add(faults.crashes > 0, times(faults.crashes, "crash"));
     add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
     add(faults.usurpations > 0, "two leaders for a while".to_owned());
+    add(!scope.unasked.is_empty(), format!("all is asked but {}", ids(scope.unasked)));
     add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
     let ahead = scope.algorithm.ttl.unwrap_or_default();
     add(ahead != 0, format!("TTL controller's clock {ahead:+} s"));
     parts.join(", ")
+}
+
+fn ids(reqs: &[Req]) -> String {
+    reqs.iter().map(|req| req.id()).collect::<Vec<_>>().join(", ")
 }
 
 fn pods(count: usize) -> String {

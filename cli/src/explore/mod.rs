@@ -36,7 +36,7 @@ pub struct ExploreArgs {
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "mutant")]
     pub subject: Option<Subject>,
     /// Switch the guards of a requirement off; can be repeated. Steps that it forbids are marked.
-    #[arg(long, value_name = "ID", value_parser = crate::check::requirement)]
+    #[arg(long, value_name = "ID", value_parser = crate::check::guarded)]
     pub without: Vec<Req>,
     /// Look for a counterexample first, and begin there; not with --mutant, which does so anyway. At most 3,000,000 states
     /// are looked at.
@@ -96,7 +96,7 @@ pub fn run(args: &ExploreArgs) -> Exit {
 
 fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
     if let Some(mutant) = args.mutant {
-        return Ok(Scope { without: args.without.clone(), ..mutant.scope() });
+        return Ok(without(mutant.scope(), args));
     }
     let name = args.scope.as_deref().unwrap_or_default();
     let scope = all_scopes().into_iter().find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
@@ -117,7 +117,7 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
         }
         Some(_) | None => scope,
     };
-    Ok(Scope { without: args.without.clone(), ..scope })
+    Ok(without(scope, args))
 }
 
 /// What to begin with, if there is anything.
@@ -137,4 +137,8 @@ fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Found>
             Err((message, Exit::Inconclusive))
         }
     }
+}
+
+fn without(scope: Scope, args: &ExploreArgs) -> Scope {
+    args.without.iter().fold(scope, |scope, req| scope.without(*req))
 }

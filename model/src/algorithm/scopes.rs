@@ -12,6 +12,7 @@ pub use ttl::{both, empty, one_pod, ttl};
 
 use super::progress_scopes::progress;
 use super::steps::Faults;
+use crate::catalogue::Req;
 use crate::job::JobSpec;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes;
@@ -150,6 +151,31 @@ pub fn two_leaders() -> Vec<Scope> {
     family(TWO_LEADERS, 1, faults, false).map(|scope| Scope { pods: 3, ..scope }).collect()
 }
 
+/// What needs one leader (SY-01): where two lead for a while, a pod may be counted twice, by each of them, or as two
+/// things, and a Job come to its end by it.
+pub const NEEDS_ONE_LEADER: &[Req] = &[Req::FT02, Req::FT13, Req::BO12, Req::S01];
+
+/// The same scopes with less in them, for what holds though two processes lead.
+const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
+    ("two-leaders-safe/non-indexed", "non-indexed"),
+    ("two-leaders-safe/indexed", "indexed"),
+    ("two-leaders-safe/backoff-limit", "backoff-limit"),
+    ("two-leaders-safe/success-policy", "success-policy"),
+    ("two-leaders-safe/per-index", "per-index"),
+    ("two-leaders-safe/suspend", "suspend"),
+];
+
+/// Scopes in which two processes lead, and in which all is asked but [`NEEDS_ONE_LEADER`].
+#[must_use]
+pub fn safe_with_two_leaders() -> Vec<Scope> {
+    let faults = Faults { usurpations: 1, ..Faults::default() };
+    let one_pod_at_a_time = |scope: Scope| {
+        let jobs = scope.jobs.iter().map(one_at_a_time).collect();
+        Scope { pods: 2, jobs, unasked: NEEDS_ONE_LEADER, without: NEEDS_ONE_LEADER.to_vec(), ..scope }
+    };
+    family(SAFE_WITH_TWO_LEADERS, 1, faults, false).map(one_pod_at_a_time).collect()
+}
+
 /// The process dies once, its request may still be handled, another request fails, and both caches lag by two.
 const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/non-indexed", "non-indexed"),
@@ -218,7 +244,7 @@ pub(super) fn progress_of_flips() -> [Scope; 2] {
 #[must_use]
 pub fn all() -> Vec<Scope> {
     let small = [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
-    [small, all_faults(), large(), two_leaders()].concat()
+    [small, all_faults(), large(), two_leaders(), safe_with_two_leaders()].concat()
 }
 
 /// Scopes in which one kind of thing goes wrong: small ones.

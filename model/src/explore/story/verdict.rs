@@ -4,6 +4,7 @@ use crate::algorithm::commit;
 use crate::algorithm::io::Call;
 use crate::algorithm::steps::{Fortune, ProcessStep, orphan_call, orphan_decision};
 use crate::algorithm::ttl::TtlStep;
+use crate::apiserver::{RuleSet, would_refuse_status};
 use crate::catalogue::Req;
 use crate::job::{Job, JobStatus};
 use crate::manager::{self, Write, refusal};
@@ -130,5 +131,9 @@ fn refused_call(life: &Life, call: &Call, scope: &Scope) -> Option<Told> {
 fn refused(life: &Life, status: &JobStatus, scope: &Scope) -> Option<Told> {
     let job = life.job.as_deref()?;
     let sent = Job { status: status.clone(), ..job.clone() };
-    refusal(job, &sent, scope).map(|broken| Told::of(&broken))
+    let broken = refusal(job, &sent, scope)?;
+    let told = Told::of(&broken);
+    let by_this_server_alone = would_refuse_status(&RuleSet::V1_36, job, &sent).is_none();
+    let note = if by_this_server_alone { "; the API server of 1.36 takes it" } else { "" };
+    Some(Told { text: format!("{}{note}", told.text), ..told })
 }
