@@ -1,7 +1,4 @@
 //! The scopes that paths are generated from.
-//!
-//! No scope has an adoption whose answer is lost: the model takes it for refused (`adopt` in
-//! `model/src/algorithm/commit.rs`), where the API server carries it out.
 
 use jobcheck_explore::of_the_controller;
 use jobcheck_model::algorithm::progress_scopes::progress;
