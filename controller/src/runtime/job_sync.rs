@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use super::client::job_controller;
-use super::enact::{Enactor, Outcome};
+use super::enact::Enactor;
 use super::handlers::Wiring;
 use super::kept::KeptJob;
 use super::metrics::SyncLabels;
@@ -18,6 +18,7 @@ use super::proof::{Stored, prove};
 use super::store::{Kept, ObjectKey};
 use super::trace::Tracer;
 use crate::job::command::Plan;
+use crate::job::enactment::Outcome;
 use crate::job::observed::{CompletionMode, Observed, PodFacts};
 use crate::job::plan::{is_ours, plan};
 use crate::values::Time;

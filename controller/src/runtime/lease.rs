@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::fence::Fence;
 use super::jitter::Jitter;
 use super::metrics::Metrics;
+use crate::answer::Failure;
 
 /// How long a lease is good for, and how often it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use kube::{Client, ResourceExt};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::handlers::Wiring;
 use super::job_sync::Next;
 use super::kept::{KeptJob, KeptPod, PodOwner};
 use super::own_writes::{Freshness, Reached};
 use super::rest;
 use super::store::{Kept, ObjectKey};
+use crate::answer::Failure;
 use crate::job::orphan::{OrphanObserved, OrphanPlan, Owner, plan};
 use crate::job::requests;
 use crate::values::Uid;

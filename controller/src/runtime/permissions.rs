@@ -6,7 +6,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::Client;
 use kube::api::{Api, PostParams};
 
-use super::answer::Failure;
+use crate::answer::Failure;
 
 /// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

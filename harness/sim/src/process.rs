@@ -10,10 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::Server;
 use jobcheck_apiserver::request::{Request, Response};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::job::call::Written;
 use jobcheck_controller::job::observe::{self, PodSelector};
 use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
-use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
-use jobcheck_controller::job::requests::{PodTemplate, orphan_release_patch};
+use jobcheck_controller::job::orphan::{self, OrphanObserved, Owner};
+use jobcheck_controller::job::requests::{PodTemplate, of_orphan};
 use jobcheck_controller::values::{Time, Uid};
 use jobcheck_explore::departures::plan_with;
 use jobcheck_model::algorithm::switches::Switches;
@@ -22,7 +24,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 
-use crate::calls::{Call, Enactment, orphan_deletion, pod_patch, stored_version};
+use crate::calls::{Sent, Sync, answer, number, to_server};
 use crate::rng::Rng;
 use crate::store::Store;
 
@@ -65,21 +67,21 @@ pub struct Process {
     memories: BTreeMap<String, Memory>,
     /// The newest versions of the Job and of its pods that an answer to a write named, by the Job's UID (SY-03).
     written: BTreeMap<Uid, (u64, u64)>,
-    sync: Option<Enactment>,
+    sync: Option<Sync>,
     /// The request whose answer is awaited.
     asked: Option<Asked>,
 }
 
 #[derive(Debug)]
 enum Asked {
-    Call(Call),
+    Call(Sent),
     Orphan { pod: String, request: Request },
 }
 
 impl Asked {
     fn request(&self) -> &Request {
         match self {
-            Asked::Call(call) => &call.request,
+            Asked::Call(sent) => &sent.request,
             Asked::Orphan { request, .. } => request,
         }
     }
@@ -173,7 +175,7 @@ impl Process {
                 let open = sync.open().len();
                 let number = rng.as_mut().map_or(0, |rng| rng.below(open));
                 match sync.take(number) {
-                    Some(call) => self.ask(Asked::Call(call)),
+                    Some(sent) => self.ask(Asked::Call(sent)),
                     None => self.end_sync(),
                 }
             } else if let Some(job) = choose(&self.queue, rng) {
@@ -192,52 +194,43 @@ impl Process {
 
     fn ask(&mut self, mut asked: Asked) {
         let request = match &mut asked {
-            Asked::Call(call) => &mut call.request,
+            Asked::Call(sent) => &mut sent.request,
             Asked::Orphan { request, .. } => request,
         };
         (request.user, request.user_agent) = (USER.to_owned(), AGENT.to_owned());
         self.asked = Some(asked);
     }
 
-    /// Nobody knows what became of its request: nothing is planned before the caches show what is stored now, which the
-    /// shipped runtime asks the API server for.
-    pub fn doubt(&mut self, server: &mut Server, now: Timestamp) {
-        let Some(sync) = &self.sync else { return };
-        let (job, pods) = self.written.entry(sync.job.uid.clone()).or_default();
-        *job = self.jobs.newest(server, now).max(*job);
-        *pods = self.pods.newest(server, now).max(*pods);
-    }
-
     /// Its request was answered, or never will be.
-    pub fn answered(&mut self, response: Option<&Response>, now: Timestamp) {
+    pub fn answered(&mut self, response: Option<&Response>, server: &mut Server, now: Timestamp) {
         match self.asked.take() {
-            Some(Asked::Call(call)) => {
+            Some(Asked::Call(sent)) => {
                 let Some(sync) = &mut self.sync else { return };
-                let memory = self.memories.entry(sync.job.name.to_string()).or_default();
-                sync.answered(&call, response, memory, time(now));
+                let written = sync.answered(&sent, response, time(now));
+                self.memories.insert(sync.job.name.to_string(), sync.memory().clone());
                 let uid = sync.job.uid.clone();
-                if let Some(response) = response.filter(|response| response.outcome.is_ok()) {
-                    self.note_version(uid, &call.request, response);
-                }
+                self.note(uid, written, server, now);
             }
-            Some(Asked::Orphan { pod, .. }) => {
-                let done = response.is_some_and(|it| it.outcome.is_ok() || it.code() == 404);
-                if !done {
-                    self.orphans.insert(pod);
-                }
-            }
+            Some(Asked::Orphan { pod, .. }) => match answer(response) {
+                Ok(_) | Err(Failure::NotFound(_)) => {}
+                Err(_) => drop(self.orphans.insert(pod)),
+            },
             None => {}
         }
     }
 
-    /// SY-03: what this process knows to have been written.
-    fn note_version(&mut self, uid: Uid, request: &Request, response: &Response) {
-        let writes = request.verb.writes();
-        let Some(version) = stored_version(response).filter(|_| writes) else { return };
-        let (job, pods) = self.written.entry(uid).or_default();
-        match request.resource {
-            Resource::Jobs => *job = version.max(*job),
-            _ => *pods = version.max(*pods),
+    /// SY-03: what the caches must show before the Job is planned again.
+    fn note(&mut self, job: Uid, written: Option<Written>, server: &mut Server, now: Timestamp) {
+        let (jobs, pods) = self.written.entry(job).or_default();
+        match written {
+            Some(Written::Job(version)) => *jobs = number(&version).max(*jobs),
+            Some(Written::Pod(version)) => *pods = number(&version).max(*pods),
+            // What is stored now, which the shipped runtime asks the API server for.
+            Some(Written::Unknown) => {
+                *jobs = self.jobs.newest(server, now).max(*jobs);
+                *pods = self.pods.newest(server, now).max(*pods);
+            }
+            None => {}
         }
     }
 
@@ -268,7 +261,7 @@ impl Process {
         if !plan.is_empty() {
             let indexed = job["spec"]["completionMode"] == "Indexed";
             let template = PodTemplate::new(&facts, &job["spec"]["template"], indexed);
-            self.sync = Some(Enactment::new(facts, Arc::new(template), &plan));
+            self.sync = Some(Sync::new(facts, Arc::new(template), plan));
         }
     }
 
@@ -285,7 +278,7 @@ impl Process {
     }
 
     fn end_sync(&mut self) {
-        if let Some(sync) = self.sync.take().filter(Enactment::has_failed) {
+        if let Some(sync) = self.sync.take().filter(Sync::has_failed) {
             self.queue.insert(sync.job.name.to_string());
         }
     }
@@ -306,11 +299,8 @@ impl Process {
             (Some(_), _) => Owner::Missing,
         };
         let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &PodSelector::nothing()).ok()?;
-        match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings }) {
-            OrphanPlan::Leave => None,
-            OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
-            OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
-        }
+        let plan = orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings });
+        of_orphan(&plan).map(to_server)
     }
 }
 

@@ -4,6 +4,7 @@ mod accounting;
 mod build;
 mod creation;
 mod deletion;
+mod enactment;
 mod fate;
 mod machinery;
 mod objects;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jobcheck_apiserver::request::Request;
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observe::PodSelector;
-use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
-use jobcheck_controller::job::requests::orphan_release_patch;
+use jobcheck_controller::job::orphan::{self, OrphanObserved, Owner};
+use jobcheck_controller::job::requests::of_orphan;
 use jobcheck_controller::values;
 use jobcheck_model::Uid;
 use jobcheck_model::algorithm::steps::{Fortune, orphan_decision};
@@ -17,7 +17,7 @@ use jobcheck_model::world::{JobId, World};
 use super::Rig;
 use super::bench::{self, Bench, Stop, differs, key};
 use super::read::{ReadJob, ReadPod};
-use crate::calls::{orphan_deletion, pod_patch};
+use crate::calls::to_server;
 
 /// Who owns a pod, as far as the cache and, where it must be, the API server know.
 enum Known {
@@ -102,11 +102,8 @@ fn wanted(
     let nobody = values::Uid::new("");
     let facts = pod.facts(&nobody, &PodSelector::nothing()).map_err(Stop::Differs)?;
     let settings = jobcheck_explore::sync::options(&scope.constants, process.knowledge.gates);
-    Ok(match orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings }) {
-        OrphanPlan::Leave => None,
-        OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
-        OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
-    })
+    let plan = orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings });
+    Ok(of_orphan(&plan).map(to_server))
 }
 
 /// As the shipped runtime finds it out (`runtime/orphan_sync.rs`).
