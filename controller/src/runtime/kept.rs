@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use kube::core::{Selector, SelectorExt};
@@ -16,6 +15,7 @@ use super::reflector::Version;
 use super::store::{Index, Kept, KeptFrom, ObjectKey, Store};
 use crate::job::observe::{self, PodSelector};
 use crate::job::observed::{Controller, JobFacts, PodFacts};
+use crate::job::orphan::PodOwner;
 use crate::ttl::observe as ttl_observe;
 use crate::ttl::plan::TtlFacts;
 use crate::values::{Text, Uid};
@@ -74,22 +74,6 @@ pub struct KeptPod {
 
 /// Labels, sorted by key.
 pub type Labels = Box<[(Text, Text)]>;
-
-/// The controller reference of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PodOwner {
-    /// None.
-    Nobody,
-    /// A `batch/v1` Job.
-    Job {
-        /// Its name.
-        name: Text,
-        /// Its UID.
-        uid: Uid,
-    },
-    /// Another kind of controller.
-    AnotherKind,
-}
 
 impl Kept for KeptJob {
     fn key(&self) -> &ObjectKey {
@@ -194,7 +178,7 @@ impl Kept for KeptPod {
 impl KeptFrom<Pod> for KeptPod {
     /// Pods of other controllers, which never held the tracking finalizer, are of no interest.
     fn kept_from(pod: Pod, version: Version) -> Option<KeptPod> {
-        let owner = owner(pod.metadata.owner_references.iter().flatten());
+        let owner = thrifty(observe::owner(&pod.metadata));
         let facts = match observe::pod(&pod, &Uid::new(""), &PodSelector::nothing()) {
             Ok(facts) => facts,
             Err(error) => {
@@ -233,13 +217,11 @@ impl KeptPod {
     }
 }
 
-fn owner<'a>(mut references: impl Iterator<Item = &'a OwnerReference>) -> PodOwner {
-    match references.find(|reference| reference.controller == Some(true)) {
-        None => PodOwner::Nobody,
-        Some(reference) if reference.kind == "Job" && reference.api_version == "batch/v1" => {
-            PodOwner::Job { name: shared(&reference.name), uid: Uid(shared(&reference.uid)) }
-        }
-        Some(_) => PodOwner::AnotherKind,
+/// With words that are kept once.
+fn thrifty(owner: PodOwner) -> PodOwner {
+    match owner {
+        PodOwner::Job { name, uid } => PodOwner::Job { name: shared(&name), uid: Uid(shared(&uid.0)) },
+        PodOwner::Nobody | PodOwner::AnotherKind => owner,
     }
 }
 

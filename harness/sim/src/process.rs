@@ -14,8 +14,8 @@ use jobcheck_controller::answer::Failure;
 use jobcheck_controller::job::call::Written;
 use jobcheck_controller::job::observe::{self, PodSelector};
 use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
-use jobcheck_controller::job::orphan::{self, OrphanObserved, Owner};
-use jobcheck_controller::job::requests::{PodTemplate, of_orphan};
+use jobcheck_controller::job::orphan::{self, Look, OrphanObserved, Owner, PodOwner};
+use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
 use jobcheck_explore::departures::plan_with;
 use jobcheck_model::algorithm::switches::Switches;
@@ -68,6 +68,8 @@ pub struct Process {
     /// The newest versions of the Job and of its pods that an answer to a write named, by the Job's UID (SY-03).
     written: BTreeMap<Uid, (u64, u64)>,
     sync: Option<Sync>,
+    /// UIDs of Jobs that are known to be gone.
+    gone: BTreeSet<Uid>,
     /// The request whose answer is awaited.
     asked: Option<Asked>,
 }
@@ -75,14 +77,30 @@ pub struct Process {
 #[derive(Debug)]
 enum Asked {
     Call(Sent),
-    Orphan { pod: String, request: Request },
+    Orphan {
+        pod: String,
+        request: Request,
+    },
+    /// For the Job of an orphan (FT-21).
+    Owner {
+        pod: PodFacts,
+        job: Uid,
+        request: Request,
+    },
 }
 
 impl Asked {
     fn request(&self) -> &Request {
         match self {
             Asked::Call(sent) => &sent.request,
-            Asked::Orphan { request, .. } => request,
+            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
+        }
+    }
+
+    fn request_mut(&mut self) -> &mut Request {
+        match self {
+            Asked::Call(sent) => &mut sent.request,
+            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
         }
     }
 }
@@ -103,6 +121,7 @@ impl Process {
             memories: BTreeMap::new(),
             written: BTreeMap::new(),
             sync: None,
+            gone: BTreeSet::new(),
             asked: None,
         }
     }
@@ -138,6 +157,9 @@ impl Process {
         match cache {
             Cache::Jobs => {
                 let Some(change) = self.jobs.show() else { return };
+                if let (Some(job), None) = (&change.before, &change.after) {
+                    self.gone.extend(job["metadata"]["uid"].as_str().map(Uid::new));
+                }
                 self.queue.extend(change.names());
                 self.orphans.extend(self.pods.all().map(|(name, _)| name.clone()));
             }
@@ -183,8 +205,8 @@ impl Process {
                 self.start_sync(&job, now, began);
             } else if let Some(pod) = choose(&self.orphans, rng) {
                 self.orphans.remove(&pod);
-                if let Some(request) = self.orphan(&pod) {
-                    self.ask(Asked::Orphan { pod, request });
+                if let Some(asked) = self.look_at_orphan(&pod) {
+                    self.ask(asked);
                 }
             } else {
                 return None;
@@ -193,10 +215,7 @@ impl Process {
     }
 
     fn ask(&mut self, mut asked: Asked) {
-        let request = match &mut asked {
-            Asked::Call(sent) => &mut sent.request,
-            Asked::Orphan { request, .. } => request,
-        };
+        let request = asked.request_mut();
         (request.user, request.user_agent) = (USER.to_owned(), AGENT.to_owned());
         self.asked = Some(asked);
     }
@@ -214,6 +233,16 @@ impl Process {
             Some(Asked::Orphan { pod, .. }) => match answer(response) {
                 Ok(_) | Err(Failure::NotFound(_)) => {}
                 Err(_) => drop(self.orphans.insert(pod)),
+            },
+            Some(Asked::Owner { pod, job, .. }) => match orphan::asked(&job, answer(response)) {
+                Ok(Some(owner)) => {
+                    self.gone.insert(job);
+                    if let Some(asked) = self.decide_on_orphan(&pod, owner) {
+                        self.ask(asked);
+                    }
+                }
+                Ok(None) => {}
+                Err(_) => drop(self.orphans.insert(pod.name.to_string())),
             },
             None => {}
         }
@@ -283,24 +312,29 @@ impl Process {
         }
     }
 
-    /// The request that a pod without a sync needs, if any.
-    fn orphan(&self, name: &str) -> Option<Request> {
-        let pod = self.pods.get(name)?;
-        let owner = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        let owner = owner.into_iter().find(|it| it["controller"] == true);
-        let job = owner.and_then(|it| self.jobs.get(it["name"].as_str()?)).and_then(observed_job);
-        let uid = owner.and_then(|it| it["uid"].as_str()).map_or_else(|| Uid::new(""), Uid::new);
-        let owner = match (owner, &job) {
-            (None, _) => Owner::Nobody,
-            (Some(owner), _) if owner["kind"] != "Job" || owner["apiVersion"] != "batch/v1" => {
-                Owner::AnotherKind
-            }
-            (Some(_), Some((_, job))) if job.uid == uid => Owner::Job(job),
-            (Some(_), _) => Owner::Missing,
+    /// The request that a pod without a sync needs first, if any.
+    fn look_at_orphan(&self, name: &str) -> Option<Asked> {
+        let pod = Pod::deserialize(&**self.pods.get(name)?).ok()?;
+        let reference = observe::owner(&pod.metadata);
+        let (uid, cached) = match &reference {
+            PodOwner::Job { name, uid } => (uid.clone(), self.jobs.get(name).and_then(observed_job)),
+            PodOwner::Nobody | PodOwner::AnotherKind => (Uid::new(""), None),
         };
-        let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &PodSelector::nothing()).ok()?;
-        let plan = orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings });
-        of_orphan(&plan).map(to_server)
+        let pod = observe::pod(&pod, &uid, &PodSelector::nothing()).ok()?;
+        let cached = cached.as_ref().map(|(_, job)| job);
+        match orphan::look(&pod, &reference, cached, |job| self.gone.contains(job)) {
+            Look::Known(owner) => self.decide_on_orphan(&pod, owner),
+            Look::Ask { job, uid } => {
+                let (request, job) = (to_server(read_job(job)), uid.clone());
+                Some(Asked::Owner { pod, job, request })
+            }
+        }
+    }
+
+    fn decide_on_orphan(&self, pod: &PodFacts, owner: Owner<'_>) -> Option<Asked> {
+        let plan = orphan::plan(&OrphanObserved { pod, owner, settings: &self.settings });
+        let request = to_server(of_orphan(&plan)?);
+        Some(Asked::Orphan { pod: pod.name.to_string(), request })
     }
 }
 
@@ -331,4 +365,64 @@ fn choose(keys: &BTreeSet<String>, rng: &mut Option<Rng>) -> Option<String> {
 /// The controllers' clock.
 pub fn time(now: Timestamp) -> Time {
     Time::from_millis(now.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_apiserver::request::Verb;
+    use jobcheck_model::apiserver::RuleSet;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::{Cluster, NAMESPACE};
+
+    /// A cluster with a pod that holds the finalizer and names a Job with this UID.
+    fn cluster(uid: &str) -> Cluster {
+        let mut cluster = Cluster::new(0, RuleSet::default(), json!({})).unwrap();
+        let pod = json!({
+            "metadata": {"name": "p", "finalizers": [observe::TRACKING_FINALIZER],
+                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": uid, "controller": true}]},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
+        let made = cluster.ask(&Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(pod)));
+        assert!(made.outcome.is_ok(), "{made:?}");
+        cluster
+    }
+
+    fn started(cluster: &mut Cluster) -> Process {
+        let now = cluster.now();
+        Process::started(&mut cluster.server, now, Settings::default(), Switches::default())
+    }
+
+    /// The next request, which the server answers.
+    fn step(process: &mut Process, cluster: &mut Cluster) -> Option<String> {
+        let request = process.next_request(cluster.now(), &mut None, &mut Vec::new())?;
+        let response = cluster.ask(&request);
+        let now = cluster.now();
+        process.answered(Some(&response), &mut cluster.server, now);
+        Some(format!("{} {} {}", request.verb.name(), request.name(), response.code()))
+    }
+
+    /// FT-21: as the runtime does it.
+    #[test]
+    fn a_pod_of_a_missing_job_is_released_once_the_api_server_has_no_such_job() {
+        let mut cluster = cluster("gone");
+        let mut process = started(&mut cluster);
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("get j 404"));
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 200"));
+        assert_eq!(step(&mut process, &mut cluster), None);
+        // It is not asked for twice.
+        process.orphans.insert("p".to_owned());
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 409"));
+    }
+
+    #[test]
+    fn without_an_answer_the_job_is_asked_for_again() {
+        let mut cluster = cluster("gone");
+        let mut process = started(&mut cluster);
+        let now = cluster.now();
+        assert!(process.next_request(now, &mut None, &mut Vec::new()).is_some());
+        process.answered(None, &mut cluster.server, now);
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("get j 404"));
+    }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use crate::answer::{Answer, Failure, Shown};
 use crate::job::call::{Call, Lesson, Went, Written};
 use crate::job::command::{
@@ -10,6 +12,7 @@ use crate::job::command::{
 };
 use crate::job::enactment::Enactment;
 use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
+use crate::job::requests::{self, Object, Verb};
 use crate::values::{ResourceVersion, Time, Uid};
 
 const NOW: Time = Time::from_seconds(77);
@@ -348,4 +351,26 @@ fn creations_are_counted_and_releases_that_a_policy_asked_for() {
     assert_eq!(metrics(Err(refused())), (None, created(false)));
     let quiet = Call::ReleasePod(Release { policy_action: None, ..release("a") });
     assert_eq!(quiet.metric(&stored("6")), None);
+}
+
+#[test]
+fn each_call_is_a_request() {
+    let job = super::build::job();
+    let request = |call: &Call| {
+        let made = requests::request(call, &job, |_| json!({ "kind": "Pod" }));
+        (made.verb, made.object, made.body)
+    };
+    let pod = || Object::Pod("a".into());
+    let [read, status, release, create, delete, adopt, give_up] = each(request);
+    assert_eq!(read, (Verb::Get, Object::Job("job".into()), Value::Null));
+    assert_eq!((status.0, status.1), (Verb::Patch, Object::JobStatus("job".into())));
+    assert_eq!(status.2["metadata"]["resourceVersion"], "5");
+    assert_eq!((release.0, release.1), (Verb::Patch, pod()));
+    assert_eq!(release.2, requests::release_patch(&Uid::new("a")));
+    assert_eq!(create, (Verb::Create, Object::Pods, json!({ "kind": "Pod" })));
+    assert_eq!(delete, (Verb::Delete, pod(), requests::pod_deletion(&Uid::new("a"))));
+    assert_eq!((adopt.0, adopt.1), (Verb::Patch, pod()));
+    assert_eq!(adopt.2["metadata"]["resourceVersion"], "4");
+    assert_eq!((give_up.0, give_up.1), (Verb::Patch, pod()));
+    assert_eq!(give_up.2, requests::give_up_patch(&Uid::new("a"), &job.uid));
 }

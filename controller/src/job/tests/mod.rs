@@ -8,6 +8,7 @@ mod enactment;
 mod fate;
 mod machinery;
 mod objects;
+mod orphan;
 mod per_index;
 mod properties;
 mod sets;
