@@ -159,7 +159,14 @@ impl Elector {
                     return deadline;
                 }
                 Ok(Attempt::Theirs) => {
-                    self.standing.send_replace(Standing::Standby);
+                    let before = self.standing.send_replace(Standing::Standby);
+                    if before == Standing::Unknown {
+                        info!(
+                            lease = self.name,
+                            holder = self.holder(),
+                            "another replica leads: standing by"
+                        );
+                    }
                 }
                 Err(failure) => warn!(lease = self.name, %failure, "cannot take the lease"),
             }
@@ -189,6 +196,11 @@ impl Elector {
                 }
             }
         }
+    }
+
+    /// Who held the lease when it was last read.
+    fn holder(&self) -> Option<&str> {
+        self.seen.as_ref()?.lease.spec.as_ref()?.holder_identity.as_deref()
     }
 
     fn lost(&mut self) {
