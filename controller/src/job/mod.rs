@@ -24,6 +24,7 @@ pub mod pod_failure_policy;
 pub mod report;
 pub mod requests;
 pub mod scale;
+pub mod settled;
 pub mod status;
 pub mod success_policy;
 pub mod view;
