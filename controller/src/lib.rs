@@ -4,6 +4,7 @@
 //! facts to commands. They read no clock, make no call and know no Kubernetes type. [`runtime`] is the shell around
 //! them.
 
+pub mod answer;
 pub mod job;
 pub mod runtime;
 pub mod ttl;

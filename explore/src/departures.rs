@@ -378,6 +378,7 @@ fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
     let mut last: Option<StatusFacts> = None;
     for step in plan.sequences.iter_mut().flatten() {
         let Command::WriteStatus(write) = &mut step.command else { continue };
+        let write = Arc::make_mut(write);
         if let Some(before) = last.take() {
             write.before = before;
         }

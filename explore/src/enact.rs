@@ -1,7 +1,10 @@
-//! Carrying a plan out, one API call at a time.
+//! Carrying a plan out: the shipped [`Enactment`], whose calls the environment of the model answers, one at a time.
 
-use jobcheck_controller::job::command::{Command, Creation, NewPod, Plan, PodRef};
-use jobcheck_controller::job::creation::batches;
+use jobcheck_controller::answer::{self, Failure, Shown};
+use jobcheck_controller::job::call::{self, Lesson};
+use jobcheck_controller::job::command::{NewPod, Plan, PodRef};
+use jobcheck_controller::job::enactment::Enactment;
+use jobcheck_controller::values;
 use jobcheck_model::algorithm::io::{Answer, Branch, Call, Effect, Io, Stop};
 use jobcheck_model::algorithm::switches::Switch;
 use jobcheck_model::algorithm::sync::Settings;
@@ -11,33 +14,11 @@ use jobcheck_model::pod::Pod;
 use jobcheck_model::time::Time;
 use jobcheck_model::uid::Uid;
 
-use crate::facts::status;
+use crate::facts::{self, constant, status};
 use crate::names::Names;
 use crate::sync::birth;
 
-/// How a command went, as far as the plan goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Went {
-    /// The sequence goes on.
-    Well,
-    /// The sequence ends, and nothing is wrong: a pod was gone.
-    Enough,
-    /// The sequence ends, and the Job is planned again.
-    Wrong,
-}
-
-impl Went {
-    /// Of calls to which 404 is no failure.
-    fn by(answers: &[Answer]) -> Went {
-        match () {
-            () if answers.contains(&Answer::Error) => Went::Wrong,
-            () if answers.contains(&Answer::NotFound) => Went::Enough,
-            () => Went::Well,
-        }
-    }
-}
-
-/// Performs the sequences of a plan as its documentation says: a failed step ends its sequence, some the plan.
+/// Carries out a plan. The calls of a batch are on their way at the same time.
 ///
 /// # Errors
 ///
@@ -50,98 +31,96 @@ pub fn enact(
     names: &Names,
     io: &mut Io<'_>,
 ) -> Result<(), Stop> {
-    let enactor = Enactor { job, now, settings, names };
-    let mut failed = false;
-    for sequence in &plan.sequences {
-        for step in sequence {
-            match enactor.perform(&step.command, io)? {
-                Went::Well => {}
-                Went::Enough => break,
-                Went::Wrong if step.command.ends_plan() => return Err(Stop::Failed),
-                Went::Wrong => {
-                    failed = true;
-                    break;
-                }
+    let environment = Environment { job, now, settings, names, shown: shown(job) };
+    let mut enactment = Enactment::new(plan, facts::job::uid(job), facts::version());
+    let (mut created, mut swallowed) = (0, 0);
+    while !enactment.is_over() {
+        let calls = enactment.take_all();
+        let answers = environment.answers(&calls, created, io)?;
+        let failures = enactment.failures().len();
+        for (call, answer) in calls.iter().zip(answers) {
+            enactment.answered(call, &answer, facts::time(now));
+        }
+        if matches!(calls[..], [call::Call::CreatePod(..), ..]) {
+            created += calls.len();
+            if settings.switches.on(Switch::SwallowsCreateErrors) {
+                swallowed += enactment.failures().len() - failures;
             }
         }
     }
-    if failed { Err(Stop::Failed) } else { Ok(()) }
+    if enactment.failures().len() > swallowed { Err(Stop::Failed) } else { Ok(()) }
 }
 
-struct Enactor<'a> {
+/// The environment of the model, as a plan meets it.
+struct Environment<'a> {
     job: &'a Job,
     now: Time,
     settings: &'a Settings<'a>,
     names: &'a Names,
+    /// What every answer of 2xx shows.
+    shown: Shown,
 }
 
-impl Enactor<'_> {
-    fn perform(&self, command: &Command, io: &mut Io<'_>) -> Result<Went, Stop> {
-        match command {
-            Command::WriteStatus(write) => {
-                let status = status::stored(&write.after, self.names);
-                let answer = io.call(Call::WriteStatus(Box::new(status)))?;
-                Ok(if answer == Answer::Done { Went::Well } else { Went::Wrong })
-            }
-            Command::ReleasePods(releases) => {
-                let pods = releases.iter().map(|it| &it.pod);
-                Ok(Went::by(&self.each(pods, Call::ReleasePod, Some(Effect::Released), io)?))
-            }
-            Command::DeletePods(pods) => {
-                Ok(Went::by(&self.each(pods, Call::DeletePod, Some(Effect::Deleted), io)?))
-            }
-            Command::AdoptPods(pods) => {
-                let answers = self.each(pods, Call::AdoptPod, None, io)?;
-                let done = answers.iter().all(|answer| *answer == Answer::Done);
-                Ok(if done { Went::Well } else { Went::Wrong })
-            }
-            Command::GiveUpPods(pods) => {
-                let answers = self.each(pods, Call::GiveUpPod, None, io)?;
-                Ok(if answers.contains(&Answer::Error) { Went::Wrong } else { Went::Well })
-            }
-            Command::CreatePods(creation) => self.create(creation, io),
-        }
-    }
-
-    /// One call for each pod, all at the same time. An answer of 2xx or 404 has the effect.
-    fn each<'p>(
+impl Environment<'_> {
+    /// The answers to the calls of a batch. So many pods were asked for before it.
+    fn answers(
         &self,
-        pods: impl IntoIterator<Item = &'p PodRef>,
-        call: fn(Uid) -> Call,
-        effect: Option<fn(Uid) -> Effect>,
+        calls: &[call::Call],
+        created: usize,
         io: &mut Io<'_>,
-    ) -> Result<Vec<Answer>, Stop> {
-        let uids = pods.into_iter().map(|pod| self.names.uid(&pod.uid).unwrap_or(Uid::EMPTY));
-        io.all(uids, |uid, branch: &mut Branch<'_>| {
-            let answer = branch.call(call(uid))?;
-            if let Some(effect) = effect.filter(|_| answer != Answer::Error) {
-                branch.note(effect(uid));
+    ) -> Result<Vec<answer::Answer>, Stop> {
+        io.all(calls.iter().enumerate(), |(number, call), branch: &mut Branch<'_>| {
+            let answer = match self.asked(call, created + number) {
+                Some(asked) => self.answer(branch.call(asked)?),
+                // To the model it is one with each of the adoptions that follow.
+                None => Ok(self.shown.clone()),
+            };
+            if let Some(lesson) = call.lesson(&answer) {
+                branch.note(self.effect(&lesson));
             }
             Ok(answer)
         })
     }
 
-    /// PC-11.
-    fn create(&self, creation: &Creation, io: &mut Io<'_>) -> Result<Went, Stop> {
-        let numbered: Vec<(u32, &NewPod)> = (0..).zip(&creation.pods).collect();
-        let mut rest = numbered.as_slice();
-        for size in batches(numbered.len()) {
-            let (batch, later) = rest.split_at(size.min(rest.len()));
-            let answers = io.all(batch, |(number, pod), branch| {
-                let number = pod.index.unwrap_or(*number);
-                let answer = branch.call(Call::CreatePod(number, Box::new(self.newborn(pod))))?;
-                if answer == Answer::NamespaceTerminating {
-                    branch.note(Effect::Refused(self.now));
-                }
-                Ok(answer)
-            })?;
-            if answers.iter().any(|answer| *answer != Answer::Done) {
-                let swallows = self.settings.switches.on(Switch::SwallowsCreateErrors);
-                return Ok(if swallows { Went::Enough } else { Went::Wrong });
+    /// The call as the model has it, if it has it. Of pods without an index this is the so-many-th.
+    fn asked(&self, call: &call::Call, number: usize) -> Option<Call> {
+        let uid = |pod: &PodRef| self.uid(&pod.uid);
+        Some(match call {
+            call::Call::ReadJob => return None,
+            call::Call::WriteStatus(write, _) => {
+                Call::WriteStatus(Box::new(status::stored(&write.after, self.names)))
             }
-            rest = later;
+            call::Call::ReleasePod(release) => Call::ReleasePod(uid(&release.pod)),
+            call::Call::CreatePod(pod, _) => {
+                let number = pod.index.unwrap_or(u32::try_from(number).unwrap_or(u32::MAX));
+                Call::CreatePod(number, Box::new(self.newborn(pod)))
+            }
+            call::Call::DeletePod(pod) => Call::DeletePod(uid(pod)),
+            call::Call::AdoptPod(pod) => Call::AdoptPod(uid(pod)),
+            call::Call::GiveUpPod(pod) => Call::GiveUpPod(uid(pod)),
+        })
+    }
+
+    /// The answer as the controller has it. What is no certain answer to the one is none to the other.
+    fn answer(&self, answer: Answer) -> answer::Answer {
+        match answer {
+            Answer::Done => Ok(self.shown.clone()),
+            Answer::NotFound => Err(Failure::NotFound(String::new())),
+            Answer::NamespaceTerminating => Err(Failure::NamespaceTerminating(String::new())),
+            Answer::Error => Err(Failure::Ambiguous(String::new())),
         }
-        Ok(Went::Well)
+    }
+
+    fn effect(&self, lesson: &Lesson) -> Effect {
+        match lesson {
+            Lesson::Released(uid) => Effect::Released(self.uid(uid)),
+            Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
+            Lesson::NamespaceGoes => Effect::Refused(self.now),
+        }
+    }
+
+    fn uid(&self, uid: &values::Uid) -> Uid {
+        self.names.uid(uid).unwrap_or(Uid::EMPTY)
     }
 
     /// The pod that the API server is asked for. What it has of the template is the same for all.
@@ -156,5 +135,15 @@ impl Enactor<'_> {
             created: birth(self.settings, self.now),
             ..Pod::new(Uid::EMPTY)
         }
+    }
+}
+
+/// The Job, as an answer shows it.
+fn shown(job: &Job) -> Shown {
+    Shown {
+        name: constant(""),
+        uid: facts::job::uid(job),
+        resource_version: facts::version(),
+        deleting: false,
     }
 }

@@ -1,9 +1,9 @@
 //! The shipped controllers' decisions in the environment of the model.
 //!
 //! The model explores a [`Subject`]: its decisions as functions. [`CONTROLLER`] is `plan` of the crate
-//! `jobcheck-controller`. Here facts are copied from the model to what `plan` reads ([`facts`]), its commands are carried
-//! out one API call at a time ([`enact`]), and what it remembers is kept in the model's state ([`mod@sync`]). Nothing is
-//! decided here.
+//! `jobcheck-controller`. Here facts are copied from the model to what `plan` reads ([`facts`]), the calls of the shipped
+//! enactment are answered by the model ([`mod@enact`]), and what it remembers is kept in the model's state ([`mod@sync`]).
+//! Nothing is decided here.
 //!
 //! # What is taken for granted of the runtime
 //!

@@ -78,15 +78,17 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
     max_pod_create_delete_per_sync: usize,
 
-    /// Work only while holding a Lease: needed where more than one replica runs.
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set, help_heading = "Replicas")]
+    /// Work only while holding a Lease: of several replicas one works. With false the process works at once, and must be the
+    /// only one for its Jobs: two of them count pods twice.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set, help_heading = "Replicas")]
     leader_elect: bool,
     /// Namespace of the Lease; else that of the pod, or of the kubeconfig's context.
     #[arg(long, value_name = "NAMESPACE", help_heading = "Replicas", value_parser = name)]
     leader_elect_resource_namespace: Option<String>,
-    /// Name of the Lease. Replicas with another --managed-by need another name.
-    #[arg(long, value_name = "NAME", default_value = "jobcheck-controller", help_heading = "Replicas", value_parser = name)]
-    leader_elect_resource_name: String,
+    /// Name of the Lease; else jobcheck-controller, with --managed-by followed by that value. Processes that share a name
+    /// and a namespace wait for each other: those for --namespace A and B, or --controllers job and ttl, need two names.
+    #[arg(long, value_name = "NAME", help_heading = "Replicas", value_parser = name)]
+    leader_elect_resource_name: Option<String>,
     /// Others may take the Lease after this time without a renewal.
     #[arg(long, value_name = "DURATION", default_value = "15s", help_heading = "Replicas", value_parser = parse_forward)]
     leader_elect_lease_duration: Duration,
@@ -139,7 +141,10 @@ and in the Job: spec.managedBy: example.com/job-controller
 
 In place of the built-in controllers, which must be off (kube-controller-manager
 --controllers=*,-job-controller,-ttl-after-finished-controller):
-  jobcheck controller --leader-elect --metrics-bind-address :8080
+  jobcheck controller --metrics-bind-address :8080
+
+By default it works while it holds a Lease, as the built-in does, so that a second process can stand by: after a SIGKILL
+the next start waits until the Lease runs out, 15 s. For one process alone, on a laptop: --leader-elect=false.
 
 deploy/ holds the manifests: two replicas, the least permissions, health checks.
 
@@ -164,9 +169,10 @@ impl ControllerArgs {
             retry_period: self.leader_elect_retry_period,
         };
         check(self, timing)?;
+        let lease = Election::of_manager(self.managed_by.as_deref());
         let election = self.leader_elect.then(|| Election {
             namespace: self.leader_elect_resource_namespace.clone(),
-            name: self.leader_elect_resource_name.clone(),
+            name: self.leader_elect_resource_name.clone().unwrap_or(lease.name),
             timing,
         });
         Ok(Config {
@@ -295,7 +301,8 @@ mod tests {
             "--managed-by=acme.example.com/runner",
             "--namespace=ns",
             "--metrics-bind-address=:8080",
-            "--leader-elect",
+            "--leader-elect-resource-name=lease",
+            "--leader-elect-resource-namespace=leases",
             "--qps=0",
             "--burst=7",
             "--concurrent-job-syncs=3",
@@ -323,9 +330,23 @@ mod tests {
         assert_eq!((config.job, config.ttl), (true, false));
         assert_eq!((config.concurrent_job_syncs, config.concurrent_ttl_syncs, config.burst), (3, 2, 7));
         assert_eq!(config.metrics_bind_address.as_deref(), Some("0.0.0.0:8080"));
-        assert_eq!(config.election.unwrap().timing, Timing::default());
+        let (namespace, timing) = (Some("leases".to_owned()), Timing::default());
+        assert_eq!(config.election, Some(Election { namespace, name: "lease".to_owned(), timing }));
         assert_eq!(config.target.context.as_deref(), Some("c"));
-        assert_eq!(parse(&["--leader-elect=false"]).unwrap().election, None);
+    }
+
+    /// SY-01: who starts a second process without a thought does no harm.
+    #[test]
+    fn it_leads_or_stands_by_unless_told_otherwise() {
+        let lease = |words: &[&str]| parse(words).unwrap().election.map(|election| election.name);
+        assert_eq!(lease(&[]).as_deref(), Some("jobcheck-controller"));
+        assert_eq!(lease(&["--leader-elect"]), lease(&[]));
+        assert_eq!(lease(&["--leader-elect=true"]), lease(&[]));
+        assert_eq!(lease(&["--leader-elect=false"]), None);
+        assert_eq!(
+            lease(&["--managed-by=acme.example.com/runner"]).as_deref(),
+            Some("jobcheck-controller-acme.example.com-runner")
+        );
     }
 
     #[test]

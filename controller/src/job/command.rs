@@ -1,5 +1,6 @@
 //! What a decision wants done: data, in the order in which it must happen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::observed::{Memory, PodFailureAction, StatusFacts};
@@ -9,7 +10,7 @@ use crate::values::{ResourceVersion, Text, Uid};
 ///
 /// # How it is enacted
 ///
-/// The sequences are performed in their order, each from its first step to its last. A step is one API call or a batch
+/// By an [`Enactment`](super::enactment::Enactment), wherever it is. The sequences are performed in their order, each from its first step to its last. A step is one API call or a batch
 /// of independent calls.
 ///
 /// - A step that failed in any part ends its sequence. Failed is every answer but 2xx, and no answer. 404 to the removal
@@ -87,7 +88,7 @@ impl Command {
 pub enum Command {
     /// Write `status`. The precondition is the version that the plan was made from, or that the answer to the former
     /// status write of the same plan named (SY-04).
-    WriteStatus(Box<StatusWrite>),
+    WriteStatus(Arc<StatusWrite>),
     /// Take the tracking finalizer from these pods, with their UID as precondition. An answer of 2xx or 404 puts the
     /// UID into [`Memory::released`].
     ReleasePods(Vec<Release>),
@@ -283,6 +284,18 @@ pub enum Metric {
         succeeded: bool,
         /// How many.
         by: u64,
+    },
+    /// MX-06 `job_pods_creation_total`.
+    PodCreated {
+        /// `reason`.
+        reason: CreationReason,
+        /// `status`: `succeeded`, else `failed`.
+        succeeded: bool,
+    },
+    /// MX-07 `pod_failures_handled_by_failure_policy_total`.
+    PodFailureHandled {
+        /// `action`.
+        action: &'static str,
     },
     /// MX-05 `job_finished_indexes_total`.
     IndexesFinished {

@@ -12,6 +12,7 @@ use super::observed::{
     JobFacts, Phase, PodCondition, PodConditionPattern, PodFacts, PodFailureAction, PodFailureMatch,
     PodFailureRule, PodReplacementPolicy, SpecFacts, StatusFacts, SuccessRule, Terminated, Uncounted,
 };
+use super::orphan::PodOwner;
 use crate::values::{ResourceVersion, Text, Time, Uid};
 
 /// The tracking finalizer (FT-01, S-16).
@@ -75,6 +76,19 @@ pub fn pod(pod: &core::Pod, job: &Uid, selects: &PodSelector) -> Result<PodFacts
         conditions: Arc::new(pod_conditions(pod)),
         containers: Arc::new(containers(pod)),
     })
+}
+
+/// The controller reference of a pod.
+#[must_use]
+pub fn owner(metadata: &meta::ObjectMeta) -> PodOwner {
+    let mut references = metadata.owner_references.iter().flatten();
+    match references.find(|reference| reference.controller == Some(true)) {
+        None => PodOwner::Nobody,
+        Some(reference) if reference.kind == "Job" && reference.api_version == "batch/v1" => {
+            PodOwner::Job { name: text(&reference.name), uid: Uid::new(&reference.uid) }
+        }
+        Some(_) => PodOwner::AnotherKind,
+    }
 }
 
 /// The labels that a Job's pods have.

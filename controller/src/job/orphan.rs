@@ -6,6 +6,75 @@ use super::conditions::finished;
 use super::observed::{JobFacts, PodFacts, Settings};
 use super::plan::is_ours;
 use super::view::{Life, life};
+use crate::answer::{Answer, Failure};
+use crate::values::{Text, Uid};
+
+/// The controller reference of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodOwner {
+    /// There is none.
+    Nobody,
+    /// A kind or apiVersion other than `batch/v1` Job.
+    AnotherKind,
+    /// A `batch/v1` Job.
+    Job {
+        /// Its name.
+        name: Text,
+        /// Its UID.
+        uid: Uid,
+    },
+}
+
+/// Who owns a pod, as far as the cache knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Look<'a> {
+    /// Enough is known.
+    Known(Owner<'a>),
+    /// The cache does not show the Job, and may be behind: the API server has to be asked for the Job of this name, lest
+    /// the finalizers of a new Job's pods go (FT-21). [`asked`] takes the answer.
+    Ask {
+        /// Name of the Job.
+        job: &'a Text,
+        /// The UID that it has to have.
+        uid: &'a Uid,
+    },
+}
+
+/// Looks in the cache for the owner of a pod. `cached` is the Job that the cache shows under the name of the controller
+/// reference, `is_gone` whether a Job with that UID was found to be gone before: it does not come back.
+#[must_use]
+pub fn look<'a>(
+    pod: &PodFacts,
+    owner: &'a PodOwner,
+    cached: Option<&'a JobFacts>,
+    is_gone: impl FnOnce(&Uid) -> bool,
+) -> Look<'a> {
+    let (job, uid) = match owner {
+        PodOwner::Nobody => return Look::Known(Owner::Nobody),
+        PodOwner::AnotherKind => return Look::Known(Owner::AnotherKind),
+        PodOwner::Job { name, uid } => (name, uid),
+    };
+    match cached.filter(|job| job.uid == *uid) {
+        Some(job) => Look::Known(Owner::Job(job)),
+        // There is nothing to lose.
+        None if !pod.tracking_finalizer || is_gone(uid) => Look::Known(Owner::Missing),
+        None => Look::Ask { job, uid },
+    }
+}
+
+/// Who owns a pod whose Job, which has this UID, was asked for; nobody knows yet where the cache does not show a Job that is
+/// there. Its own event looks at its pods then.
+///
+/// # Errors
+///
+/// The API server did not say.
+pub fn asked(uid: &Uid, answer: Answer) -> Result<Option<Owner<'static>>, Failure> {
+    match answer {
+        Ok(job) if job.uid == *uid => Ok(None),
+        Ok(_) | Err(Failure::NotFound(_)) => Ok(Some(Owner::Missing)),
+        Err(failure) => Err(failure),
+    }
+}
 
 /// One look at such a pod.
 #[derive(Clone, Copy, Debug)]

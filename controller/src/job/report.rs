@@ -1,5 +1,7 @@
 //! What is told about a status write once it has succeeded: events (family EV) and counters (family MX).
 
+use std::sync::Arc;
+
 use super::command::{Command, Event, Metric, StatusWrite, Step};
 use super::conditions::{COMPLETE, FAILED, SUSPENDED, find_true};
 use super::indexes::IndexSet;
@@ -24,7 +26,7 @@ pub fn status_step(view: &View, before: &StatusFacts, after: &StatusFacts) -> Op
         });
     }
     let write = StatusWrite { before: before.clone(), after: after.clone() };
-    Some(Step { command: Command::WriteStatus(Box::new(write)), events, metrics })
+    Some(Step { command: Command::WriteStatus(Arc::new(write)), events, metrics })
 }
 
 /// EV-05, EV-06; after the write, so that a conflict does not repeat them (SU-15).

@@ -1,4 +1,4 @@
-//! From commands to the bodies of requests.
+//! From calls to requests: the verb, the object, and the body.
 //!
 //! Patches name only what changes, so that fields and conditions of a newer Kubernetes survive. All are strategic merge
 //! patches (`application/strategic-merge-patch+json`): conditions merge by type, owner references by UID.
@@ -6,10 +6,12 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::call::Call;
 use super::command::{NewPod, PodRef, StatusWrite};
 use super::observe::{COMPLETION_INDEX, FAILURE_COUNT, IGNORED_FAILURE_COUNT, TRACKING_FINALIZER};
 use super::observed::{Condition, JobFacts, StatusFacts, Uncounted};
-use crate::values::{ResourceVersion, Time, Uid};
+use super::orphan::OrphanPlan;
+use crate::values::{ResourceVersion, Text, Time, Uid};
 
 /// The longest prefix of a generated name that the API server does not cut (requirements.md 0.1).
 const GENERATE_NAME_MAX: usize = 58;
@@ -17,6 +19,85 @@ const GENERATE_NAME_MAX: usize = 58;
 const POD_NAME_MAX: usize = 253;
 /// The environment variable with the index (PC-17).
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
+
+/// A request, whatever it is sent with. All are about the namespace of the Job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// What is asked.
+    pub verb: Verb,
+    /// About what.
+    pub object: Object,
+    /// The body: an object, a patch, or `DeleteOptions`; null for a GET.
+    pub body: Value,
+}
+
+/// What a request asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// GET, not from a cache.
+    Get,
+    /// POST.
+    Create,
+    /// PATCH with a strategic merge patch.
+    Patch,
+    /// DELETE.
+    Delete,
+}
+
+/// What a request is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// The Job of this name.
+    Job(Text),
+    /// `status` of the Job of this name.
+    JobStatus(Text),
+    /// The pod of this name.
+    Pod(Text),
+    /// The pods of the namespace: a new one.
+    Pods,
+}
+
+/// The request that makes a call for a Job; `pod` makes the body of a new pod ([`PodTemplate::pod`]).
+#[must_use]
+pub fn request(call: &Call, job: &JobFacts, pod: impl FnOnce(&NewPod) -> Value) -> Request {
+    let patch =
+        |pod: &PodRef, body| Request { verb: Verb::Patch, object: Object::Pod(pod.name.clone()), body };
+    match call {
+        Call::ReadJob => read_job(&job.name),
+        Call::WriteStatus(write, version) => {
+            let body = status_patch(write, &job.uid, version);
+            Request { verb: Verb::Patch, object: Object::JobStatus(job.name.clone()), body }
+        }
+        Call::CreatePod(new, _) => Request { verb: Verb::Create, object: Object::Pods, body: pod(new) },
+        Call::DeletePod(pod) => delete(pod, pod_deletion(&pod.uid)),
+        Call::ReleasePod(release) => patch(&release.pod, release_patch(&release.pod.uid)),
+        Call::AdoptPod(pod) => patch(pod, adoption_patch(pod, job)),
+        Call::GiveUpPod(pod) => patch(pod, give_up_patch(&pod.uid, &job.uid)),
+    }
+}
+
+/// GET of the Job of this name.
+#[must_use]
+pub fn read_job(name: &Text) -> Request {
+    Request { verb: Verb::Get, object: Object::Job(name.clone()), body: Value::Null }
+}
+
+/// The request of the orphan path about a pod, if it makes one.
+#[must_use]
+pub fn of_orphan(plan: &OrphanPlan) -> Option<Request> {
+    match plan {
+        OrphanPlan::Leave => None,
+        OrphanPlan::Delete(pod) => Some(delete(pod, orphan_deletion(pod))),
+        OrphanPlan::Release(pod) => {
+            let object = Object::Pod(pod.name.clone());
+            Some(Request { verb: Verb::Patch, object, body: orphan_release_patch(pod) })
+        }
+    }
+}
+
+fn delete(pod: &PodRef, options: Value) -> Request {
+    Request { verb: Verb::Delete, object: Object::Pod(pod.name.clone()), body: options }
+}
 
 /// The patch of `jobs/NAME/status`. The version is that of the Job in the cache, or in the answer to the former status
 /// write of the same plan; another one in the server is a conflict (SY-04).

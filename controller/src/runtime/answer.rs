@@ -1,55 +1,11 @@
-//! What an API call that did not succeed means for its caller.
+//! What an error of a kube client means.
 
 use kube::core::Status;
-use thiserror::Error;
 
 use super::fence::FenceClosed;
-
-/// An API call that did not succeed. The distinctions are those on which a caller acts.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Failure {
-    /// 404: there is no such object.
-    #[error("not found: {0}")]
-    NotFound(String),
-    /// 409 on a precondition: the object is not what the caller believed.
-    #[error("conflict: {0}")]
-    Conflict(String),
-    /// 409 on a name: another object has it.
-    #[error("already exists: {0}")]
-    AlreadyExists(String),
-    /// 403, 404 or 409 because the namespace is being deleted: trying again is of no use (PC-12).
-    #[error("namespace is being deleted: {0}")]
-    NamespaceTerminating(String),
-    /// 410: the version that a list or watch began from is gone.
-    #[error("version expired: {0}")]
-    Expired(String),
-    /// Another 4xx: the server did not do it, and will not do it in this form.
-    #[error("refused with {code}: {message}")]
-    Refused {
-        /// The HTTP status.
-        code: u16,
-        /// The server's message.
-        message: String,
-    },
-    /// 429: the server did not do it, now.
-    #[error("throttled: {0}")]
-    Throttled(String),
-    /// The request was not sent.
-    #[error("not sent: {0}")]
-    NotSent(String),
-    /// 5xx, a broken connection, or an answer that cannot be read: a write may have happened all the same. Nothing is
-    /// assumed; who goes on first proves that its caches are fresh.
-    #[error("no certain answer: {0}")]
-    Ambiguous(String),
-}
+use crate::answer::Failure;
 
 impl Failure {
-    /// Whether the write may have happened.
-    #[must_use]
-    pub fn is_ambiguous(&self) -> bool {
-        matches!(self, Failure::Ambiguous(_))
-    }
-
     /// What an error of a kube client means.
     #[must_use]
     pub fn from_kube(error: &kube::Error) -> Failure {

@@ -32,7 +32,7 @@ pub struct Config {
     pub burst: u32,
     /// `HOST:PORT` of the HTTP server; none for none.
     pub metrics_bind_address: Option<String>,
-    /// Leader election; none for a process that works at once.
+    /// Leader election; none for a process that works at once, and is the only one.
     pub election: Option<Election>,
     /// Where the native trace goes.
     pub trace: Option<PathBuf>,
@@ -49,6 +49,29 @@ pub struct Election {
     pub timing: Timing,
 }
 
+/// Name of the Lease of those that manage the Jobs that name no manager.
+const LEASE: &str = "jobcheck-controller";
+
+impl Election {
+    /// Of the processes that manage the Jobs with this value of `spec.managedBy`. Others have a Lease of their own: the
+    /// two do not touch the same Jobs, and would wait for each other for ever.
+    #[must_use]
+    pub fn of_manager(managed_by: Option<&str>) -> Election {
+        Election { namespace: None, name: lease_name(managed_by), timing: Timing::default() }
+    }
+}
+
+/// A name that an object of the API may have. Where two managers come to the same, one of them has to be told another
+/// name; it stands by until then, which is safe.
+fn lease_name(managed_by: Option<&str>) -> String {
+    let Some(manager) = managed_by else { return LEASE.to_owned() };
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
+    let manager: String = manager.chars().map(plain).collect();
+    // Between two dots, and at the end, a name has a letter or a digit.
+    let parts = manager.split('.').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty());
+    format!("{LEASE}-{}", parts.collect::<Vec<_>>().join("."))
+}
+
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -62,7 +85,7 @@ impl Default for Config {
             qps: 20.0,
             burst: 30,
             metrics_bind_address: None,
-            election: None,
+            election: Some(Election::of_manager(None)),
             trace: None,
         }
     }
@@ -125,6 +148,18 @@ mod tests {
         let assumed: Vec<String> =
             config.assumptions().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(assumed, ["JobSuccessPolicy=false", "pod-failure-backoff=100ms"]);
+    }
+
+    /// SY-01: processes for the same Jobs wait for each other, those for others do not.
+    #[test]
+    fn each_manager_has_a_lease_of_its_own() {
+        let name = |manager| Election::of_manager(manager).name;
+        assert_eq!(name(None), "jobcheck-controller");
+        assert_eq!(name(Some("acme.example.com/runner")), "jobcheck-controller-acme.example.com-runner");
+        assert_eq!(name(Some("a.example/R_2")), "jobcheck-controller-a.example-r-2");
+        assert_eq!(name(Some("a.example/.x-.-y/")), "jobcheck-controller-a.example.x.y");
+        assert_eq!(Config::default().election, Some(Election::of_manager(None)));
+        assert_eq!(Election::of_manager(None).timing, Timing::default());
     }
 
     #[test]

@@ -21,9 +21,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use super::answer::Failure;
 use super::rate_limit::TokenBucket;
 use super::store::ObjectKey;
+use crate::answer::Failure;
 use crate::job::command::Event;
 use crate::values::{Text, Uid};
 

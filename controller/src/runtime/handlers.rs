@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::kept::{JobStore, KeptJob, KeptPod, PodOwner, PodStore};
+use super::kept::{JobStore, KeptJob, KeptPod, PodStore};
 use super::memories::Memories;
 use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
@@ -14,6 +14,7 @@ use super::queue::WorkQueue;
 use super::store::{Change, Kept, ObjectKey};
 use crate::job::conditions::finished;
 use crate::job::observed::{Phase, Settings};
+use crate::job::orphan::PodOwner;
 use crate::job::plan::is_ours;
 use crate::values::Uid;
 

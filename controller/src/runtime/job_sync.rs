@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use super::client::job_controller;
-use super::enact::{Enactor, Outcome};
+use super::enact::Enactor;
 use super::handlers::Wiring;
 use super::kept::KeptJob;
 use super::metrics::SyncLabels;
@@ -18,7 +18,8 @@ use super::proof::{Stored, prove};
 use super::store::{Kept, ObjectKey};
 use super::trace::Tracer;
 use crate::job::command::Plan;
-use crate::job::observed::{CompletionMode, Observed, PodFacts};
+use crate::job::enactment::Outcome;
+use crate::job::observed::{CompletionMode, Memory, Observed, PodFacts};
 use crate::job::plan::{is_ours, plan};
 use crate::values::Time;
 
@@ -132,13 +133,14 @@ impl JobSync {
     async fn decide(&self, job: &KeptJob, jobs_seen: u64) -> Next {
         let begun = Instant::now();
         let wiring = &self.wiring;
-        let (pods, pods_seen) = wiring.pods.lookup_at(|index| index.seen_from(job));
+        let memory = wiring.memories.of(job.key());
+        let (pods, pods_seen) = wiring.pods.lookup_at(|index| index.seen_from(job, &memory.deleted));
         tracing::Span::current().record("pods_seen", pods_seen);
         if let Some(tracer) = &self.tracer {
             let actor = job_controller(wiring.settings.managed_by.is_none());
             tracer.sync_begins(actor, job.key(), jobs_seen, pods_seen);
         }
-        let plan = self.plan(job, &pods);
+        let plan = self.plan(job, &pods, &memory);
         wiring.memories.set(job.key(), plan.memory.clone());
         told(&plan, pods.len());
         let outcome = self.enactor.enact(job, &plan).await;
@@ -154,12 +156,11 @@ impl JobSync {
         next(&plan, &outcome)
     }
 
-    fn plan(&self, job: &KeptJob, pods: &[PodFacts]) -> Plan {
-        let memory = self.wiring.memories.of(job.key());
+    fn plan(&self, job: &KeptJob, pods: &[PodFacts], memory: &Memory) -> Plan {
         plan(&Observed {
             job: &job.facts,
             pods,
-            memory: &memory,
+            memory,
             caches_show_own_writes: true,
             now: now(),
             settings: &self.wiring.settings,

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use kube::core::{Selector, SelectorExt};
@@ -16,6 +15,8 @@ use super::reflector::Version;
 use super::store::{Index, Kept, KeptFrom, ObjectKey, Store};
 use crate::job::observe::{self, PodSelector};
 use crate::job::observed::{Controller, JobFacts, PodFacts};
+use crate::job::orphan::PodOwner;
+use crate::job::settled::{is_over, is_settled};
 use crate::ttl::observe as ttl_observe;
 use crate::ttl::plan::TtlFacts;
 use crate::values::{Text, Uid};
@@ -75,22 +76,6 @@ pub struct KeptPod {
 /// Labels, sorted by key.
 pub type Labels = Box<[(Text, Text)]>;
 
-/// The controller reference of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PodOwner {
-    /// None.
-    Nobody,
-    /// A `batch/v1` Job.
-    Job {
-        /// Its name.
-        name: Text,
-        /// Its UID.
-        uid: Uid,
-    },
-    /// Another kind of controller.
-    AnotherKind,
-}
-
 impl Kept for KeptJob {
     fn key(&self) -> &ObjectKey {
         &self.key
@@ -102,6 +87,14 @@ impl Kept for KeptJob {
 
     fn version(&self) -> Version {
         self.version
+    }
+}
+
+impl KeptJob {
+    /// Whether it selects, by its generated selector, the pods that carry its own UID.
+    fn selects_by_its_uid(&self) -> bool {
+        let own = &self.facts.uid.0;
+        matches!(&self.selector, JobSelector::Generated { label, uid } if *label == UID_LABELS[0] && uid == own)
     }
 }
 
@@ -194,7 +187,7 @@ impl Kept for KeptPod {
 impl KeptFrom<Pod> for KeptPod {
     /// Pods of other controllers, which never held the tracking finalizer, are of no interest.
     fn kept_from(pod: Pod, version: Version) -> Option<KeptPod> {
-        let owner = owner(pod.metadata.owner_references.iter().flatten());
+        let owner = thrifty(observe::owner(&pod.metadata));
         let facts = match observe::pod(&pod, &Uid::new(""), &PodSelector::nothing()) {
             Ok(facts) => facts,
             Err(error) => {
@@ -226,6 +219,13 @@ impl KeptPod {
         PodFacts { controller, selected: job.selector.matches(&self.labels), ..self.facts.clone() }
     }
 
+    /// Whether it has ended, holds no finalizer, and carries the label by which its Job selects it where the selector is
+    /// generated: as a rule its Job has nothing to do with it any more ([`is_settled`]).
+    fn is_over(&self) -> bool {
+        let PodOwner::Job { uid, .. } = &self.owner else { return false };
+        is_over(&self.facts) && value(&self.labels, UID_LABELS[0]) == Some(&uid.0)
+    }
+
     /// The facts that do not depend on a Job; `controller` and `selected` mean nothing in them.
     #[must_use]
     pub fn facts(&self) -> &PodFacts {
@@ -233,13 +233,11 @@ impl KeptPod {
     }
 }
 
-fn owner<'a>(mut references: impl Iterator<Item = &'a OwnerReference>) -> PodOwner {
-    match references.find(|reference| reference.controller == Some(true)) {
-        None => PodOwner::Nobody,
-        Some(reference) if reference.kind == "Job" && reference.api_version == "batch/v1" => {
-            PodOwner::Job { name: shared(&reference.name), uid: Uid(shared(&reference.uid)) }
-        }
-        Some(_) => PodOwner::AnotherKind,
+/// With words that are kept once.
+fn thrifty(owner: PodOwner) -> PodOwner {
+    match owner {
+        PodOwner::Job { name, uid } => PodOwner::Job { name: shared(&name), uid: Uid(shared(&uid.0)) },
+        PodOwner::Nobody | PodOwner::AnotherKind => owner,
     }
 }
 
@@ -335,17 +333,23 @@ impl JobIndex {
 /// Pods by the UID of their Job, those without a controller by namespace, and all by their own UID.
 #[derive(Debug, Default)]
 pub struct PodIndex {
-    by_job: BTreeMap<Uid, BTreeMap<Text, Arc<KeptPod>>>,
-    unowned: BTreeMap<Text, BTreeMap<Text, Arc<KeptPod>>>,
+    open: Groups<Uid>,
+    /// Those of [`KeptPod::is_over`] apart: a large Job has many, and no sync has to go through them.
+    over: Groups<Uid>,
+    unowned: Groups<Text>,
     by_uid: BTreeMap<Uid, Arc<KeptPod>>,
 }
+
+/// Pods by name, in groups.
+type Groups<K> = BTreeMap<K, BTreeMap<Text, Arc<KeptPod>>>;
 
 impl Index<KeptPod> for PodIndex {
     fn insert(&mut self, pod: &Arc<KeptPod>) {
         self.by_uid.insert(pod.facts.uid.clone(), Arc::clone(pod));
         match &pod.owner {
             PodOwner::Job { uid, .. } => {
-                self.by_job.entry(uid.clone()).or_default().insert(pod.key.name.clone(), Arc::clone(pod));
+                let pods = if pod.is_over() { &mut self.over } else { &mut self.open };
+                pods.entry(uid.clone()).or_default().insert(pod.key.name.clone(), Arc::clone(pod));
             }
             PodOwner::Nobody => {
                 let namespace = self.unowned.entry(pod.key.namespace.clone()).or_default();
@@ -358,14 +362,17 @@ impl Index<KeptPod> for PodIndex {
     fn remove(&mut self, pod: &Arc<KeptPod>) {
         self.by_uid.remove(&pod.facts.uid);
         match &pod.owner {
-            PodOwner::Job { uid, .. } => take(&mut self.by_job, uid, &pod.key.name),
+            PodOwner::Job { uid, .. } => {
+                let pods = if pod.is_over() { &mut self.over } else { &mut self.open };
+                take(pods, uid, &pod.key.name);
+            }
             PodOwner::Nobody => take(&mut self.unowned, &pod.key.namespace, &pod.key.name),
             PodOwner::AnotherKind => {}
         }
     }
 }
 
-fn take<K: Ord>(groups: &mut BTreeMap<K, BTreeMap<Text, Arc<KeptPod>>>, group: &K, name: &Text) {
+fn take<K: Ord>(groups: &mut Groups<K>, group: &K, name: &Text) {
     if let Some(pods) = groups.get_mut(group) {
         pods.remove(name);
         if pods.is_empty() {
@@ -375,9 +382,9 @@ fn take<K: Ord>(groups: &mut BTreeMap<K, BTreeMap<Text, Arc<KeptPod>>>, group: &
 }
 
 impl PodIndex {
-    /// The pods whose controller this Job is, by name.
+    /// The pods whose controller this Job is: those that are at work or still have to be counted, then the others.
     pub fn of_job(&self, uid: &Uid) -> impl Iterator<Item = &Arc<KeptPod>> {
-        self.by_job.get(uid).into_iter().flat_map(BTreeMap::values)
+        [&self.open, &self.over].into_iter().filter_map(|pods| pods.get(uid)).flat_map(BTreeMap::values)
     }
 
     /// The pods of a namespace that have no controller, by name.
@@ -391,12 +398,14 @@ impl PodIndex {
         self.by_uid.get(uid)
     }
 
-    /// What the decision about a Job reads: its pods, those that it may adopt, and those that its status still has to
-    /// count, whoever owns them now (J-05).
+    /// What the decision about a Job reads: its pods, but for those that are settled, those that it may adopt, and those
+    /// that its status still has to count, whoever owns them now (J-05). Pods that were `deleted` are there, settled or not:
+    /// the decision waits until their deletion is shown.
     #[must_use]
-    pub fn seen_from(&self, job: &KeptJob) -> Vec<PodFacts> {
-        let own = self.of_job(&job.facts.uid);
+    pub fn seen_from(&self, job: &KeptJob, deleted: &BTreeSet<Uid>) -> Vec<PodFacts> {
+        let open = self.open.get(&job.facts.uid).into_iter().flat_map(BTreeMap::values);
         let unowned = self.unowned(&job.key.namespace).filter(|pod| job.selector.matches(&pod.labels));
+        let own = open.chain(self.over_and_seen(job, deleted));
         let mut found: Vec<PodFacts> = own.chain(unowned).map(|pod| pod.seen_from(job)).collect();
         let listed = job.facts.status.uncounted.iter().flat_map(|it| it.succeeded.iter().chain(&it.failed));
         let strays: Vec<&Arc<KeptPod>> = listed
@@ -405,6 +414,22 @@ impl PodIndex {
             .collect();
         found.extend(strays.into_iter().map(|pod| pod.seen_from(job)));
         found
+    }
+
+    /// Of the Job's pods that are over, those that its decision reads all the same. For most Jobs none has to be looked at.
+    fn over_and_seen<'s>(&'s self, job: &KeptJob, deleted: &BTreeSet<Uid>) -> Vec<&'s Arc<KeptPod>> {
+        let Some(over) = self.over.get(&job.facts.uid) else { return Vec::new() };
+        if job.selects_by_its_uid() && job.facts.spec.pod_failure_policy.is_none() {
+            let found = deleted.iter().filter_map(|uid| self.by_uid.get(uid));
+            return found
+                .filter(|pod| over.get(&pod.key.name).is_some_and(|it| Arc::ptr_eq(it, pod)))
+                .collect();
+        }
+        let is_seen = |pod: &&Arc<KeptPod>| {
+            let settled = job.selector.matches(&pod.labels) && is_settled(&job.facts, &pod.facts);
+            !settled || deleted.contains(&pod.facts.uid)
+        };
+        over.values().filter(is_seen).collect()
     }
 }
 

@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::fence::Fence;
 use super::jitter::Jitter;
 use super::metrics::Metrics;
+use crate::answer::Failure;
 
 /// How long a lease is good for, and how often it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,14 @@ impl Elector {
                     return deadline;
                 }
                 Ok(Attempt::Theirs) => {
-                    self.standing.send_replace(Standing::Standby);
+                    let before = self.standing.send_replace(Standing::Standby);
+                    if before == Standing::Unknown {
+                        info!(
+                            lease = self.name,
+                            holder = self.holder(),
+                            "another replica leads: standing by"
+                        );
+                    }
                 }
                 Err(failure) => warn!(lease = self.name, %failure, "cannot take the lease"),
             }
@@ -189,6 +196,11 @@ impl Elector {
                 }
             }
         }
+    }
+
+    /// Who held the lease when it was last read.
+    fn holder(&self) -> Option<&str> {
+        self.seen.as_ref()?.lease.spec.as_ref()?.holder_identity.as_deref()
     }
 
     fn lost(&mut self) {

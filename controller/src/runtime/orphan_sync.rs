@@ -4,20 +4,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::{Client, ResourceExt};
+use kube::Client;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::handlers::Wiring;
 use super::job_sync::Next;
-use super::kept::{KeptJob, KeptPod, PodOwner};
+use super::kept::{KeptJob, KeptPod};
 use super::own_writes::{Freshness, Reached};
 use super::rest;
 use super::store::{Kept, ObjectKey};
-use crate::job::orphan::{OrphanObserved, OrphanPlan, Owner, plan};
+use crate::answer::Failure;
+use crate::job::orphan::{self, Look, OrphanObserved, OrphanPlan, Owner, PodOwner};
 use crate::job::requests;
-use crate::values::Uid;
+use crate::values::{Text, Uid};
 
 /// Everything that syncs of orphans need.
 #[derive(Clone)]
@@ -32,55 +32,41 @@ pub struct OrphanSync {
 const PATIENCE: Duration = Duration::from_secs(10);
 const PUT_OFF: Duration = Duration::from_millis(50);
 
-/// Who owns a pod, as far as the cache and, where it must be, the API server know.
-enum Known {
-    Nobody,
-    AnotherKind,
-    Missing,
-    Job(Arc<KeptJob>),
-    /// The cache does not show a Job that is there.
-    NotYet,
-}
-
 impl OrphanSync {
     /// Syncs the pod of this name.
     pub async fn sync(&self, key: &ObjectKey) -> Next {
         let Some(pod) = self.wiring.pods.get(key) else { return Next::Rest };
-        let known = match self.owner(&pod).await {
-            Ok(known) => known,
-            Err(failure) => {
-                warn!(pod = %key, %failure, "cannot ask for the pod's Job");
-                return Next::Retry;
-            }
-        };
-        if let Known::Job(job) = &known
-            && let Some(delay) = self.still_unseen(job)
-        {
+        let cached = self.cached(&pod);
+        if let Some(delay) = cached.as_ref().and_then(|job| self.still_unseen(job)) {
             return Next::PutOff(delay);
         }
-        let owner = match &known {
-            Known::Nobody => Owner::Nobody,
-            Known::AnotherKind => Owner::AnotherKind,
-            Known::Missing => Owner::Missing,
-            Known::Job(job) => Owner::Job(&job.facts),
-            // The Job's own event looks at its pods.
-            Known::NotYet => return Next::Rest,
+        let facts = cached.as_ref().map(|job| &job.facts);
+        let is_gone = |uid: &Uid| self.wiring.memories.is_gone(uid);
+        let owner = match orphan::look(pod.facts(), &pod.owner, facts, is_gone) {
+            Look::Known(owner) => owner,
+            Look::Ask { job, uid } => match self.ask(&key.namespace, job, uid).await {
+                Ok(Some(owner)) => owner,
+                Ok(None) => return Next::Rest,
+                Err(failure) => {
+                    warn!(pod = %key, %failure, "cannot ask for the pod's Job");
+                    return Next::Retry;
+                }
+            },
         };
         let observed = OrphanObserved { pod: pod.facts(), owner, settings: &self.wiring.settings };
-        let decided = plan(&observed);
-        let path = rest::pod(&key.namespace, &key.name);
-        let answer = match &decided {
-            OrphanPlan::Leave => return Next::Rest,
-            OrphanPlan::Release(pod) => {
-                info!(pod = %key, "releasing a pod that no Job will count (FT-21)");
-                rest::patch(&self.client, &path, &requests::orphan_release_patch(pod)).await
-            }
-            OrphanPlan::Delete(pod) => {
+        self.enact(key, &orphan::plan(&observed)).await
+    }
+
+    async fn enact(&self, key: &ObjectKey, plan: &OrphanPlan) -> Next {
+        let Some(request) = requests::of_orphan(plan) else { return Next::Rest };
+        match plan {
+            OrphanPlan::Leave => {}
+            OrphanPlan::Release(_) => info!(pod = %key, "releasing a pod that no Job will count (FT-21)"),
+            OrphanPlan::Delete(_) => {
                 info!(pod = %key, "deleting a pod that came after its Job had finished (S-08)");
-                rest::delete(&self.client, &path, &requests::orphan_deletion(pod)).await
             }
-        };
-        match answer {
+        }
+        match rest::ask(&self.client, &key.namespace, &request).await {
             Ok(_) => Next::Rest,
             // Another look at what is there: the cache will show it, or shows it already.
             Err(Failure::NotFound(_)) => Next::Rest,
@@ -89,6 +75,22 @@ impl OrphanSync {
                 Next::Retry
             }
         }
+    }
+
+    /// The Job that the controller reference of a pod names, if the cache shows it.
+    fn cached(&self, pod: &KeptPod) -> Option<Arc<KeptJob>> {
+        let PodOwner::Job { name, uid } = &pod.owner else { return None };
+        let key = ObjectKey { namespace: pod.key().namespace.clone(), name: name.clone() };
+        self.wiring.jobs.get(&key).filter(|job| job.facts.uid == *uid)
+    }
+
+    async fn ask(&self, namespace: &str, job: &Text, uid: &Uid) -> Result<Option<Owner<'static>>, Failure> {
+        let answer = rest::ask(&self.client, namespace, &requests::read_job(job)).await;
+        let owner = orphan::asked(uid, answer)?;
+        if owner.is_some() {
+            self.wiring.memories.job_is_gone(uid);
+        }
+        Ok(owner)
     }
 
     /// The last sync of the Job may have released this very pod, which the cache does not show yet: asking for the same
@@ -102,32 +104,6 @@ impl OrphanSync {
             // The patch has a precondition: at worst it is a conflict.
             Freshness::Behind { .. } | Freshness::InDoubt | Freshness::Fresh => None,
         }
-    }
-
-    async fn owner(&self, pod: &KeptPod) -> Result<Known, Failure> {
-        let (name, uid) = match &pod.owner {
-            PodOwner::Nobody => return Ok(Known::Nobody),
-            PodOwner::AnotherKind => return Ok(Known::AnotherKind),
-            PodOwner::Job { name, uid } => (name, uid),
-        };
-        let key = ObjectKey { namespace: pod.key().namespace.clone(), name: name.clone() };
-        if let Some(job) = self.wiring.jobs.get(&key).filter(|job| job.facts.uid == *uid) {
-            return Ok(Known::Job(job));
-        }
-        if !pod.facts().tracking_finalizer {
-            return Ok(Known::Missing);
-        }
-        if self.wiring.memories.is_gone(uid) || !self.is_stored(&key, uid).await? {
-            self.wiring.memories.job_is_gone(uid);
-            return Ok(Known::Missing);
-        }
-        Ok(Known::NotYet)
-    }
-
-    /// A cache may be behind: a Job that it does not show is asked for, lest the finalizers of a new Job's pods go.
-    async fn is_stored(&self, key: &ObjectKey, uid: &Uid) -> Result<bool, Failure> {
-        let job = rest::get_job(&self.client, key).await?;
-        Ok(job.is_some_and(|job| job.uid().as_deref() == Some(uid.as_str())))
     }
 }
 

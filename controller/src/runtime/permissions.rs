@@ -6,7 +6,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::Client;
 use kube::api::{Api, PostParams};
 
-use super::answer::Failure;
+use crate::answer::Failure;
 
 /// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,16 @@ pub struct Parts {
     pub election: bool,
 }
 
+impl Need {
+    /// How to do without.
+    fn hint(self) -> &'static str {
+        match self {
+            Need::Election => " (or --leader-elect=false, where no other process runs)",
+            Need::Either | Need::Job | Need::Ttl => "",
+        }
+    }
+}
+
 impl Parts {
     fn need(self, permission: &Permission) -> bool {
         match permission.needed_by {
@@ -120,7 +130,8 @@ pub async fn missing(
         for verb in permission.verbs {
             if !is_allowed(client, permission, verb, namespace).await? {
                 let place = namespace.map_or("all namespaces".to_owned(), |it| format!("namespace {it}"));
-                missing.push(format!("{verb} {} in {place}", permission.name()));
+                let hint = permission.needed_by.hint();
+                missing.push(format!("{verb} {} in {place}{hint}", permission.name()));
             }
         }
     }
@@ -195,6 +206,12 @@ mod tests {
         assert_eq!(roles, needed(|need| need != Need::Election));
         let lease = granted(include_str!("../../../deploy/base/lease-role.yaml"));
         assert_eq!(lease, needed(|need| need == Need::Election));
+    }
+
+    #[test]
+    fn what_can_be_done_without_is_told() {
+        assert!(Need::Election.hint().contains("--leader-elect=false"));
+        assert_eq!([Need::Either, Need::Job, Need::Ttl].map(Need::hint), [""; 3]);
     }
 
     #[test]

@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ListParams, PartialObjectMeta};
 
-use super::answer::Failure;
 use super::kept::{KeptJob, PodStore};
 use super::own_writes::OwnWrites;
 use super::reflector::Version;
 use super::rest;
 use super::store::Kept;
+use crate::answer::Failure;
 use crate::values::Uid;
 
 /// What is stored of a Job.

@@ -17,8 +17,8 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::jitter::Jitter;
+use crate::answer::Failure;
 
 /// A resourceVersion as a number: those of one API server can be compared (KEP-5504).
 pub type Version = u64;

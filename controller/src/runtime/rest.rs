@@ -5,11 +5,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Client;
 use kube::api::DynamicObject;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::answer::Failure;
 use super::reflector::Version;
 use super::store::ObjectKey;
+use crate::answer::{Answer, Failure, Shown};
+use crate::job::requests::{self as jobs, Object, Verb};
+use crate::values::{ResourceVersion, Uid};
 
 /// What is read of the answer to a write: an object, or a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -34,11 +37,43 @@ pub struct WrittenMeta {
 }
 
 impl Written {
-    /// The version; 0, which every cache has reached, where there is none.
+    /// What a call of a plan learns from it.
     #[must_use]
-    pub fn version(&self) -> Version {
-        self.metadata.resource_version.parse().unwrap_or(0)
+    pub fn shown(&self) -> Shown {
+        let WrittenMeta { name, uid, resource_version, deletion_timestamp } = &self.metadata;
+        Shown {
+            name: name.as_str().into(),
+            uid: Uid::new(uid),
+            resource_version: ResourceVersion::new(resource_version),
+            deleting: deletion_timestamp.is_some(),
+        }
     }
+}
+
+/// A version as a number; 0, which every cache has reached, where it is none.
+#[must_use]
+pub fn version(version: &ResourceVersion) -> Version {
+    version.as_str().parse().unwrap_or(0)
+}
+
+/// Sends a request about an object of this namespace.
+///
+/// # Errors
+/// What the API server says, or that it said nothing.
+pub async fn ask(client: &Client, namespace: &str, request: &jobs::Request) -> Answer {
+    let path = match &request.object {
+        Object::Job(name) => job(&ObjectKey::new(namespace, name)),
+        Object::JobStatus(name) => format!("{}/status", job(&ObjectKey::new(namespace, name))),
+        Object::Pod(name) => pod(namespace, name),
+        Object::Pods => pods(namespace),
+    };
+    let written = match request.verb {
+        Verb::Get => get(client, &path).await,
+        Verb::Create => create(client, &path, &request.body).await,
+        Verb::Patch => patch(client, &path, &request.body).await,
+        Verb::Delete => delete(client, &path, &request.body).await,
+    };
+    written.map(|written| written.shown())
 }
 
 /// Path of the pods of a namespace.
@@ -88,15 +123,17 @@ pub async fn delete(client: &Client, path: &str, options: &Value) -> Result<Writ
 /// # Errors
 /// What the API server says, or that it said nothing.
 pub async fn get_job(client: &Client, key: &ObjectKey) -> Result<Option<DynamicObject>, Failure> {
-    let request = Request::get(job(key)).body(Vec::new());
-    let request = request.map_err(|error| Failure::NotSent(error.to_string()))?;
-    match client.request(request).await {
+    match get(client, &job(key)).await {
         Ok(job) => Ok(Some(job)),
-        Err(error) => match Failure::from_kube(&error) {
-            Failure::NotFound(_) => Ok(None),
-            failure => Err(failure),
-        },
+        Err(Failure::NotFound(_)) => Ok(None),
+        Err(failure) => Err(failure),
     }
+}
+
+async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Result<T, Failure> {
+    let request = Request::get(path).body(Vec::new());
+    let request = request.map_err(|error| Failure::NotSent(error.to_string()))?;
+    client.request(request).await.map_err(|error| Failure::from_kube(&error))
 }
 
 async fn send(

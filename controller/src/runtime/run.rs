@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::answer::Failure;
 use super::client::{self, ClientError, Clients, Parts};
 use super::config::{Config, Election};
 use super::events;
@@ -26,6 +25,7 @@ use super::rate_limit::RateLimitLayer;
 use super::term::{self, Process, Progress};
 use super::trace::Tracer;
 use super::wire::Wire;
+use crate::answer::Failure;
 
 /// Why a process could not begin. Each says what to do.
 #[derive(Debug, Error)]

@@ -4,11 +4,11 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
 use tracing::{debug, info, warn};
 
-use super::answer::Failure;
 use super::handlers::Wiring;
 use super::job_sync::{Next, now};
 use super::rest;
 use super::store::ObjectKey;
+use crate::answer::Failure;
 use crate::ttl::observe;
 use crate::ttl::plan::{TtlDelete, TtlObserved, TtlPlan, plan};
 

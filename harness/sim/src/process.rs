@@ -10,10 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::Server;
 use jobcheck_apiserver::request::{Request, Response};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::job::call::Written;
 use jobcheck_controller::job::observe::{self, PodSelector};
 use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
-use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
-use jobcheck_controller::job::requests::{PodTemplate, orphan_release_patch};
+use jobcheck_controller::job::orphan::{self, Look, OrphanObserved, Owner, PodOwner};
+use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
 use jobcheck_explore::departures::plan_with;
 use jobcheck_model::algorithm::switches::Switches;
@@ -22,7 +24,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 
-use crate::calls::{Call, Enactment, orphan_deletion, pod_patch, stored_version};
+use crate::calls::{Sent, Sync, answer, number, to_server};
 use crate::rng::Rng;
 use crate::store::Store;
 
@@ -65,22 +67,40 @@ pub struct Process {
     memories: BTreeMap<String, Memory>,
     /// The newest versions of the Job and of its pods that an answer to a write named, by the Job's UID (SY-03).
     written: BTreeMap<Uid, (u64, u64)>,
-    sync: Option<Enactment>,
+    sync: Option<Sync>,
+    /// UIDs of Jobs that are known to be gone.
+    gone: BTreeSet<Uid>,
     /// The request whose answer is awaited.
     asked: Option<Asked>,
 }
 
 #[derive(Debug)]
 enum Asked {
-    Call(Call),
-    Orphan { pod: String, request: Request },
+    Call(Sent),
+    Orphan {
+        pod: String,
+        request: Request,
+    },
+    /// For the Job of an orphan (FT-21).
+    Owner {
+        pod: PodFacts,
+        job: Uid,
+        request: Request,
+    },
 }
 
 impl Asked {
     fn request(&self) -> &Request {
         match self {
-            Asked::Call(call) => &call.request,
-            Asked::Orphan { request, .. } => request,
+            Asked::Call(sent) => &sent.request,
+            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
+        }
+    }
+
+    fn request_mut(&mut self) -> &mut Request {
+        match self {
+            Asked::Call(sent) => &mut sent.request,
+            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
         }
     }
 }
@@ -101,6 +121,7 @@ impl Process {
             memories: BTreeMap::new(),
             written: BTreeMap::new(),
             sync: None,
+            gone: BTreeSet::new(),
             asked: None,
         }
     }
@@ -136,6 +157,9 @@ impl Process {
         match cache {
             Cache::Jobs => {
                 let Some(change) = self.jobs.show() else { return };
+                if let (Some(job), None) = (&change.before, &change.after) {
+                    self.gone.extend(job["metadata"]["uid"].as_str().map(Uid::new));
+                }
                 self.queue.extend(change.names());
                 self.orphans.extend(self.pods.all().map(|(name, _)| name.clone()));
             }
@@ -173,7 +197,7 @@ impl Process {
                 let open = sync.open().len();
                 let number = rng.as_mut().map_or(0, |rng| rng.below(open));
                 match sync.take(number) {
-                    Some(call) => self.ask(Asked::Call(call)),
+                    Some(sent) => self.ask(Asked::Call(sent)),
                     None => self.end_sync(),
                 }
             } else if let Some(job) = choose(&self.queue, rng) {
@@ -181,8 +205,8 @@ impl Process {
                 self.start_sync(&job, now, began);
             } else if let Some(pod) = choose(&self.orphans, rng) {
                 self.orphans.remove(&pod);
-                if let Some(request) = self.orphan(&pod) {
-                    self.ask(Asked::Orphan { pod, request });
+                if let Some(asked) = self.look_at_orphan(&pod) {
+                    self.ask(asked);
                 }
             } else {
                 return None;
@@ -191,53 +215,51 @@ impl Process {
     }
 
     fn ask(&mut self, mut asked: Asked) {
-        let request = match &mut asked {
-            Asked::Call(call) => &mut call.request,
-            Asked::Orphan { request, .. } => request,
-        };
+        let request = asked.request_mut();
         (request.user, request.user_agent) = (USER.to_owned(), AGENT.to_owned());
         self.asked = Some(asked);
     }
 
-    /// Nobody knows what became of its request: nothing is planned before the caches show what is stored now, which the
-    /// shipped runtime asks the API server for.
-    pub fn doubt(&mut self, server: &mut Server, now: Timestamp) {
-        let Some(sync) = &self.sync else { return };
-        let (job, pods) = self.written.entry(sync.job.uid.clone()).or_default();
-        *job = self.jobs.newest(server, now).max(*job);
-        *pods = self.pods.newest(server, now).max(*pods);
-    }
-
     /// Its request was answered, or never will be.
-    pub fn answered(&mut self, response: Option<&Response>, now: Timestamp) {
+    pub fn answered(&mut self, response: Option<&Response>, server: &mut Server, now: Timestamp) {
         match self.asked.take() {
-            Some(Asked::Call(call)) => {
+            Some(Asked::Call(sent)) => {
                 let Some(sync) = &mut self.sync else { return };
-                let memory = self.memories.entry(sync.job.name.to_string()).or_default();
-                sync.answered(&call, response, memory, time(now));
+                let written = sync.answered(&sent, response, time(now));
+                self.memories.insert(sync.job.name.to_string(), sync.memory().clone());
                 let uid = sync.job.uid.clone();
-                if let Some(response) = response.filter(|response| response.outcome.is_ok()) {
-                    self.note_version(uid, &call.request, response);
-                }
+                self.note(uid, written, server, now);
             }
-            Some(Asked::Orphan { pod, .. }) => {
-                let done = response.is_some_and(|it| it.outcome.is_ok() || it.code() == 404);
-                if !done {
-                    self.orphans.insert(pod);
+            Some(Asked::Orphan { pod, .. }) => match answer(response) {
+                Ok(_) | Err(Failure::NotFound(_)) => {}
+                Err(_) => drop(self.orphans.insert(pod)),
+            },
+            Some(Asked::Owner { pod, job, .. }) => match orphan::asked(&job, answer(response)) {
+                Ok(Some(owner)) => {
+                    self.gone.insert(job);
+                    if let Some(asked) = self.decide_on_orphan(&pod, owner) {
+                        self.ask(asked);
+                    }
                 }
-            }
+                Ok(None) => {}
+                Err(_) => drop(self.orphans.insert(pod.name.to_string())),
+            },
             None => {}
         }
     }
 
-    /// SY-03: what this process knows to have been written.
-    fn note_version(&mut self, uid: Uid, request: &Request, response: &Response) {
-        let writes = request.verb.writes();
-        let Some(version) = stored_version(response).filter(|_| writes) else { return };
-        let (job, pods) = self.written.entry(uid).or_default();
-        match request.resource {
-            Resource::Jobs => *job = version.max(*job),
-            _ => *pods = version.max(*pods),
+    /// SY-03: what the caches must show before the Job is planned again.
+    fn note(&mut self, job: Uid, written: Option<Written>, server: &mut Server, now: Timestamp) {
+        let (jobs, pods) = self.written.entry(job).or_default();
+        match written {
+            Some(Written::Job(version)) => *jobs = number(&version).max(*jobs),
+            Some(Written::Pod(version)) => *pods = number(&version).max(*pods),
+            // What is stored now, which the shipped runtime asks the API server for.
+            Some(Written::Unknown) => {
+                *jobs = self.jobs.newest(server, now).max(*jobs);
+                *pods = self.pods.newest(server, now).max(*pods);
+            }
+            None => {}
         }
     }
 
@@ -268,7 +290,7 @@ impl Process {
         if !plan.is_empty() {
             let indexed = job["spec"]["completionMode"] == "Indexed";
             let template = PodTemplate::new(&facts, &job["spec"]["template"], indexed);
-            self.sync = Some(Enactment::new(facts, Arc::new(template), &plan));
+            self.sync = Some(Sync::new(facts, Arc::new(template), plan));
         }
     }
 
@@ -285,32 +307,34 @@ impl Process {
     }
 
     fn end_sync(&mut self) {
-        if let Some(sync) = self.sync.take().filter(Enactment::has_failed) {
+        if let Some(sync) = self.sync.take().filter(Sync::has_failed) {
             self.queue.insert(sync.job.name.to_string());
         }
     }
 
-    /// The request that a pod without a sync needs, if any.
-    fn orphan(&self, name: &str) -> Option<Request> {
-        let pod = self.pods.get(name)?;
-        let owner = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        let owner = owner.into_iter().find(|it| it["controller"] == true);
-        let job = owner.and_then(|it| self.jobs.get(it["name"].as_str()?)).and_then(observed_job);
-        let uid = owner.and_then(|it| it["uid"].as_str()).map_or_else(|| Uid::new(""), Uid::new);
-        let owner = match (owner, &job) {
-            (None, _) => Owner::Nobody,
-            (Some(owner), _) if owner["kind"] != "Job" || owner["apiVersion"] != "batch/v1" => {
-                Owner::AnotherKind
-            }
-            (Some(_), Some((_, job))) if job.uid == uid => Owner::Job(job),
-            (Some(_), _) => Owner::Missing,
+    /// The request that a pod without a sync needs first, if any.
+    fn look_at_orphan(&self, name: &str) -> Option<Asked> {
+        let pod = Pod::deserialize(&**self.pods.get(name)?).ok()?;
+        let reference = observe::owner(&pod.metadata);
+        let (uid, cached) = match &reference {
+            PodOwner::Job { name, uid } => (uid.clone(), self.jobs.get(name).and_then(observed_job)),
+            PodOwner::Nobody | PodOwner::AnotherKind => (Uid::new(""), None),
         };
-        let pod = observe::pod(&Pod::deserialize(&**pod).ok()?, &uid, &PodSelector::nothing()).ok()?;
-        match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &self.settings }) {
-            OrphanPlan::Leave => None,
-            OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
-            OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
+        let pod = observe::pod(&pod, &uid, &PodSelector::nothing()).ok()?;
+        let cached = cached.as_ref().map(|(_, job)| job);
+        match orphan::look(&pod, &reference, cached, |job| self.gone.contains(job)) {
+            Look::Known(owner) => self.decide_on_orphan(&pod, owner),
+            Look::Ask { job, uid } => {
+                let (request, job) = (to_server(read_job(job)), uid.clone());
+                Some(Asked::Owner { pod, job, request })
+            }
         }
+    }
+
+    fn decide_on_orphan(&self, pod: &PodFacts, owner: Owner<'_>) -> Option<Asked> {
+        let plan = orphan::plan(&OrphanObserved { pod, owner, settings: &self.settings });
+        let request = to_server(of_orphan(&plan)?);
+        Some(Asked::Orphan { pod: pod.name.to_string(), request })
     }
 }
 
@@ -341,4 +365,64 @@ fn choose(keys: &BTreeSet<String>, rng: &mut Option<Rng>) -> Option<String> {
 /// The controllers' clock.
 pub fn time(now: Timestamp) -> Time {
     Time::from_millis(now.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_apiserver::request::Verb;
+    use jobcheck_model::apiserver::RuleSet;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::{Cluster, NAMESPACE};
+
+    /// A cluster with a pod that holds the finalizer and names a Job with this UID.
+    fn cluster(uid: &str) -> Cluster {
+        let mut cluster = Cluster::new(0, RuleSet::default(), json!({})).unwrap();
+        let pod = json!({
+            "metadata": {"name": "p", "finalizers": [observe::TRACKING_FINALIZER],
+                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": uid, "controller": true}]},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
+        let made = cluster.ask(&Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(pod)));
+        assert!(made.outcome.is_ok(), "{made:?}");
+        cluster
+    }
+
+    fn started(cluster: &mut Cluster) -> Process {
+        let now = cluster.now();
+        Process::started(&mut cluster.server, now, Settings::default(), Switches::default())
+    }
+
+    /// The next request, which the server answers.
+    fn step(process: &mut Process, cluster: &mut Cluster) -> Option<String> {
+        let request = process.next_request(cluster.now(), &mut None, &mut Vec::new())?;
+        let response = cluster.ask(&request);
+        let now = cluster.now();
+        process.answered(Some(&response), &mut cluster.server, now);
+        Some(format!("{} {} {}", request.verb.name(), request.name(), response.code()))
+    }
+
+    /// FT-21: as the runtime does it.
+    #[test]
+    fn a_pod_of_a_missing_job_is_released_once_the_api_server_has_no_such_job() {
+        let mut cluster = cluster("gone");
+        let mut process = started(&mut cluster);
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("get j 404"));
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 200"));
+        assert_eq!(step(&mut process, &mut cluster), None);
+        // It is not asked for twice.
+        process.orphans.insert("p".to_owned());
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 409"));
+    }
+
+    #[test]
+    fn without_an_answer_the_job_is_asked_for_again() {
+        let mut cluster = cluster("gone");
+        let mut process = started(&mut cluster);
+        let now = cluster.now();
+        assert!(process.next_request(now, &mut None, &mut Vec::new()).is_some());
+        process.answered(None, &mut cluster.server, now);
+        assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("get j 404"));
+    }
 }

@@ -193,10 +193,7 @@ impl<'a> Play<'a> {
             fate => {
                 let response = self.send(&request, &fate, process::ACTOR);
                 let now = self.cluster.now();
-                if response.as_ref().is_none_or(|response| response.code() >= 500) {
-                    self.processes[number].doubt(&mut self.cluster.server, now);
-                }
-                self.processes[number].answered(response.as_ref(), now);
+                self.processes[number].answered(response.as_ref(), &mut self.cluster.server, now);
             }
         }
         true

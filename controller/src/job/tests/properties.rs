@@ -10,6 +10,7 @@ use crate::job::command::Command;
 use crate::job::conditions::{FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED, finished};
 use crate::job::indexes::steps;
 use crate::job::observed::{Controller, JobFacts, Phase, PodFacts, PodFailureAction, PodReplacementPolicy};
+use crate::job::settled::is_settled;
 use crate::values::{Text, Uid};
 
 fn some_job() -> impl Strategy<Value = JobFacts> {
@@ -134,6 +135,22 @@ proptest! {
         prop_assert_eq!(&other.plan(), &planned);
         other.pods.reverse();
         prop_assert_eq!(&other.plan(), &planned);
+    }
+
+    /// A sync may leave settled pods out: nothing but the memory of their release is another.
+    #[test]
+    fn pods_that_are_settled_change_nothing(case in some_case(), released in prop::collection::vec(any::<bool>(), 7)) {
+        let mut case = case;
+        let names = case.pods.iter().map(|it| it.uid.clone());
+        case.memory.uid = Some(case.job.uid.clone());
+        case.memory.released = names.zip(released).filter_map(|(uid, is)| is.then_some(uid)).collect();
+        let is_settled = |pod: &PodFacts| {
+            pod.selected && pod.controller == Controller::ThisJob && is_settled(&case.job, pod)
+        };
+        let (out, kept): (Vec<_>, Vec<_>) = case.pods.iter().cloned().partition(is_settled);
+        let mut planned = case.plan();
+        planned.memory.released.retain(|uid| out.iter().all(|pod| pod.uid != *uid));
+        prop_assert_eq!(Case { pods: kept, ..case.clone() }.plan(), planned);
     }
 
     /// Quiescence: once all is enacted there is nothing left to do, and no write on the way is one that the API server

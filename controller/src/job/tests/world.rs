@@ -6,8 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{Case, pod, said};
-use crate::job::command::{Command, Plan, StatusWrite, Step};
+use crate::answer::{Answer, Failure, Shown};
+use crate::job::call::Call;
+use crate::job::command::{NewPod, Plan, Release, StatusWrite};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true, finished};
+use crate::job::enactment::Enactment;
 use crate::job::observed::{
     ContainerKind, Controller, Deletion, JobFacts, Memory, Phase, PodFacts, Settings, StatusFacts, Terminated,
 };
@@ -122,14 +125,14 @@ impl World {
         let plans: Vec<OrphanPlan> = strays
             .map(|pod| orphan::plan(&OrphanObserved { pod, owner: Owner::Nobody, settings: &self.settings }))
             .collect();
-        let released: Vec<Uid> = plans
+        let released: Vec<Call> = plans
             .into_iter()
             .filter_map(|plan| match plan {
-                OrphanPlan::Release(pod) => Some(pod.uid),
+                OrphanPlan::Release(pod) => Some(Call::ReleasePod(Release { pod, policy_action: None })),
                 OrphanPlan::Leave | OrphanPlan::Delete(_) => None,
             })
             .collect();
-        released.iter().for_each(|uid| assert!(self.call(Call::Release(uid.clone()))));
+        released.iter().for_each(|call| assert!(self.call(call).is_ok()));
         self.deliver();
         !released.is_empty()
     }
@@ -144,96 +147,80 @@ impl World {
         panic!("the controller does not come to rest: {:?}", self.plan().decisions);
     }
 
-    /// Performs a plan as [`Plan`] says.
+    /// Performs a plan, one call after the other.
     pub fn enact(&mut self, plan: Plan, fault: Fault) {
-        self.memory = plan.memory;
-        let mut calls = 0;
-        for sequence in plan.sequences {
-            for step in sequence {
-                let writes = matches!(step.command, Command::WriteStatus(_));
-                match self.perform(step, fault, &mut calls) {
-                    Outcome::Done => {}
-                    Outcome::Failed if writes => return,
-                    Outcome::Failed => break,
-                    Outcome::Crashed => {
-                        // SY-10: the next process begins with a fresh list.
-                        self.memory = Memory::default();
-                        self.past.clear();
-                        return;
-                    }
+        let (job, version) = (self.job.uid.clone(), self.job.resource_version.clone());
+        let mut enactment = Enactment::new(&plan, job, version);
+        for number in 0.. {
+            self.memory = enactment.memory().clone();
+            let Some(call) = enactment.take(0) else { break };
+            let answer = match fault {
+                Fault::CrashBefore(at) if at == number => {
+                    // SY-10: the next process begins with a fresh list.
+                    self.memory = Memory::default();
+                    self.past.clear();
+                    return;
                 }
-            }
-        }
-    }
-
-    fn perform(&mut self, step: Step, fault: Fault, calls: &mut usize) -> Outcome {
-        let mut failed = false;
-        for call in single_calls(step.command) {
-            let number = *calls;
-            *calls += 1;
-            match fault {
-                Fault::CrashBefore(at) if at == number => return Outcome::Crashed,
-                Fault::Refuse(at) if at == number => failed = true,
+                Fault::Refuse(at) if at == number => {
+                    Err(Failure::Refused { code: 403, message: String::new() })
+                }
                 Fault::LoseAnswer(at) if at == number => {
-                    self.call(call);
-                    failed = true;
+                    let _ = self.call(&call);
+                    Err(Failure::Ambiguous(String::new()))
                 }
-                _ => {
-                    let done = self.call(call.clone());
-                    self.remember(&call);
-                    // 404 names no version that the cache could be waited for (J-03).
-                    if done {
-                        self.past.clear();
-                    }
-                    failed |= !done;
-                }
+                _ => self.call(&call),
+            };
+            // 404 names no version that the cache could be waited for (J-03).
+            if answer.is_ok() {
+                self.past.clear();
             }
+            enactment.answered(&call, &answer, self.now);
         }
-        if failed { Outcome::Failed } else { Outcome::Done }
+        assert!(enactment.is_over());
     }
 
-    fn remember(&mut self, call: &Call) {
-        match call {
-            Call::Release(uid) => self.memory.released.insert(uid.clone()),
-            Call::Delete(uid) => self.memory.deleted.insert(uid.clone()),
-            Call::Write(_) | Call::Create(_) | Call::Adopt(_) | Call::GiveUp(_) => false,
-        };
-    }
-
-    /// Says whether the answer was 2xx.
-    fn call(&mut self, call: Call) -> bool {
+    /// What the API server does, and answers.
+    fn call(&mut self, call: &Call) -> Answer {
         self.past.push(self.pods.clone());
         match call {
-            Call::Write(write) => self.write(&write),
-            Call::Release(uid) => self.change(&uid, |it| it.tracking_finalizer = false, true),
-            Call::Delete(uid) => {
-                let at = Deletion { at: self.now, grace_seconds: 0 };
-                self.change(&uid, |it| it.deletion = it.deletion.or(Some(at)), false)
+            Call::ReadJob => Ok(self.shown()),
+            Call::WriteStatus(write, version) => self.write(write, version),
+            Call::ReleasePod(release) => {
+                self.change(&release.pod.uid, |it| it.tracking_finalizer = false, true)
             }
-            Call::Adopt(uid) => self.change(
-                &uid,
+            Call::DeletePod(pod) => {
+                let at = Deletion { at: self.now, grace_seconds: 0 };
+                self.change(&pod.uid, |it| it.deletion = it.deletion.or(Some(at)), false)
+            }
+            Call::AdoptPod(pod) => self.change(
+                &pod.uid,
                 |it| {
                     it.controller = Controller::ThisJob;
                     it.tracking_finalizer = true;
                 },
                 false,
             ),
-            Call::GiveUp(uid) => self.change(
-                &uid,
+            Call::GiveUpPod(pod) => self.change(
+                &pod.uid,
                 |it| {
                     it.controller = Controller::Nobody;
                     it.tracking_finalizer = false;
                 },
                 false,
             ),
-            Call::Create(index) => {
-                self.create(index);
-                true
+            Call::CreatePod(new, _) => {
+                self.create(new);
+                Ok(self.shown())
             }
         }
     }
 
-    fn create(&mut self, new: crate::job::command::NewPod) {
+    fn shown(&self) -> Shown {
+        let (uid, resource_version) = (self.job.uid.clone(), self.job.resource_version.clone());
+        Shown { name: self.job.name.clone(), uid, resource_version, deleting: self.job.deletion.is_some() }
+    }
+
+    fn create(&mut self, new: &NewPod) {
         self.created += 1;
         let text = |count: i32| Text::from(count.to_string().as_str());
         let uid = format!("new-{:04}", self.created);
@@ -248,8 +235,8 @@ impl World {
         self.pods.insert(pod.uid.clone(), pod);
     }
 
-    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), release: bool) -> bool {
-        let Some(pod) = self.pods.get_mut(uid) else { return false };
+    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), release: bool) -> Answer {
+        let Some(pod) = self.pods.get_mut(uid) else { return Err(Failure::NotFound(String::new())) };
         let held = pod.tracking_finalizer;
         change(pod);
         let pod = pod.clone();
@@ -257,7 +244,7 @@ impl World {
             self.check_release(&pod);
         }
         self.collect(&pod);
-        true
+        Ok(self.shown())
     }
 
     /// FT-02, FT-03: nothing is lost. A pod that has ended is recorded before it is released, unless it was ignored,
@@ -303,20 +290,21 @@ impl World {
     pub fn delete_pod(&mut self, uid: &Uid) {
         self.past.push(self.pods.clone());
         let at = Deletion { at: self.now, grace_seconds: 0 };
-        self.change(uid, |it| it.deletion = it.deletion.or(Some(at)), false);
+        let _ = self.change(uid, |it| it.deletion = it.deletion.or(Some(at)), false);
     }
 
-    fn write(&mut self, write: &StatusWrite) -> bool {
-        if write.before != self.job.status {
-            return false;
+    fn write(&mut self, write: &StatusWrite, version: &ResourceVersion) -> Answer {
+        if *version != self.job.resource_version {
+            return Err(Failure::Conflict(String::new()));
         }
+        assert_eq!(write.before, self.job.status);
         self.writes += 1;
         check_write(&self.job, &write.before, &write.after);
         self.note_lists(&write.after);
         self.job.status = write.after.clone();
         let version: u64 = self.job.resource_version.as_str().parse().expect("a number");
         self.job.resource_version = ResourceVersion::new(&(version + 1).to_string());
-        true
+        Ok(self.shown())
     }
 
     /// S-07: the first record of a UID stands, and none comes back once it has left.
@@ -331,36 +319,6 @@ impl World {
                 assert_eq!(*self.recorded.entry(uid.clone()).or_insert(kind), kind, "{uid} changes its list");
             }
         }
-    }
-}
-
-enum Outcome {
-    Done,
-    Failed,
-    Crashed,
-}
-
-#[derive(Clone, Debug)]
-enum Call {
-    Write(Box<StatusWrite>),
-    Release(Uid),
-    Create(crate::job::command::NewPod),
-    Delete(Uid),
-    Adopt(Uid),
-    GiveUp(Uid),
-}
-
-fn single_calls(command: Command) -> Vec<Call> {
-    let uids = |pods: Vec<crate::job::command::PodRef>, call: fn(Uid) -> Call| {
-        pods.into_iter().map(|it| call(it.uid)).collect()
-    };
-    match command {
-        Command::WriteStatus(write) => vec![Call::Write(write)],
-        Command::ReleasePods(pods) => pods.into_iter().map(|it| Call::Release(it.pod.uid)).collect(),
-        Command::CreatePods(creation) => creation.pods.into_iter().map(Call::Create).collect(),
-        Command::DeletePods(pods) => uids(pods, Call::Delete),
-        Command::AdoptPods(pods) => uids(pods, Call::Adopt),
-        Command::GiveUpPods(pods) => uids(pods, Call::GiveUp),
     }
 }
 

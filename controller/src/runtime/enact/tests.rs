@@ -1,21 +1,22 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::sync::Mutex;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use kube::api::DynamicObject;
 use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
-use crate::job::command::{CreationReason, NewPod};
-use crate::job::observed::{PodFailureAction, StatusFacts};
+use crate::job::command::{Command, Creation, CreationReason, NewPod, PodRef, Release, StatusWrite, Step};
+use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
 use crate::runtime::events;
 use crate::runtime::own_writes::{Freshness, Reached};
 use crate::runtime::store::KeptFrom;
-use crate::values::Uid;
+use crate::values::{ResourceVersion, Uid};
 
 /// `METHOD path` and body of each request, and the answer to it by its number.
 type Requests = Arc<Mutex<Vec<(String, Value)>>>;
@@ -102,7 +103,7 @@ fn failure(code: u16) -> (u16, Value) {
 
 fn status(active: i32) -> Command {
     let after = StatusFacts { active, ..StatusFacts::default() };
-    Command::WriteStatus(Box::new(StatusWrite { before: StatusFacts::default(), after }))
+    Command::WriteStatus(Arc::new(StatusWrite { before: StatusFacts::default(), after }))
 }
 
 fn pod(name: &str) -> PodRef {
@@ -267,7 +268,7 @@ async fn a_large_batch_is_sent_in_part() {
                 under_way.lock().unwrap().0 -= 1;
             }
         });
-        together(futures.collect()).await
+        together(futures.collect()).collect::<Vec<_>>().await
     };
     assert_eq!(answers.len(), 500);
     assert_eq!(under_way.lock().unwrap().1, AT_A_TIME);
@@ -293,7 +294,7 @@ async fn new_conditions_stand_after_the_old_ones() {
         before: with(&["Suspended", "FailureTarget"]),
         after: with(&["Suspended", "FailureTarget", "Failed"]),
     };
-    fixture.enact(vec![vec![Command::WriteStatus(Box::new(write))]]).await;
+    fixture.enact(vec![vec![Command::WriteStatus(Arc::new(write))]]).await;
     let status = fixture.requests.lock().unwrap()[0].1["status"].clone();
     assert_eq!(status["conditions"].as_array().unwrap().len(), 1);
     let order = json!([{"type": "Suspended"}, {"type": "FailureTarget"}, {"type": "Failed"}]);

@@ -68,7 +68,7 @@ fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
     );
     let job = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
     let seen: Vec<(String, Controller, bool)> = pods
-        .lookup(|index| index.seen_from(&job))
+        .lookup(|index| index.seen_from(&job, &BTreeSet::new()))
         .into_iter()
         .map(|pod| (pod.name.to_string(), pod.controller, pod.selected))
         .collect();
@@ -83,6 +83,73 @@ fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
     );
     assert_eq!(pods.len(), 6, "the pod of a ReplicaSet is not kept");
     assert_eq!(pods.seen(), 7);
+}
+
+/// Ends a pod of the Job `u`: counted and released, unless it holds the finalizer.
+fn ended(name: &str, phase: &str, labels: Value, finalizer: bool) -> Pod {
+    let mut pod = pod(name, name, Some(("Job", "u")), labels, finalizer);
+    pod.status.as_mut().unwrap().phase = Some(phase.to_owned());
+    pod
+}
+
+fn generated() -> Value {
+    json!({"batch.kubernetes.io/controller-uid": "u"})
+}
+
+fn seen(jobs: &JobStore, pods: &PodStore, deleted: &[&str]) -> Vec<String> {
+    let job = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
+    let deleted = deleted.iter().map(|uid| Uid::new(uid)).collect();
+    let seen = pods.lookup(|index| index.seen_from(&job, &deleted));
+    seen.iter().map(|pod| pod.name.to_string()).collect()
+}
+
+/// A sync of a large Job does not go through the pods that it has counted.
+#[test]
+fn pods_that_are_settled_are_not_read() {
+    let all = || {
+        vec![
+            ended("counted", "Succeeded", generated(), false),
+            ended("failed", "Failed", generated(), false),
+            ended("held", "Succeeded", generated(), true),
+            ended("running", "Running", generated(), false),
+            ended("relabelled", "Succeeded", json!({"x": "y"}), false),
+        ]
+    };
+    let (jobs, pods) = stores(vec![job("a", "u", None)], all());
+    assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running"]);
+    // The decision waits until the deletion of these is shown.
+    assert_eq!(
+        seen(&jobs, &pods, &["counted", "held", "nobody"]),
+        ["held", "relabelled", "running", "counted"]
+    );
+    assert_eq!(pods.lookup(|index| index.of_job(&Uid::new("u")).count()), 5);
+    // PF-08: a failure policy asks failed pods for ever.
+    let mut strict = job("a", "u", None);
+    strict.data["spec"]["podFailurePolicy"] = json!({"rules": []});
+    let (jobs, pods) = stores(vec![strict], all());
+    assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running", "failed"]);
+    assert_eq!(seen(&jobs, &pods, &["counted"]), ["held", "relabelled", "running", "counted", "failed"]);
+    // FT-26: a selector of the user's own may not match the pods of its Job.
+    let manual = job("a", "u", Some(json!({"matchLabels": {"app": "x"}})));
+    let (jobs, pods) = stores(vec![manual], all());
+    assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running", "counted", "failed"]);
+    let old = job("a", "u", Some(json!({"matchLabels": {"controller-uid": "u"}})));
+    let (jobs, pods) = stores(vec![old], all());
+    assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running", "counted", "failed"]);
+}
+
+#[test]
+fn a_pod_is_read_until_it_is_settled_and_forgotten_when_it_is_gone() {
+    let (jobs, pods) = stores(vec![job("a", "u", None)], vec![ended("p", "Succeeded", generated(), true)]);
+    assert_eq!(seen(&jobs, &pods, &[]), ["p"]);
+    let count = || pods.lookup(|index| index.of_job(&Uid::new("u")).count());
+    pods.apply(ended("p", "Succeeded", generated(), false), 8);
+    assert_eq!((seen(&jobs, &pods, &[]).len(), count()), (0, 1));
+    pods.apply(ended("p", "Succeeded", json!({}), false), 9);
+    assert_eq!((seen(&jobs, &pods, &[]).len(), count()), (1, 1));
+    pods.apply(ended("p", "Succeeded", generated(), false), 10);
+    pods.remove(ended("p", "Succeeded", generated(), false), 11);
+    assert_eq!((seen(&jobs, &pods, &["p"]).len(), count()), (0, 0));
 }
 
 #[test]

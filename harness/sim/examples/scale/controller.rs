@@ -47,6 +47,8 @@ pub fn run(words: &[String]) -> Result<()> {
         target: Target { kubeconfig: Some(PathBuf::from(kubeconfig)), context: None },
         metrics_bind_address: Some(metrics.clone()),
         qps: qps.parse()?,
+        // There is no other one.
+        election: None,
         ..Config::default()
     };
     // As many at once as in a second.

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use jobcheck_apiserver::request::Request;
-use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::job::observe::PodSelector;
-use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
-use jobcheck_controller::job::requests::orphan_release_patch;
+use jobcheck_controller::job::orphan::{self, Look, OrphanObserved};
+use jobcheck_controller::job::requests::{of_orphan, read_job};
 use jobcheck_controller::values;
 use jobcheck_model::Uid;
 use jobcheck_model::algorithm::steps::{Fortune, orphan_decision};
@@ -15,18 +14,8 @@ use jobcheck_model::subject::OrphanDecision;
 use jobcheck_model::world::{JobId, World};
 
 use super::Rig;
-use super::bench::{self, Bench, Stop, differs, key};
-use super::read::{ReadJob, ReadPod};
-use crate::calls::{orphan_deletion, pod_patch};
-
-/// Who owns a pod, as far as the cache and, where it must be, the API server know.
-enum Known {
-    Nobody,
-    Missing,
-    Job(Arc<ReadJob>),
-    /// The cache does not show a Job that is there: its own event looks at its pods.
-    NotYet,
-}
+use super::bench::{Bench, Stop, differs};
+use crate::calls::{answer, to_server};
 
 /// A process looks at a pod of its orphan queue.
 ///
@@ -73,9 +62,9 @@ pub fn step(
     Ok(())
 }
 
-/// The request that the shipped orphan path makes.
+/// The request that the shipped orphan path makes, once it knows the pod's owner.
 fn wanted(
-    bench: &Bench,
+    bench: &mut Bench,
     id: JobId,
     number: usize,
     uid: Uid,
@@ -92,33 +81,23 @@ fn wanted(
     let pod = rig.reader.pod(pod).map_err(Stop::Differs)?;
     let cached = bench.job_at(id, replica.job_revision(process.job_behind.len(), newest));
     let cached = cached.map(|job| rig.reader.job(&job)).transpose().map_err(Stop::Differs)?;
-    let known = owner(bench, &pod, cached);
-    let owner = match &known {
-        Known::Nobody => Owner::Nobody,
-        Known::Missing => Owner::Missing,
-        Known::Job(job) => Owner::Job(&job.facts),
-        Known::NotYet => return Ok(None),
+    let facts = pod.facts(&values::Uid::new(""), &PodSelector::nothing()).map_err(Stop::Differs)?;
+    let reference = pod.owner();
+    // What a process remembers of Jobs that are gone saves a request, and changes nothing.
+    let owner = match orphan::look(&facts, &reference, cached.as_ref().map(|job| &job.facts), |_| false) {
+        Look::Known(owner) => owner,
+        Look::Ask { job, uid } => {
+            let response = bench.ask(&to_server(read_job(job)));
+            match orphan::asked(uid, answer(Some(&response))) {
+                Ok(Some(owner)) => owner,
+                Ok(None) => return Ok(None),
+                Err(failure) => {
+                    return differs(format!("the Job of pod {} is asked for: {failure}", facts.name));
+                }
+            }
+        }
     };
-    let nobody = values::Uid::new("");
-    let facts = pod.facts(&nobody, &PodSelector::nothing()).map_err(Stop::Differs)?;
     let settings = jobcheck_explore::sync::options(&scope.constants, process.knowledge.gates);
-    Ok(match orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings }) {
-        OrphanPlan::Leave => None,
-        OrphanPlan::Delete(pod) => Some(orphan_deletion(&pod)),
-        OrphanPlan::Release(pod) => Some(pod_patch(&pod, orphan_release_patch(&pod))),
-    })
-}
-
-/// As the shipped runtime finds it out (`runtime/orphan_sync.rs`).
-fn owner(bench: &Bench, pod: &ReadPod, cached: Option<Arc<ReadJob>>) -> Known {
-    let Some(owner) = &pod.projected.controller else { return Known::Nobody };
-    if let Some(job) = cached.filter(|job| job.projected.job.uid == owner.uid) {
-        return Known::Job(job);
-    }
-    let store = bench.server.store();
-    let stored = store.get(Resource::Jobs, &key(&owner.name));
-    match stored {
-        Some(job) if bench::uid(job) == owner.uid => Known::NotYet,
-        Some(_) | None => Known::Missing,
-    }
+    let plan = orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings });
+    Ok(of_orphan(&plan).map(to_server))
 }

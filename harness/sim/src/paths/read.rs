@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jobcheck_controller::job::observe::{self, PodSelector};
 use jobcheck_controller::job::observed::{JobFacts, PodFacts};
+use jobcheck_controller::job::orphan::PodOwner;
 use jobcheck_controller::job::requests::PodTemplate;
 use jobcheck_controller::ttl;
 use jobcheck_controller::ttl::plan::TtlFacts;
@@ -53,6 +54,12 @@ impl ReadPod {
         selects: &PodSelector,
     ) -> Result<PodFacts, String> {
         observe::pod(&self.typed, job, selects).map_err(|why| why.to_string())
+    }
+
+    /// Its controller reference.
+    #[must_use]
+    pub fn owner(&self) -> PodOwner {
+        observe::owner(&self.typed.metadata)
     }
 }
 

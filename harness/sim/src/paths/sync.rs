@@ -17,7 +17,7 @@ use super::bench::{Bench, Replica, Stop, differs, timestamp};
 use super::environment::is_free;
 use super::read::ReadJob;
 use super::worker::{Began, Worker, worker};
-use crate::calls::Enactment;
+use crate::calls::Sync;
 use crate::process::{matters, time};
 
 /// The server removes a pod with its last finalizer; to the model it goes later.
@@ -98,7 +98,7 @@ fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &Began, 
     }
     worker.memory = plan.memory.clone();
     if !plan.is_empty() {
-        worker.sync = Some(Enactment::new(facts.clone(), Arc::clone(&job.template), &plan));
+        worker.sync = Some(Sync::new(facts.clone(), Arc::clone(&job.template), plan));
     }
 }
 

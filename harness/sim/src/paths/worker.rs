@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use jobcheck_apiserver::error::ApiError;
-use jobcheck_apiserver::request::{Response, Verb};
-use jobcheck_apiserver::resource::Resource;
+use jobcheck_apiserver::request::Response;
+use jobcheck_controller::job::call::{Call, Written};
+use jobcheck_controller::job::command::PodRef;
 use jobcheck_controller::job::observed::{Memory, Settings};
 use jobcheck_explore::sync::options;
 use jobcheck_model::Time;
@@ -18,8 +19,7 @@ use jobcheck_model::world::{JobId, World};
 use super::Rig;
 use super::bench::{Bench, KnownPod, Replica, Stop, differs};
 use super::environment::{GONE, is_free};
-use crate::acts::completion_index;
-use crate::calls::{Call, Enactment, What, stored_version};
+use crate::calls::{Sent, Sync, number as number_of};
 use crate::process::time;
 
 /// A process of the Job controller, as far as one Job goes.
@@ -32,7 +32,7 @@ pub struct Worker {
     /// The newest versions of the Job and of its pods that an answer named (SY-03).
     pub written: (u64, u64),
     /// The plan under way.
-    pub sync: Option<Enactment>,
+    pub sync: Option<Sync>,
     /// What the plan under way was made from, beside the caches.
     pub began: Option<Began>,
     /// When the plan wants to be made again.
@@ -77,36 +77,33 @@ impl Worker {
     }
 
     /// The names of the calls that may be made next, those of equal creations the same.
-    fn open(&mut self, replica: &[KnownPod]) -> Result<Vec<CallName>, Stop> {
-        let Some(sync) = &mut self.sync else { return Ok(Vec::new()) };
+    fn open(&self, replica: &[KnownPod]) -> Result<Vec<CallName>, Stop> {
+        let Some(sync) = &self.sync else { return Ok(Vec::new()) };
         let mut names = sync.open().iter().map(|call| named(call, replica)).collect::<Result<Vec<_>, _>>()?;
         names.sort_unstable();
         Ok(names)
     }
 
     /// Whether the next call is the GET before an adoption, which the model makes one with it.
-    fn is_to_look(&mut self) -> bool {
-        self.sync.as_mut().is_some_and(|sync| matches!(sync.open(), [Call { what: What::Look, .. }]))
+    fn is_to_look(&self) -> bool {
+        self.sync.as_ref().is_some_and(|sync| matches!(sync.open(), [Call::ReadJob]))
     }
 }
 
-/// What the model calls a request.
+/// What the model calls a call.
 fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
-    let pod = || {
-        let known = pods.iter().find(|pod| *pod.name == *call.request.name());
-        known.map(|pod| pod.uid).ok_or_else(|| Stop::Differs(format!("nobody made {}", call.request.name())))
+    let uid = |pod: &PodRef| {
+        let known = pods.iter().find(|known| *known.name == *pod.name);
+        known.map(|known| known.uid).ok_or_else(|| Stop::Differs(format!("nobody made {}", pod.name)))
     };
-    Ok(match (&call.what, &call.request.verb) {
-        (What::Status, _) => CallName::WriteStatus,
-        (What::Create, Verb::Create(body)) => CallName::CreatePod(completion_index(body).unwrap_or(0)),
-        (What::Create, _) => CallName::CreatePod(0),
-        (What::Release(_), _) => CallName::ReleasePod(pod()?),
-        (What::Delete(_), _) => CallName::DeletePod(pod()?),
-        (What::Adopt | What::Look, _) if call.request.resource == Resource::Jobs => {
-            return differs("the Job is asked for where the path has something else");
-        }
-        (What::Adopt | What::Look, _) => CallName::AdoptPod(pod()?),
-        (What::GiveUp, _) => CallName::GiveUpPod(pod()?),
+    Ok(match call {
+        Call::ReadJob => return differs("the Job is asked for where the path has something else"),
+        Call::WriteStatus(..) => CallName::WriteStatus,
+        Call::CreatePod(pod, _) => CallName::CreatePod(pod.index.unwrap_or(0)),
+        Call::ReleasePod(release) => CallName::ReleasePod(uid(&release.pod)?),
+        Call::DeletePod(pod) => CallName::DeletePod(uid(pod)?),
+        Call::AdoptPod(pod) => CallName::AdoptPod(uid(pod)?),
+        Call::GiveUpPod(pod) => CallName::GiveUpPod(uid(pod)?),
     })
 }
 
@@ -155,8 +152,8 @@ pub fn call(
     rig: &mut Rig,
 ) -> Result<(), Stop> {
     let process = &before.life(id).processes[number];
-    let Some(call) = take(bench, id, number, normal(name, process))? else { return Ok(()) };
-    let mut request = call.request.clone();
+    let Some(sent) = take(bench, id, number, normal(name, process))? else { return Ok(()) };
+    let mut request = sent.request.clone();
     if let Some(tamper) = rig.tamper {
         tamper(&mut request);
     }
@@ -176,14 +173,14 @@ pub fn call(
     let now = time(bench.now);
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
-    sync.answered(&call, answer.as_ref(), &mut worker.memory, now);
-    let stored = answer.as_ref().filter(|it| it.outcome.is_ok()).and_then(stored_version);
-    if let Some(version) = stored.filter(|_| request.verb.writes()) {
-        let written = &mut worker.written;
-        match request.resource {
-            Resource::Jobs => written.0 = written.0.max(version),
-            _ => written.1 = written.1.max(version),
-        }
+    let written = sync.answered(&sent, answer.as_ref(), now);
+    worker.memory = sync.memory().clone();
+    let (jobs, pods) = &mut worker.written;
+    match written {
+        Some(Written::Job(version)) => *jobs = number_of(&version).max(*jobs),
+        Some(Written::Pod(version)) => *pods = number_of(&version).max(*pods),
+        // The model starts no sync before the caches show what is stored.
+        Some(Written::Unknown) | None => {}
     }
     Ok(())
 }
@@ -201,7 +198,7 @@ fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
 }
 
 /// The call of this name; none where the model's adoptions fail one by one, and the plan is over.
-fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<Option<Call>, Stop> {
+fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<Option<Sent>, Stop> {
     look(bench, id, number)?;
     let replica = bench.replica_mut(id);
     let pods = &replica.pods;
@@ -221,7 +218,7 @@ fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<O
         }
     }
     match place.and_then(|place| sync.take(place)) {
-        Some(call) => Ok(Some(call)),
+        Some(sent) => Ok(Some(sent)),
         None => differs(format!("{name:?} is not wanted")),
     }
 }
@@ -237,7 +234,7 @@ fn look(bench: &mut Bench, id: JobId, number: usize) -> Result<(), Stop> {
     let now = time(bench.now);
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
-    sync.answered(&look, Some(&response), &mut worker.memory, now);
+    sync.answered(&look, Some(&response), now);
     worker.looked_in_vain = sync.open().is_empty();
     Ok(())
 }
@@ -300,7 +297,7 @@ pub fn crash(
     if let Some(name) = in_flight {
         let name = normal(name, &before.life(id).processes[number]);
         let call = take(bench, id, number, name)?;
-        bench.replica_mut(id).late = call.map(|call| call.request);
+        bench.replica_mut(id).late = call.map(|sent| sent.request);
     }
     let started = Worker::started(scope, &after.life(id).processes[number]);
     *worker(bench.replica_mut(id), number)? = started;
