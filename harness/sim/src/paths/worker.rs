@@ -18,7 +18,6 @@ use jobcheck_model::world::{JobId, World};
 use super::Rig;
 use super::bench::{Bench, KnownPod, Replica, Stop, differs};
 use super::environment::{GONE, is_free};
-use crate::acts::completion_index;
 use crate::calls::{Call, Enactment, What, stored_version};
 use crate::process::time;
 
@@ -98,7 +97,9 @@ fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
     };
     Ok(match (&call.what, &call.request.verb) {
         (What::Status, _) => CallName::WriteStatus,
-        (What::Create, Verb::Create(body)) => CallName::CreatePod(completion_index(body).unwrap_or(0)),
+        (What::Create, Verb::Create(body)) => {
+            CallName::CreatePod(jobcheck_stage::completion_index(body).unwrap_or(0))
+        }
         (What::Create, _) => CallName::CreatePod(0),
         (What::Release(_), _) => CallName::ReleasePod(pod()?),
         (What::Delete(_), _) => CallName::DeletePod(pod()?),
