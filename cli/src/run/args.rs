@@ -29,7 +29,9 @@ pub struct RunArgs {
     /// On sim: run each scenario so many times, each with a seed of its own.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub runs: u64,
-    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is.
+    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is. On live, builtin
+    /// and external: the steps that happen as soon as they are possible, a bit for each (1 is the first step, 2 the
+    /// second, 3 both); the others happen once everybody is at rest.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Run with a known defect of `jobcheck mutants`, such as B18: on model in the reference algorithm, on sim in the plan
@@ -65,7 +67,8 @@ pub struct LiveArgs {
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
     /// On live and external: spec.managedBy of every Job that names no manager. On live the shipped controllers are
-    /// started with it; jobcheck.dev/live if not given.
+    /// started with it; if it is not given, they are in the place of the built-in ones on a control plane of their own,
+    /// and take jobcheck.dev/live on other clusters.
     #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
     pub managed_by: Option<String>,
     /// Scenarios that run at a time, each in a namespace of its own.

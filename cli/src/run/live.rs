@@ -22,7 +22,7 @@ use super::target::Target;
 use crate::args::Global;
 use crate::cluster::Progress;
 
-/// By what the shipped controllers know their Jobs, unless the user says otherwise.
+/// By what the shipped controllers know their Jobs beside others, unless the user says otherwise.
 const MANAGED_BY: &str = "jobcheck.dev/live";
 /// How long a control plane may take to be ready.
 const READY: std::time::Duration = std::time::Duration::from_secs(120);
@@ -61,7 +61,7 @@ struct Ground {
     audit_log: Option<std::path::PathBuf>,
     /// The control plane that was started for this; it ends with this value.
     own: Option<Cluster>,
-    /// Whether no TTL-after-finished controller is there.
+    /// Whether no other controllers of Jobs and of TTLs are there.
     is_free: bool,
 }
 
@@ -153,11 +153,13 @@ fn plan(target: Target, args: &RunArgs, is_free: bool) -> Result<Plan, Error> {
         Target::Live | Target::Model | Target::Sim => {
             let this = std::env::current_exe().map_err(|error| Error::Internal(error.to_string()))?;
             let command: Vec<OsString> = vec![this.into(), "controller".into()];
-            let value = given.unwrap_or_else(|| MANAGED_BY.to_owned());
-            (Manager::Shipped { command, ttl: is_free }, Some(value))
+            // Where no other controller takes Jobs without it, it is not needed.
+            let needed = (!is_free).then(|| MANAGED_BY.to_owned());
+            (Manager::Shipped { command, ttl: is_free }, given.or(needed))
         }
     };
-    Ok(Plan { manager, managed_by, patience: live.patience, allow_known: live.allow_known })
+    let (at_once, patience, allow_known) = (args.seed, live.patience, live.allow_known);
+    Ok(Plan { manager, managed_by, at_once, patience, allow_known })
 }
 
 /// Many runs at a time.

@@ -74,6 +74,9 @@ pub struct Plan {
     pub manager: Manager,
     /// `spec.managedBy` of every Job that names no manager itself.
     pub managed_by: Option<String>,
+    /// The steps that happen as soon as they are possible, a bit for each of the first 64; the others happen once
+    /// everybody is at rest, unless they say themselves when.
+    pub at_once: u64,
     /// How long a step, or what is expected, is waited for.
     pub patience: Duration,
     /// Whether documented deviations of the built-in are excused.

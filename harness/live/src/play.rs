@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::report::Subject;
 use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
-use jobcheck_stage::{Lines, Rest, act, create_job, create_pod, gates_told, header, objection};
+use jobcheck_stage::{Cluster as _, Lines, Rest, act, create_job, create_pod, gates_told, header, objection};
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -26,8 +26,12 @@ pub const QUIET: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(50);
 /// Time before something that was refused is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How marks and faults call the controllers of the run.
-const ACTOR: &str = "jobcheck-controller";
+/// The longest delay before a failed pod is replaced that is waited for.
+const LONGEST: Duration = Duration::from_secs(40);
+/// How much later a replacement may come.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Milliseconds of a delay that passes by itself, in scenarios as in `sim`.
+const PASSES: i64 = 1_000;
 
 /// What was played.
 pub(crate) struct Played {
@@ -77,6 +81,26 @@ struct Play<'a> {
     /// When the time began that passes with it.
     passing: Option<Instant>,
     rests: Vec<Rest>,
+    /// The delay before a failed pod is replaced.
+    delay: Duration,
+}
+
+/// How the controllers of a run are started.
+fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
+    let mut subject = match plan.manager {
+        Manager::Shipped { .. } => scenario.subject(),
+        // They cannot be told otherwise.
+        Manager::BuiltIn | Manager::External => return Subject::default(),
+    };
+    let usual = Subject::default().constants;
+    if subject.constants.pod_failure_backoff_ms > PASSES {
+        // Only `advance` lets such a delay pass: it is to be longer than a rest takes.
+        let longer = subject.constants.pod_failure_backoff_ms.max(usual.pod_failure_backoff_ms);
+        subject.constants.pod_failure_backoff_ms = longer;
+        subject.constants.pod_failure_backoff_max_ms =
+            subject.constants.pod_failure_backoff_max_ms.max(longer);
+    }
+    subject
 }
 
 /// The watches of a run, which end with it.
@@ -95,13 +119,12 @@ impl<'a> Play<'a> {
         scenario: &'a Scenario,
         plan: &'a Plan,
     ) -> Result<Play<'a>, Error> {
-        let subject = match plan.manager {
-            Manager::Shipped { .. } => scenario.subject(),
-            // They cannot be told otherwise.
-            Manager::BuiltIn | Manager::External => Subject::default(),
-        };
+        let subject = subject(scenario, plan);
         let header = header(&subject, &format!("scenario {}", scenario.name));
-        let recording = Recording::begin(header, site.audit_log())?;
+        let mut recording = Recording::begin(header, site.audit_log())?;
+        if plan.managed_by.is_none() {
+            recording.introduce();
+        }
         let connection = Connection::new(site.client(), site.runtime());
         let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
         let (sender, events) = channel();
@@ -127,6 +150,7 @@ impl<'a> Play<'a> {
             refused: None,
             passing: None,
             rests: Vec::new(),
+            delay: Duration::from_millis(subject.constants.pod_failure_backoff_ms.unsigned_abs()),
         };
         play.create_pods()?;
         if let Manager::Shipped { command, ttl } = &plan.manager {
@@ -194,9 +218,37 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Nothing was written for a while.
+    /// Nothing was written for a while, and whoever manages the Jobs has looked at each.
     fn at_rest(&self) -> bool {
-        self.stage.seen.changed.max(self.since).elapsed() >= QUIET
+        let is_quiet = self.stage.seen.changed.max(self.since).elapsed() >= QUIET;
+        is_quiet
+            && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
+    }
+
+    /// Whether a failed pod waits for its replacement, by a delay that the scenario has shorter than the controller.
+    fn is_delayed(&self, entry: &JobEntry) -> bool {
+        let asked = self.scenario.subject().constants.pod_failure_backoff_ms;
+        let status = self.stage.job(&entry.name).map(|job| &job["status"]);
+        let Some((count, last)) = self.stage.seen.failures(&entry.name).filter(|_| asked <= PASSES) else {
+            return false;
+        };
+        let doubled =
+            u32::try_from(count - 1).map_or(LONGEST, |times| self.delay.saturating_mul(1 << times.min(8)));
+        // Whoever has ended, or is suspended, replaces none.
+        let goes_on = status.is_some_and(|status| {
+            let conditions = status["conditions"].as_array().into_iter().flatten();
+            !conditions.into_iter().any(|it| it["status"] == "True")
+        });
+        goes_on && last.elapsed() < doubled.min(LONGEST) + MARGIN
+    }
+
+    /// The first sync of a Job writes its status: that it has started, is suspended, or has ended.
+    fn was_looked_at(&self, entry: &JobEntry) -> bool {
+        let Some(job) = self.stage.job(&entry.name) else { return true };
+        let is_ours = job["spec"]["managedBy"].as_str() == self.plan.managed_by.as_deref();
+        let status = &job["status"];
+        let is_written = !status["startTime"].is_null() || !status["conditions"].is_null();
+        !is_ours || is_written || !job["metadata"]["deletionTimestamp"].is_null()
     }
 
     /// All steps happen that are possible now.
@@ -214,8 +266,7 @@ impl<'a> Play<'a> {
         }
         let (line, step) = (step.referenced.line(), &step.value);
         let entry = self.entry(step.job.as_deref());
-        let claims = step.when.as_ref().filter(|_| self.passing.is_none());
-        let due = claims.is_none_or(|claims| objection(&self.stage, &entry.name, claims).is_none());
+        let due = self.passing.is_some() || self.is_due(step, entry);
         let sent = self.stage.connection.sent;
         let done = due && self.happens(step, entry, line)?;
         self.refused = (!done && self.stage.connection.sent > sent).then(Instant::now);
@@ -225,6 +276,19 @@ impl<'a> Play<'a> {
             (self.since, self.refused, self.passing) = (Instant::now(), None, None);
         }
         Ok(done || left_out)
+    }
+
+    /// Whether it is time for a step.
+    fn is_due(&self, step: &Step, entry: &JobEntry) -> bool {
+        // Who writes the status of a Job first is taken for its manager.
+        if step.deny.is_some() && !self.was_looked_at(entry) {
+            return false;
+        }
+        if let Some(claims) = &step.when {
+            return objection(&self.stage, &entry.name, claims).is_none();
+        }
+        let at_once = u32::try_from(self.position).ok().and_then(|bit| self.plan.at_once.checked_shr(bit));
+        step.r#await.is_some() || at_once.is_some_and(|bits| bits & 1 == 1) || self.at_rest()
     }
 
     fn happens(&mut self, step: &Step, entry: &JobEntry, line: u64) -> Result<bool, Error> {
@@ -250,13 +314,15 @@ impl<'a> Play<'a> {
 
     /// What happens to the controllers.
     fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
+        // As the last part of their agent calls them.
+        let actor = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
         let Some(controller) = &mut self.controller else { return Ok(false) };
         if step.crash.is_some() {
-            self.recording.fault("crash", ACTOR, "the process dies and is started again");
-            self.recording.mark(json!({ "kind": "restart", "actor": ACTOR }));
+            self.recording.fault("crash", actor, "the process dies and is started again");
+            self.recording.mark(json!({ "kind": "restart", "actor": actor }));
             controller.restart(None)?;
         } else if let Some(rollout) = &step.rollout {
-            self.recording.mark(json!({ "kind": "restart", "actor": ACTOR, "assume": gates_told(rollout) }));
+            self.recording.mark(json!({ "kind": "restart", "actor": actor, "assume": gates_told(rollout) }));
             controller.restart(Some(rollout.gates()))?;
         } else if step.pause.is_some() {
             controller.pause();

@@ -49,6 +49,15 @@ impl Recording {
         Ok(recording)
     }
 
+    /// There is a controller of Jobs without `managedBy`, the harness is none, whatever it writes. How far its caches
+    /// have come is not known.
+    pub(crate) fn introduce(&mut self) {
+        for resource in ["jobs", "pods"] {
+            let line = json!({ "at": time(), "actor": "job-controller", "resource": resource, "resourceVersion": "1" });
+            self.lines.note("observed", line);
+        }
+    }
+
     /// A mark in the trace.
     pub(crate) fn mark(&mut self, mut mark: Value) {
         mark["at"] = json!(time());

@@ -18,6 +18,8 @@ pub(crate) struct Seen {
     created: BTreeMap<String, Vec<Created>>,
     known: BTreeSet<String>,
     gone: BTreeSet<String>,
+    /// When pods of each Job were seen to have failed, by the Job's name.
+    failures: BTreeMap<String, Vec<Instant>>,
     /// When something new was seen last.
     pub changed: Instant,
 }
@@ -30,6 +32,7 @@ impl Seen {
             pods: BTreeMap::new(),
             created: BTreeMap::new(),
             known: BTreeSet::new(),
+            failures: BTreeMap::new(),
             gone: BTreeSet::new(),
             changed: Instant::now(),
         }
@@ -38,6 +41,12 @@ impl Seen {
     /// The pods that Jobs of this name got, in their order.
     pub(crate) fn created(&self, job: &str) -> &[Created] {
         self.created.get(job).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many pods of Jobs of this name have failed, and when the last did.
+    pub(crate) fn failures(&self, job: &str) -> Option<(usize, Instant)> {
+        let all = self.failures.get(job)?;
+        Some((all.len(), *all.last()?))
     }
 
     /// An object is there, in this version; whether that is news.
@@ -60,7 +69,12 @@ impl Seen {
                 if self.known.insert(uid) {
                     self.note_pod(&object);
                 }
-                self.pods.insert(name, object);
+                let has_failed = |pod: &Value| pod["status"]["phase"] == "Failed";
+                let before = self.pods.insert(name.clone(), object);
+                if has_failed(&self.pods[&name]) && !before.is_some_and(|pod| has_failed(&pod)) {
+                    let job = self.pods[&name]["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
+                    self.failures.entry(job.to_owned()).or_default().push(self.changed);
+                }
             }
         }
         true

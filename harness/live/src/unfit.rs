@@ -65,6 +65,11 @@ fn of_settings(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     if matches!(plan.manager, Manager::Shipped { .. }) {
         let needs_managed_by = plan.managed_by.is_some() && !scenario.subject().gates.job_managed_by;
         unless(!needs_managed_by, "controller.featureGates: its Jobs are known by managedBy");
+        let are_controlled = scenario.pods_before.iter().any(|pod| pod.controlled);
+        unless(
+            plan.managed_by.is_none() || !are_controlled,
+            "podsBefore: whoever has created pods is taken for the manager of a Job with managedBy",
+        );
     } else {
         unless(
             controller.feature_gates.values().all(|on| *on) && controller.max_uncounted_pods.is_none(),
@@ -114,7 +119,8 @@ mod tests {
 
     fn why(tail: &str, manager: Manager) -> String {
         let managed_by = (manager != Manager::BuiltIn).then(|| "example.com/x".to_owned());
-        let plan = Plan { manager, managed_by, patience: Duration::from_secs(1), allow_known: false };
+        let plan =
+            Plan { manager, managed_by, at_once: 0, patience: Duration::from_secs(1), allow_known: false };
         unfit(&scenario(tail), &plan).unwrap_or_default()
     }
 
