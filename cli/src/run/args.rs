@@ -68,7 +68,7 @@ pub struct LiveArgs {
     pub context: Option<String>,
     /// On live and external: spec.managedBy of every Job that names no manager. On live the shipped controllers are
     /// started with it; if it is not given, they are in the place of the built-in ones on a control plane of their own,
-    /// and take jobcheck.dev/live on other clusters.
+    /// and take jobcheck.dev/live on other clusters, as they do beside external.
     #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
     pub managed_by: Option<String>,
     /// Scenarios that run at a time, each in a namespace of its own.

@@ -155,6 +155,8 @@ fn plan(target: Target, args: &RunArgs, is_free: bool) -> Result<Plan, Error> {
             let command: Vec<OsString> = vec![this.into(), "controller".into()];
             // Where no other controller takes Jobs without it, it is not needed.
             let needed = (!is_free).then(|| MANAGED_BY.to_owned());
+            // That of an external controller is not to have two.
+            let given = given.filter(|_| !args.targets.contains(&Target::External));
             (Manager::Shipped { command, ttl: is_free }, given.or(needed))
         }
     };

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::report::Subject;
 use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
-use jobcheck_stage::{Cluster as _, Lines, Rest, act, create_job, create_pod, gates_told, header, objection};
-use serde_json::json;
+use jobcheck_stage::{
+    Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, gates_told, header, objection,
+};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -187,7 +189,6 @@ impl<'a> Play<'a> {
                     self.take(shown)?;
                 }
             }
-            self.stage.follow_up();
             self.steps()?;
             if self.position == self.scenario.steps.len() && self.at_rest() && self.unexpected().is_none() {
                 self.note_rest(None);
@@ -242,17 +243,30 @@ impl<'a> Play<'a> {
         goes_on && last.elapsed() < doubled.min(LONGEST) + MARGIN
     }
 
+    /// Whether the kubelet has all pods that the status tells of. The watch of Jobs may be ahead of that of pods, and a
+    /// pod that no kubelet has goes at once when it is deleted.
+    fn has_its_pods(&self, entry: &JobEntry) -> bool {
+        let Some(job) = self.stage.job(&entry.name).filter(|job| self.is_ours(job)) else { return true };
+        let told = ["active", "succeeded", "failed"].map(|name| job["status"][name].as_u64().unwrap_or(0));
+        let created = Standing::of(&self.stage, &entry.name).created as u64;
+        self.stage.has_bound_all() && (self.plan.manager == Manager::External || created >= told.iter().sum())
+    }
+
+    fn is_ours(&self, job: &Value) -> bool {
+        job["spec"]["managedBy"].as_str() == self.plan.managed_by.as_deref()
+    }
+
     /// The first sync of a Job writes its status: that it has started, is suspended, or has ended.
     fn was_looked_at(&self, entry: &JobEntry) -> bool {
         let Some(job) = self.stage.job(&entry.name) else { return true };
-        let is_ours = job["spec"]["managedBy"].as_str() == self.plan.managed_by.as_deref();
         let status = &job["status"];
         let is_written = !status["startTime"].is_null() || !status["conditions"].is_null();
-        !is_ours || is_written || !job["metadata"]["deletionTimestamp"].is_null()
+        !self.is_ours(job) || is_written || !job["metadata"]["deletionTimestamp"].is_null()
     }
 
-    /// All steps happen that are possible now.
+    /// Kubelets do what they have to, and all steps happen that are possible now.
     fn steps(&mut self) -> Result<(), Error> {
+        self.stage.follow_up();
         while self.step()? {}
         Ok(())
     }
@@ -282,6 +296,9 @@ impl<'a> Play<'a> {
     fn is_due(&self, step: &Step, entry: &JobEntry) -> bool {
         // Who writes the status of a Job first is taken for its manager.
         if step.deny.is_some() && !self.was_looked_at(entry) {
+            return false;
+        }
+        if !self.scenario.jobs.iter().all(|entry| self.has_its_pods(entry)) {
             return false;
         }
         if let Some(claims) = &step.when {

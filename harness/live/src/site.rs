@@ -151,7 +151,8 @@ impl Site {
         });
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
         send(&self.client, "POST", "/api/v1/namespaces", &namespace).await?;
-        if !self.is_own {
+        // Local clusters, which have an audit log, give pods no account.
+        if self.audit_log.is_none() {
             self.service_account(&name).await;
         }
         Ok(name)

@@ -49,8 +49,7 @@ impl Stage {
 
     /// Does what only follows up: new pods are bound to the node, and those that were deleted and have ended go.
     pub(crate) fn follow_up(&mut self) {
-        let is_new = |pod: &&Value| !is_bound(pod) && pod["metadata"]["deletionTimestamp"].is_null();
-        let new = self.seen.pods.values().filter(is_new).map(|pod| (true, pod));
+        let new = self.seen.pods.values().filter(|pod| is_new(pod)).map(|pod| (true, pod));
         let ended = self.seen.pods.values().filter(|pod| is_to_be_removed(pod)).map(|pod| (false, pod));
         let duties: Vec<(bool, String, String)> = new
             .chain(ended)
@@ -70,12 +69,22 @@ impl Stage {
         }
     }
 
+    /// Whether no pod waits to be bound.
+    pub(crate) fn has_bound_all(&self) -> bool {
+        !self.seen.pods.values().any(is_new)
+    }
+
     /// Takes in what the answers say.
     fn read_answers(&mut self) {
         for object in std::mem::take(&mut self.connection.answers) {
             self.seen.shown(Arc::unwrap_or_clone(object));
         }
     }
+}
+
+/// A pod that is to be bound.
+fn is_new(pod: &Value) -> bool {
+    !is_bound(pod) && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
 fn is_bound(pod: &Value) -> bool {

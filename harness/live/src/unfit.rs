@@ -10,11 +10,13 @@ const LONGEST: i64 = 30_000;
 /// Why a scenario is not run; none if it can be.
 #[must_use]
 pub fn unfit(scenario: &Scenario, plan: &Plan) -> Option<String> {
-    let mut reasons: Vec<String> = Vec::new();
+    let (mut reasons, mut told) = (Vec::new(), Vec::new());
     for step in &scenario.steps {
+        let Some(why) = of_step(&step.value, plan).filter(|why| !told.contains(why)) else { continue };
         let line = step.referenced.line();
         let happening = step.value.happenings().first().cloned().unwrap_or_default();
-        reasons.extend(of_step(&step.value, plan).map(|why| format!("{happening} (line {line}) {why}")));
+        told.push(why);
+        reasons.push(format!("{happening} (line {line}) {why}"));
     }
     reasons.extend(of_settings(scenario, plan));
     reasons.extend(of_time(scenario));
