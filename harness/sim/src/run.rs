@@ -316,7 +316,7 @@ impl<'a> Play<'a> {
             SentVerb::Create(body) => (body["metadata"]["labels"]["job-name"] == job, completion_index(body)),
             _ => {
                 let own = created.iter().any(|it| it.name == sent.name());
-                (own, self.cluster.pod(sent.name()).and_then(|pod| completion_index(pod)))
+                (own, self.cluster.pod(sent.name()).and_then(completion_index))
             }
         };
         let numbered = awaited.pod.is_none_or(|number| {
