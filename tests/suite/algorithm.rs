@@ -1,6 +1,6 @@
 //! Exploring the reference algorithm: sizes and verdicts. That its departures are noticed is tested with the mutants.
 
-use jobcheck_model::algorithm::scopes::{all, all_faults, one_fault};
+use jobcheck_model::algorithm::scopes::{all_faults, one_fault};
 use jobcheck_model::check::{Bounds, Outcome, explore};
 
 /// Worlds that differ by more than names and by when events reach a cache, and steps to the farthest, of each scope. A change here is a change of the algorithm, of the

@@ -1,8 +1,11 @@
 //! What an edit to a recording comes to where that is no violation.
 #![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
 
+use std::fs;
+
+use jobcheck_harness::report::{Judging, ReplayReport, judge as judge_report};
 use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
-use jobcheck_tests::corpus::{Case, make};
+use jobcheck_tests::corpus::{Case, make, root};
 use jobcheck_traces::{Input, Reader};
 
 fn judge(from: &str, edits: &[&str]) -> Summary {
@@ -79,4 +82,30 @@ fn what_admission_changes_in_a_created_pod_is_not_the_controllers_doing() {
 fn a_pod_that_a_user_creates_with_the_labels_of_a_job_is_none_of_the_controllers() {
     let summary = judge("adoption.audit", &[]);
     assert_eq!(summary.outcome(), Outcome::Conforms);
+}
+
+/// What the trace of an executor that `managedBy` names is judged to be, made of one of the built-in's.
+fn of_another_executor(recording: &str) -> (ReplayReport, ReplayReport) {
+    let file = root().join(format!("traces/corpus/recordings/{recording}.jsonl"));
+    let text = fs::read_to_string(file).unwrap();
+    let report = |text: String| {
+        let inputs = vec![Input::Bytes("trace".to_owned(), text.into_bytes())];
+        judge_report(&[inputs], &Judging::default(), &mut |_, _| {})
+    };
+    let other = text
+        .replace("\"backoffLimit\":", "\"managedBy\":\"example.com/runner\",\"backoffLimit\":")
+        .replace("system:serviceaccount:kube-system:job-controller", "system:serviceaccount:acme:runner");
+    (report(text), report(other))
+}
+
+#[test]
+fn the_decisions_of_an_executor_that_managed_by_names_are_judged_too() {
+    for recording in ["success-policy.audit", "backoff-limit-exceeded.audit"] {
+        let (built_in, other) = of_another_executor(recording);
+        assert_eq!(other.verdict, Outcome::Conforms, "{recording}: {:?}", other.jobs[0].violations);
+        let judged: Vec<_> = built_in.requirements.judged.keys().collect();
+        let missing: Vec<_> =
+            judged.iter().filter(|id| !other.requirements.judged.contains_key(id)).collect();
+        assert!(missing.is_empty(), "{recording}: {missing:?}");
+    }
 }

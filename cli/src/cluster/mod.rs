@@ -11,13 +11,15 @@ use std::future::Future;
 use anstream::eprintln;
 use jobcheck_cluster::down::{down, sweep};
 use jobcheck_cluster::status::{self, Health, Status};
-use jobcheck_cluster::{Cluster, Error, Home, Log, Name, Plane, Spec, Up, embedded, log_file, program, up};
+use jobcheck_cluster::{
+    Cluster, Controllers, Error, Home, Log, Name, Plane, Spec, Up, embedded, log_file, program, up,
+};
 use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 
 pub use self::args::ClusterArgs;
 use self::args::{ClusterCommand, DownArgs, EnvArgs, Format, ServeArgs, StatusArgs, UpArgs, With};
-use self::progress::Progress;
+pub use self::progress::Progress;
 use crate::args::Global;
 use crate::output;
 
@@ -110,7 +112,12 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
         Plane::Embedded { command: server_command()? }
     } else {
         let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
-        Plane::Real { program, built_in: args.with == Some(With::BuiltIn) }
+        let controllers = match args.with {
+            None => Controllers::None,
+            Some(With::Collectors) => Controllers::Collectors,
+            Some(With::BuiltIn) => Controllers::BuiltIn,
+        };
+        Plane::Real { program, controllers }
     };
     Ok(Spec { name: args.name.clone(), plane, port: args.port, timeout: args.timeout })
 }

@@ -227,7 +227,7 @@ fn check(args: &ControllerArgs, timing: Timing) -> Result<(), String> {
 }
 
 /// MB-01: at least a domain and a path, at most 63 bytes.
-fn manager(text: &str) -> Result<String, String> {
+pub fn manager(text: &str) -> Result<String, String> {
     let is_domain = |part: &str| {
         let label = |label: &str| {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -11,8 +11,8 @@ use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 use tracing_subscriber::EnvFilter;
 
-pub use self::args::ControllerArgs;
 use self::args::LogFormat;
+pub use self::args::{ControllerArgs, manager};
 use crate::args::Global;
 use crate::output;
 

@@ -1,11 +1,17 @@
 //! Arguments of `jobcheck run`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::ValueEnum;
+use jobcheck_cluster::Name;
+use jobcheck_controller::runtime::go_duration::parse_forward;
 use jobcheck_model::mutants::Mutant;
 
+use super::target::{Target, target};
 use crate::args::usual;
+use crate::controller::manager;
 
 /// Arguments of `jobcheck run`.
 #[derive(Debug, Args)]
@@ -15,13 +21,17 @@ pub struct RunArgs {
     #[arg(value_name = "SCENARIO", default_value = "scenarios")]
     pub scenarios: Vec<PathBuf>,
     /// What runs them: model explores every interleaving with the reference algorithm; sim runs the decisions of the
-    /// shipped controllers on the embedded API server, under virtual time, and judges the traces.
-    #[arg(long, value_name = "TARGET", default_value = "model", value_parser = target)]
-    pub target: Target,
+    /// shipped controllers on the embedded API server, under virtual time; live runs the shipped controllers on a real
+    /// API server; builtin has kube-controller-manager there, and external a controller that you have started. Give
+    /// several, and they are compared.
+    #[arg(long = "target", value_name = "TARGET", default_value = "model", value_delimiter = ',', value_parser = target)]
+    pub targets: Vec<Target>,
     /// On sim: run each scenario so many times, each with a seed of its own.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub runs: u64,
-    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is.
+    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is. On live, builtin
+    /// and external: the steps that happen as soon as they are possible, a bit for each (1 is the first step, 2 the
+    /// second, 3 both); the others happen once everybody is at rest.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Run with a known defect of `jobcheck mutants`, such as B18: on model in the reference algorithm, on sim in the plan
@@ -31,44 +41,75 @@ pub struct RunArgs {
     /// On model: give up a scenario after looking at this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
-    /// Write the counterexample of each that is broken to this directory, as a native trace that `jobcheck replay` judges.
+    /// Write native traces that `jobcheck replay` judges to this directory: on model and sim the counterexample of each
+    /// scenario that is broken, on live, builtin and external the recording of each.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    /// What targets on a real API server need.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// Arguments of the targets live, builtin and external.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "On live, builtin and external")]
+pub struct LiveArgs {
+    /// A cluster of `jobcheck cluster up`. Without a cluster, live and builtin start a control plane of their own.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "context"])]
+    pub cluster: Option<Name>,
+    /// Kubeconfig file of a cluster.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; else its current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// On live and external: spec.managedBy of every Job that names no manager. On live the shipped controllers are
+    /// started with it; if it is not given, they are in the place of the built-in ones on a control plane of their own,
+    /// and take jobcheck.dev/live on other clusters, as they do beside external.
+    #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
+    pub managed_by: Option<String>,
+    /// Scenarios that run at a time, each in a namespace of its own.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub parallel: u64,
+    /// How long a step, or what is expected, is waited for before the run is inconclusive.
+    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_forward)]
+    pub patience: Duration,
+    /// Documented deviations of the built-in controllers (KNOWN) do not make the exit code 1.
+    #[arg(long)]
+    pub allow_known: bool,
 }
 
 impl RunArgs {
     /// Those of scenarios on sim, each run so many times.
     pub fn on_sim(scenarios: PathBuf, runs: u64) -> RunArgs {
-        RunArgs { scenarios: vec![scenarios], target: Target::Sim, runs, ..usual() }
-    }
-}
-
-/// What runs scenarios.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Every interleaving with the reference algorithm.
-    Model,
-    /// The shipped controllers on the embedded API server.
-    Sim,
-}
-
-impl Target {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::Model => "model",
-            Target::Sim => "sim",
-        }
+        RunArgs { scenarios: vec![scenarios], targets: vec![Target::Sim], runs, ..usual() }
     }
 
-    /// The other ones, which are not run.
-    pub fn others(self) -> &'static str {
-        match self {
-            Target::Model => "sim; live, builtin, external are not there yet",
-            Target::Sim => "model; live, builtin, external are not there yet",
+    /// What does not go together.
+    pub fn objection(&self) -> Option<String> {
+        let real: Vec<&Target> = self.targets.iter().filter(|target| target.is_real()).collect();
+        let twice = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
+        let live = &self.live;
+        let is_there = live.cluster.is_some() || live.kubeconfig.is_some() || live.context.is_some();
+        if let Some(twice) = twice {
+            Some(format!("the target {} is given twice", self.targets[twice].name()))
+        } else if let (Some(mutant), Some(target)) = (self.mutant, real.first()) {
+            let name = target.name();
+            Some(format!("--mutant {} is for model and sim: {name} runs what it finds", mutant.id))
+        } else if self.targets.contains(&Target::External) && live.managed_by.is_none() {
+            let why = "the value of spec.managedBy by which the controller knows its Jobs";
+            Some(format!("the target external needs --managed-by: {why}"))
+        } else if self.targets.contains(&Target::External) && !is_there {
+            let why = "the cluster on which the controller runs";
+            Some(format!("the target external needs --cluster, --kubeconfig or --context: {why}"))
+        } else if real.is_empty() && (is_there || live.managed_by.is_some()) {
+            let flags = "--cluster, --kubeconfig, --context and --managed-by";
+            Some(format!("{flags} are for the targets live, builtin and external: give --target"))
+        } else {
+            None
         }
     }
 }
@@ -87,26 +128,22 @@ pub enum Format {
 }
 
 const AFTER_HELP: &str = "\
-docs/scenario-format.md tells how scenarios are written.
+docs/scenario-format.md tells how scenarios are written, docs/live.md what live, builtin and external do.
+
+Examples:
+  jobcheck run
+  jobcheck run --target sim --runs 100
+  jobcheck run --target sim,live,builtin scenarios/suspend-resume.yaml
+  jobcheck run --target external --managed-by example.com/runner --context kind-kind
 
 Exit codes:
   0  every scenario holds: no requirement is broken, and every expectation is met
   1  a requirement is broken, or an expectation is not met; the shortest way there is told
   2  a scenario cannot be read, or the target cannot express it (the message names file and line), or wrong usage
-  3  not finished: a limit was reached, or a trace cannot be judged
-  4  the output cannot be written
+  3  not finished: a limit was reached, a trace cannot be judged, something did not come in time, or a scenario cannot
+     be run on a target
+  4  no cluster, no permission, Go is missing, a controller ended, interrupted, or the output cannot be written
   5  internal error: please report it";
-
-fn target(name: &str) -> Result<Target, String> {
-    match name {
-        "model" => Ok(Target::Model),
-        "sim" => Ok(Target::Sim),
-        "live" | "builtin" | "external" => {
-            Err(format!("the target {name} is not there yet: scenarios run on the targets model and sim"))
-        }
-        _ => Err(format!("there is no target {name:?}: write model or sim")),
-    }
-}
 
 fn mutant(id: &str) -> Result<&'static Mutant, String> {
     Mutant::named(id).ok_or_else(|| format!("there is no defect {id:?}: `jobcheck mutants` lists them"))
@@ -116,14 +153,21 @@ fn mutant(id: &str) -> Result<&'static Mutant, String> {
 mod tests {
     use super::*;
 
+    fn objection(targets: &[Target], change: impl FnOnce(&mut RunArgs)) -> String {
+        let mut args = RunArgs { targets: targets.to_vec(), ..usual() };
+        change(&mut args);
+        args.objection().unwrap_or_default()
+    }
+
     #[test]
-    fn targets_that_are_to_come_are_told_from_those_that_are_not() {
-        for known in [Target::Model, Target::Sim] {
-            assert_eq!(target(known.name()), Ok(known));
-        }
-        for name in ["live", "builtin", "external"] {
-            assert!(target(name).unwrap_err().contains("not there yet"));
-        }
-        assert!(target("modle").unwrap_err().contains("there is no target"));
+    fn what_does_not_go_together_is_told() {
+        assert_eq!(objection(&[Target::Model, Target::Live], |_| {}), "");
+        assert!(objection(&[Target::Sim, Target::Sim], |_| {}).contains("given twice"));
+        assert!(objection(&[Target::External], |_| {}).contains("needs --managed-by"));
+        let value = |args: &mut RunArgs| args.live.managed_by = Some("example.com/x".to_owned());
+        assert!(objection(&[Target::External], value).contains("needs --cluster, "));
+        assert!(objection(&[Target::Sim], value).contains("give --target"));
+        let mutant = |args: &mut RunArgs| args.mutant = Mutant::named("B18");
+        assert!(objection(&[Target::BuiltIn], mutant).contains("builtin runs what it finds"));
     }
 }

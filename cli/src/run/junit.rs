@@ -1,4 +1,4 @@
-//! The report as JUnit XML: one suite for the target, one case for each scenario.
+//! The report as JUnit XML: one suite for each target, one case for each scenario.
 
 use std::fmt::Write;
 
@@ -14,17 +14,19 @@ use super::report::Run;
 
 /// The report as XML.
 pub fn render(report: &Report, args: &RunArgs) -> anyhow::Result<String> {
-    let mut suite = TestSuite::new(args.target.name());
-    if let Some(mutant) = args.mutant {
-        suite.add_property(("mutant", mutant.id));
-    }
-    suite.add_test_cases(report.runs.iter().map(case));
-    for problem in &report.problems {
-        let status = failed(NonSuccessKind::Error, "unreadable", &problem.told());
-        suite.add_test_case(TestCase::new("scenario", status));
-    }
     let mut xml = Xml::new("jobcheck run");
-    xml.add_test_suite(suite);
+    for target in &args.targets {
+        let mut suite = TestSuite::new(target.name());
+        if let Some(mutant) = args.mutant {
+            suite.add_property(("mutant", mutant.id));
+        }
+        suite.add_test_cases(report.on(*target).map(case));
+        for problem in report.problems.iter().filter(|_| *target == args.targets[0]) {
+            let status = failed(NonSuccessKind::Error, "unreadable", &problem.told());
+            suite.add_test_case(TestCase::new("scenario", status));
+        }
+        xml.add_test_suite(suite);
+    }
     xml.to_string().context("the report as JUnit XML")
 }
 
@@ -49,10 +51,16 @@ fn status(run: &Run) -> TestCaseStatus {
     let id = run.requirement().map_or("expectation", Req::id);
     match (run.exit(), run.why()) {
         (Exit::Conforms, _) => TestCaseStatus::success(),
+        (_, Some(why)) if run.result() == "notRun" => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why);
+            status
+        }
         (Exit::Violates, Some(why)) => {
             let found = run.on_model().and_then(|came| Some((came, came.found()?)));
             let property = found.map(|(_, found)| format!("{}: ", found.property)).unwrap_or_default();
-            let mut status = failed(NonSuccessKind::Failure, id, &format!("{property}{why}"));
+            let known = run.known().map(|known| format!("KNOWN {known}: ")).unwrap_or_default();
+            let mut status = failed(NonSuccessKind::Failure, id, &format!("{known}{property}{why}"));
             let mut told = String::new();
             for line in found.map(|(came, found)| story::tell(&came.scope, &found.path)).unwrap_or_default() {
                 let _ = writeln!(told, "{} {}", line.who, line.what);
@@ -61,8 +69,9 @@ fn status(run: &Run) -> TestCaseStatus {
             status
         }
         (_, why) => {
-            let why = run.limit().or(why).unwrap_or("a limit was reached");
-            failed(NonSuccessKind::Error, "not finished", why)
+            let why =
+                run.limit().map(str::to_owned).or(why).unwrap_or_else(|| "a limit was reached".to_owned());
+            failed(NonSuccessKind::Error, &run.word(), &why)
         }
     }
 }

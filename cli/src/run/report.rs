@@ -1,6 +1,7 @@
 //! What runs of scenarios came to, and the report for programs: docs/run.schema.json.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jobcheck_harness::report::{API_VERSION, Exit};
@@ -10,10 +11,13 @@ use jobcheck_model::Req;
 use jobcheck_model::check::{Cut, Outcome};
 use jobcheck_model::explore::story;
 use jobcheck_model::script::AT_REST;
+use jobcheck_stage::Rest;
 use serde::Serialize;
 
 use super::Report;
 use super::args::RunArgs;
+use super::compare::{Comparison, compare};
+use super::target::Target;
 
 /// What a scenario came to on a target.
 pub enum Came {
@@ -21,6 +25,17 @@ pub enum Came {
     Model(Box<ModelRun>),
     /// On the embedded API server.
     Sim(SimRun),
+    /// On a real API server.
+    Live(Box<jobcheck_live::Outcome>),
+    /// It cannot be run on that target, and why.
+    NotRun(String),
+    /// It was not run, since something failed.
+    Failed {
+        /// What.
+        why: String,
+        /// What that comes to.
+        exit: Exit,
+    },
 }
 
 /// Runs of a scenario with many seeds.
@@ -29,6 +44,8 @@ pub struct SimRun {
     pub runs: u64,
     /// Requests of all of them.
     pub requests: usize,
+    /// What stood at each rest of the first run.
+    pub rests: Vec<Rest>,
     /// The first run that is wrong.
     pub wrong: Option<Box<SimFound>>,
 }
@@ -48,7 +65,9 @@ pub struct Run {
     /// The file, or `-`.
     pub file: String,
     /// The scenario.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
+    /// What ran it.
+    pub target: Target,
     /// What it came to.
     pub came: Came,
     /// How long that took.
@@ -63,15 +82,32 @@ impl Run {
     pub fn on_model(&self) -> Option<&ModelRun> {
         match &self.came {
             Came::Model(came) => Some(came),
-            Came::Sim(_) => None,
+            Came::Sim(_) | Came::Live(_) | Came::NotRun(_) | Came::Failed { .. } => None,
         }
     }
 
     /// What it came to on the embedded API server, if that was the target.
     pub fn on_sim(&self) -> Option<&SimRun> {
         match &self.came {
-            Came::Model(_) => None,
             Came::Sim(came) => Some(came),
+            Came::Model(_) | Came::Live(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        }
+    }
+
+    /// What it came to on a real API server, if that was the target.
+    pub fn on_live(&self) -> Option<&jobcheck_live::Outcome> {
+        match &self.came {
+            Came::Live(came) => Some(came),
+            Came::Model(_) | Came::Sim(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        }
+    }
+
+    /// What stood at each rest, where a run and not a search was made.
+    pub fn rests(&self) -> Option<&[Rest]> {
+        match &self.came {
+            Came::Sim(came) => Some(&came.rests),
+            Came::Live(came) => Some(&came.rests),
+            Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
         }
     }
 
@@ -101,6 +137,9 @@ impl Run {
             Came::Model(came) if came.found().is_some() => Exit::Violates,
             Came::Model(_) => Exit::Conforms,
             Came::Sim(came) => came.wrong.as_ref().map_or(Exit::Conforms, |wrong| wrong.outcome.exit()),
+            Came::Live(came) => came.exit(),
+            Came::NotRun(_) => Exit::Inconclusive,
+            Came::Failed { exit, .. } => *exit,
         }
     }
 
@@ -109,23 +148,45 @@ impl Run {
         match &self.came {
             Came::Model(came) => came.requirement,
             Came::Sim(came) => came.wrong.as_ref().and_then(|wrong| wrong.requirement),
+            Came::Live(came) => came.found().and_then(|found| found.requirement),
+            Came::NotRun(_) | Came::Failed { .. } => None,
         }
     }
 
+    /// The documented deviation of the built-in controllers that it is.
+    pub fn known(&self) -> Option<Req> {
+        self.on_live()?.found()?.known
+    }
+
     /// What is wrong.
-    pub fn why(&self) -> Option<&str> {
+    pub fn why(&self) -> Option<String> {
         match &self.came {
-            Came::Model(came) => came.found().map(|found| found.why.as_str()),
-            Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.as_str()),
+            Came::Model(came) => came.found().map(|found| found.why.clone()),
+            Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.clone()),
+            Came::Live(came) => came.found().map(|found| found.why),
+            Came::NotRun(why) | Came::Failed { why, .. } => Some(why.clone()),
         }
     }
 
     /// The same in a word.
     pub fn result(&self) -> &'static str {
-        match self.exit() {
-            Exit::Violates => "broken",
-            Exit::Conforms => "holds",
+        match (&self.came, self.exit()) {
+            (Came::NotRun(_), _) => "notRun",
+            (Came::Failed { .. }, _) => "failed",
+            (_, Exit::Violates) => "broken",
+            (_, Exit::Conforms) => "holds",
+            (Came::Live(_), _) => "inconclusive",
             _ => "notFinished",
+        }
+    }
+
+    /// The same for people, with the documented deviation that it is.
+    pub fn word(&self) -> String {
+        match (self.known(), self.result()) {
+            (Some(known), _) => format!("KNOWN {known}"),
+            (None, "notFinished") => "not finished".to_owned(),
+            (None, "notRun") => "not run".to_owned(),
+            (None, word) => word.to_owned(),
         }
     }
 }
@@ -171,9 +232,11 @@ pub struct Whole<'a> {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
-    target: &'static str,
+    targets: Vec<&'static str>,
+    not_run_on: Vec<&'static str>,
     mutant: Option<&'static str>,
     scenarios: Vec<ScenarioReport<'a>>,
+    comparisons: Vec<Comparison<'a>>,
     errors: &'a [InputProblem],
 }
 
@@ -183,12 +246,14 @@ struct ScenarioReport<'a> {
     file: &'a str,
     name: &'a str,
     about: &'a str,
+    target: &'static str,
     requirements: Vec<&'static str>,
     result: &'static str,
     limit: Option<&'static str>,
     requirement: Option<&'static str>,
     property: Option<&'static str>,
-    why: Option<&'a str>,
+    known: Option<&'static str>,
+    why: Option<String>,
     turn: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     states: Option<usize>,
@@ -200,6 +265,8 @@ struct ScenarioReport<'a> {
     runs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rests: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     seconds: f64,
@@ -219,11 +286,18 @@ pub fn whole<'a>(report: &'a Report, args: &RunArgs) -> Whole<'a> {
         api_version: API_VERSION,
         kind: "RunReport",
         exit_code: report.exit().code(),
-        target: args.target.name(),
+        targets: args.targets.iter().map(|target| target.name()).collect(),
+        not_run_on: left_out(args).into_iter().map(Target::name).collect(),
         mutant: args.mutant.map(|mutant| mutant.id),
         scenarios: report.runs.iter().map(scenario).collect(),
+        comparisons: compare(report),
         errors: &report.problems,
     }
+}
+
+/// The targets that were not asked for.
+pub fn left_out(args: &RunArgs) -> Vec<Target> {
+    Target::ALL.into_iter().filter(|target| !args.targets.contains(target)).collect()
 }
 
 fn scenario(run: &Run) -> ScenarioReport<'_> {
@@ -237,18 +311,21 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         file: &run.file,
         name: &run.scenario.name,
         about: &run.scenario.about,
+        target: run.target.name(),
         requirements: run.scenario.requirements.iter().map(|id| id.0.id()).collect(),
         result: run.result(),
         limit: run.limit(),
         requirement: run.requirement().map(Req::id),
         property: found.map(|found| found.property),
+        known: run.known().map(Req::id),
         why: run.why(),
         turn: found.and_then(|found| found.turn),
         states: exploration.map(|it| it.states),
         depth: exploration.map(|it| it.depth),
         pods_bound_reached: exploration.map(|it| it.pods_bound_reached),
         runs: sim.map(|it| it.runs),
-        requests: sim.map(|it| it.requests),
+        requests: sim.map(|it| it.requests).or_else(|| run.on_live().map(|it| it.records)),
+        rests: run.rests().map(<[Rest]>::len),
         seed: sim.and_then(|it| it.wrong.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),
         story: lines

@@ -30,6 +30,11 @@ impl Clusters {
         Clusters(Folder::new())
     }
 
+    /// Where they are kept.
+    pub fn home(&self) -> PathBuf {
+        self.0.path("")
+    }
+
     pub fn run(&self, arguments: &[&str]) -> Run {
         finish(binary().env("JOBCHECK_HOME", self.0.path("")).arg("cluster").args(arguments), b"")
     }

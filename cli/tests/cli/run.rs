@@ -48,7 +48,7 @@ fn the_library_holds_and_its_reports_fit_their_schema() {
     let yaml: Value = serde_saphyr::from_str(&jobcheck(["run", library, "-oyaml"]).out).unwrap();
     schema::check(&yaml);
     let text = jobcheck(["run", library]);
-    assert!(text.out.contains("not run on sim; live, builtin, external are not there yet"), "{}", text.out);
+    assert!(text.out.contains("not run on sim, live, builtin, external"), "{}", text.out);
 }
 
 #[test]
@@ -218,14 +218,57 @@ fn a_bound_that_is_reached_is_no_pass() {
 }
 
 #[test]
-fn other_targets_are_not_there_yet() {
-    for target in ["live", "builtin", "external"] {
-        let run = run(&["--target", target], HEAD);
-        assert_eq!(run.code, 2, "{run:?}");
-        assert!(run.err.contains("not there yet"), "{}", run.err);
+fn what_a_target_needs_and_is_not_given_is_told_before_anything_is_run() {
+    for (args, said) in [
+        (&["--target", "external"][..], "needs --managed-by"),
+        (&["--target", "external", "--managed-by", "example.com/x"], "needs --cluster"),
+        (&["--target", "builtin", "--mutant", "B18"], "builtin runs what it finds"),
+        (&["--target", "sim,sim"], "given twice"),
+        (&["--target", "lived"], "write one of model, sim, live, builtin, external"),
+        (&["--cluster", "x"], "give --target"),
+        (&["--target", "live", "--cluster", "x", "--kubeconfig", "y"], "cannot be used with"),
+    ] {
+        let run = run(args, HEAD);
+        assert!(run.code == 2 && run.err.contains(said), "{args:?}: {run:?}");
     }
-    let help = jobcheck(["run", "--help"]).out;
-    assert!(!help.contains("builtin"), "{help}");
+}
+
+#[test]
+fn a_cluster_that_is_not_there_is_told_with_what_to_do() {
+    let home = Folder::new();
+    let folder = home.path("");
+    let on = |args: &[&str]| {
+        let mut command = binary();
+        command.env("JOBCHECK_HOME", &folder).args(["run", "--target", "live"]).args(args).arg("-");
+        finish(&mut command, HEAD.as_bytes())
+    };
+    let named = on(&["--cluster", "nowhere", "-ojson"]);
+    assert_eq!(named.code, 4, "{named:?}");
+    schema::check(&named.json());
+    let scenario = &named.json()["scenarios"][0];
+    assert_eq!(scenario["result"], "failed");
+    assert!(scenario["why"].as_str().unwrap().contains("jobcheck cluster up --name nowhere"), "{scenario}");
+    let file = on(&["--kubeconfig", "/nowhere/kubeconfig"]);
+    assert!(file.code == 4 && file.out.contains("no cluster: "), "{file:?}");
+}
+
+#[test]
+fn targets_are_compared_scenario_by_scenario() {
+    let file = root().join("scenarios/suspend-resume.yaml");
+    let file = file.to_str().unwrap();
+    let run = jobcheck(["run", "--target", "model,sim", "--runs", "1", "-ojson", file]);
+    assert_eq!(run.code, 0, "{run:?}");
+    schema::check(&run.json());
+    let compared = &run.json()["comparisons"][0];
+    assert_eq!(
+        compared["verdicts"][1],
+        serde_json::json!({"target": "sim", "verdict": "holds"}),
+        "{compared}"
+    );
+    let text = jobcheck(["run", "--target", "model", "--target", "sim", "--runs", "1", file]).out;
+    assert!(text.contains("1 scenario on sim: 1 hold; not run on live, builtin, external"), "{text}");
+    let junit = jobcheck(["run", "--target", "model,sim", "--runs", "1", "-ojunit", file]).out;
+    assert_eq!(junit.matches("<testsuite ").count(), 2, "{junit}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What a kubelet and a scheduler do to pods, for scenarios: each step is a request of theirs.
+//! What a kubelet and a scheduler do to pods, for scenarios: each step is a request of theirs, to this server or to a
+//! real one.
 
 use std::sync::Arc;
 
@@ -8,9 +9,8 @@ use serde_json::{Value, json};
 use crate::error::ApiError;
 use crate::object::{at, text, time};
 use crate::pod_api::put_condition;
-use crate::request::{DeleteOptions, Preconditions, Request, Subresource, Verb};
+use crate::request::{Api, DeleteOptions, Preconditions, Request, Subresource, Verb};
 use crate::resource::Resource;
-use crate::server::Server;
 
 const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
 
@@ -35,7 +35,7 @@ impl Kubelet {
     ///
     /// # Errors
     /// The server refuses the node.
-    pub fn of(server: &mut Server, now: Timestamp, node: &str) -> Result<Kubelet, ApiError> {
+    pub fn of(server: &mut dyn Api, now: Timestamp, node: &str) -> Result<Kubelet, ApiError> {
         let kubelet = Kubelet { node: node.to_owned() };
         let get = Request::new(Resource::Nodes, None, Some(node), Verb::Get { resource_version: None });
         if server.handle(now, &get).outcome.is_err() {
@@ -57,7 +57,7 @@ impl Kubelet {
     /// The pod is not there, is bound, or is being deleted.
     pub fn bind(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,
@@ -77,7 +77,7 @@ impl Kubelet {
     /// The pod is not there, or has ended.
     pub fn run(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,
@@ -102,7 +102,7 @@ impl Kubelet {
     /// The pod is not there.
     pub fn end(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,
@@ -130,7 +130,7 @@ impl Kubelet {
     /// The pod is not there, or the status is refused.
     pub fn report(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,
@@ -144,7 +144,7 @@ impl Kubelet {
 
     fn get(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,
@@ -160,7 +160,7 @@ impl Kubelet {
     /// The pod is not there.
     pub fn finish(
         &self,
-        server: &mut Server,
+        server: &mut dyn Api,
         now: Timestamp,
         namespace: &str,
         pod: &str,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -262,6 +263,12 @@ pub struct Preconditions {
     /// `resourceVersion`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
+}
+
+/// An API server that answers requests: the embedded one, or a real one behind a connection.
+pub trait Api {
+    /// Handles a request at a time; a server with a clock of its own does not look at that.
+    fn handle(&mut self, now: Timestamp, request: &Request) -> Response;
 }
 
 /// An answer.

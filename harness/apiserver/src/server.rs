@@ -14,7 +14,7 @@ use crate::faults::{Fault, Faults};
 use crate::identity::Identities;
 use crate::list;
 use crate::object::{self, key, meta};
-use crate::request::{Reply, Request, Response, Subresource, Verb, VersionMatch, WatchOptions};
+use crate::request::{Api, Reply, Request, Response, Subresource, Verb, VersionMatch, WatchOptions};
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::Store;
@@ -349,5 +349,11 @@ impl Fault {
             Fault::Answer(error) => Err(error),
             Fault::Drop => Ok(Reply::Dropped),
         }
+    }
+}
+
+impl Api for Server {
+    fn handle(&mut self, now: Timestamp, request: &Request) -> Response {
+        Server::handle(self, now, request)
     }
 }

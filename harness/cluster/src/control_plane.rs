@@ -12,10 +12,12 @@ use crate::launch::Launch;
 use crate::name::Name;
 use crate::secrets;
 use crate::state::Endpoint;
+use crate::up::Controllers;
 
-/// The built-in controllers that Jobs need.
-const CONTROLLERS: &str = "job-controller,ttl-after-finished-controller,garbage-collector-controller,\
-                           namespace-controller,pod-garbage-collector-controller";
+/// The controllers that collect what nobody needs any more.
+const COLLECTORS: &str = "garbage-collector-controller,namespace-controller,pod-garbage-collector-controller";
+/// Those of Jobs.
+const OF_JOBS: &str = "job-controller,ttl-after-finished-controller";
 /// Everything about Jobs and Pods that changes something, refusals included.
 const AUDIT_POLICY: &str = include_str!("../../controlplane/soak/audit-policy.yaml");
 /// Users, and their group: who is in it may do everything.
@@ -44,8 +46,8 @@ pub(crate) struct ControlPlane<'a> {
     pub name: &'a Name,
     /// The port of kube-apiserver; any that is free if not given.
     pub port: Option<u16>,
-    /// Whether kube-controller-manager runs.
-    pub built_in: bool,
+    /// What of kube-controller-manager runs.
+    pub controllers: Controllers,
 }
 
 impl ControlPlane<'_> {
@@ -53,10 +55,13 @@ impl ControlPlane<'_> {
     pub(crate) async fn start(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
         self.etcd(launch)?;
         let server = self.api_server(launch).await?;
-        if self.built_in {
-            self.controller_manager(launch, &server).await?;
+        match self.controllers {
+            Controllers::None => Ok(()),
+            Controllers::Collectors => self.controller_manager(launch, &server, COLLECTORS).await,
+            Controllers::BuiltIn => {
+                self.controller_manager(launch, &server, &format!("{OF_JOBS},{COLLECTORS}")).await
+            }
         }
-        Ok(())
     }
 
     fn etcd(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
@@ -125,7 +130,12 @@ impl ControlPlane<'_> {
         kubeconfig.write(&kubeconfig::path(launch.folder))
     }
 
-    async fn controller_manager(&self, launch: &mut Launch<'_>, server: &str) -> Result<(), Error> {
+    async fn controller_manager(
+        &self,
+        launch: &mut Launch<'_>,
+        server: &str,
+        controllers: &str,
+    ) -> Result<(), Error> {
         let authority = launch.file(&launch.folder.join(CERTIFICATES)).await?;
         let token = launch.file(&launch.folder.join(MANAGER_TOKEN)).await?;
         let token = String::from_utf8_lossy(&token);
@@ -136,7 +146,7 @@ impl ControlPlane<'_> {
         let flags = [
             "kube-controller-manager".into(),
             flag("kubeconfig", "controller-manager.kubeconfig"),
-            flag("controllers", CONTROLLERS),
+            flag("controllers", controllers),
             flag("leader-elect", "false"),
             // As on most clusters: the audit log tells the controllers apart.
             flag("use-service-account-credentials", "true"),

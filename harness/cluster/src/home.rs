@@ -47,6 +47,12 @@ impl Home {
         self.clusters().join(name.as_str())
     }
 
+    /// The folder of all runs of scenarios on clusters: each has one of its own there while it lasts.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.0.join("runs")
+    }
+
     /// Where control planes are built: `controlplane/` in Cargo's target folder if this program lies in one, so that
     /// `cargo clean` takes them; else in this folder.
     #[must_use]

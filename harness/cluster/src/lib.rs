@@ -45,4 +45,4 @@ pub use home::Home;
 pub use launch::log as log_file;
 pub use name::Name;
 pub use state::{Component, Kind, State};
-pub use up::{Cluster, Plane, Spec, Up, audit_log, up};
+pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};

@@ -43,7 +43,9 @@ pub enum Kind {
     Embedded,
     /// etcd and kube-apiserver.
     ControlPlane,
-    /// etcd, kube-apiserver, and the built-in controllers.
+    /// etcd, kube-apiserver, and the built-in controllers that collect what nobody needs any more.
+    Collectors,
+    /// etcd, kube-apiserver, and the built-in controllers, those of Jobs included.
     BuiltIn,
 }
 
@@ -52,6 +54,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Kind::Embedded => "embedded",
             Kind::ControlPlane => "control plane",
+            Kind::Collectors => "control plane with the built-in collectors",
             Kind::BuiltIn => "control plane with the built-in controllers",
         })
     }

@@ -39,9 +39,20 @@ pub enum Plane {
     Real {
         /// The program ([`crate::program::built`]).
         program: PathBuf,
-        /// Whether kube-controller-manager runs too, with the controllers that Jobs need.
-        built_in: bool,
+        /// What of kube-controller-manager runs too.
+        controllers: Controllers,
     },
+}
+
+/// Controllers of kube-controller-manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controllers {
+    /// None: it does not run.
+    None,
+    /// The garbage collector, and those of pod garbage and of namespaces: what controllers of Jobs rely on.
+    Collectors,
+    /// All that Jobs need: these, the Job controller, and the TTL-after-finished controller.
+    BuiltIn,
 }
 
 /// A cluster that is to be there.
@@ -84,8 +95,9 @@ impl Spec {
     pub fn kind(&self) -> Kind {
         match self.plane {
             Plane::Embedded { .. } => Kind::Embedded,
-            Plane::Real { built_in: false, .. } => Kind::ControlPlane,
-            Plane::Real { built_in: true, .. } => Kind::BuiltIn,
+            Plane::Real { controllers: Controllers::None, .. } => Kind::ControlPlane,
+            Plane::Real { controllers: Controllers::Collectors, .. } => Kind::Collectors,
+            Plane::Real { controllers: Controllers::BuiltIn, .. } => Kind::BuiltIn,
         }
     }
 }
@@ -243,8 +255,9 @@ impl Cluster {
             Plane::Embedded { command } => {
                 embedded::start(&mut launch, &spec.name, command, spec.port.unwrap_or_default()).await
             }
-            Plane::Real { program, built_in } => {
-                let plane = ControlPlane { program, name: &spec.name, port: spec.port, built_in: *built_in };
+            Plane::Real { program, controllers } => {
+                let (name, port, controllers) = (&spec.name, spec.port, *controllers);
+                let plane = ControlPlane { program, name, port, controllers };
                 plane.start(&mut launch).await
             }
         }

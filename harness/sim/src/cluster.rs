@@ -7,10 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::faults::{Fault, Faults};
 use jobcheck_apiserver::kubelet::Kubelet;
-use jobcheck_apiserver::request::{Reply, Request, Response};
+use jobcheck_apiserver::request::{Api, Reply, Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
 use jobcheck_model::apiserver::RuleSet;
+use jobcheck_stage::Cluster as Stage;
+use jobcheck_stage::{Created, is_to_be_removed};
 use serde_json::{Value, json};
 
 use crate::recorder::Recorder;
@@ -23,17 +25,6 @@ const NODE: &str = "node-1";
 const EPOCH: i64 = 1_767_225_600;
 /// How long a request takes.
 const TAKES: SignedDuration = SignedDuration::from_millis(1);
-
-/// A pod that was created for a Job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Created {
-    /// `metadata.name`.
-    pub name: String,
-    /// `metadata.uid`.
-    pub uid: String,
-    /// UID of the Job that it was created for.
-    pub job: String,
-}
 
 /// An API server with a clock, a kubelet, and a garbage collector.
 pub struct Cluster {
@@ -83,12 +74,6 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The clock.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        self.now
-    }
-
     /// The clock, as traces write it.
     #[must_use]
     pub fn time(&self) -> String {
@@ -121,17 +106,6 @@ impl Cluster {
         self.recorder.note("fault", line);
     }
 
-    /// Sends a request.
-    pub fn ask(&mut self, request: &Request) -> Response {
-        self.advance(TAKES);
-        let response = self.server.handle(self.now, request);
-        self.recorder.gather();
-        if let Ok(Reply::Object { code: 201, object }) = &response.outcome {
-            self.note_pod(request, object);
-        }
-        response
-    }
-
     /// Sends a request that fails before anything is done.
     pub fn refuse(&mut self, request: &Request, actor: &str) -> Response {
         self.fault("rejected", actor, "nothing was done");
@@ -157,40 +131,6 @@ impl Cluster {
         self.created.entry(job.to_owned()).or_default().push(created);
     }
 
-    /// The pods that Jobs of this name got, in their order.
-    #[must_use]
-    pub fn created(&self, job: &str) -> &[Created] {
-        self.created.get(job).map_or(&[], Vec::as_slice)
-    }
-
-    /// The Job of this name.
-    #[must_use]
-    pub fn job(&self, name: &str) -> Option<&Arc<Value>> {
-        self.server.store().get(Resource::Jobs, &format!("{NAMESPACE}/{name}"))
-    }
-
-    /// The pod of this name.
-    #[must_use]
-    pub fn pod(&self, name: &str) -> Option<&Arc<Value>> {
-        self.server.store().get(Resource::Pods, &format!("{NAMESPACE}/{name}"))
-    }
-
-    /// What the kubelet does.
-    ///
-    /// # Errors
-    ///
-    /// The API server refuses it.
-    pub fn kubelet<R>(
-        &mut self,
-        act: impl FnOnce(&Kubelet, &mut Server, Timestamp) -> Result<R, ApiError>,
-    ) -> Result<R, ApiError> {
-        self.advance(TAKES);
-        let kubelet = self.kubelet.clone();
-        let result = act(&kubelet, &mut self.server, self.now);
-        self.recorder.gather();
-        result
-    }
-
     /// Does one thing that only follows up what was done: a kubelet removes a pod that is being deleted and has ended,
     /// and the garbage collector and the namespace controller do their work. Whether there was anything.
     pub fn follow_up(&mut self) -> bool {
@@ -209,10 +149,49 @@ impl Cluster {
     }
 }
 
-/// A pod that has ended in its grace period.
-fn is_to_be_removed(pod: &Value) -> bool {
-    let metadata = &pod["metadata"];
-    let ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    let graceful = metadata["deletionGracePeriodSeconds"].as_i64().is_some_and(|grace| grace > 0);
-    ended && graceful && !metadata["deletionTimestamp"].is_null()
+impl Stage for Cluster {
+    fn namespace(&self) -> String {
+        NAMESPACE.to_owned()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn job(&self, name: &str) -> Option<&Value> {
+        self.server.store().get(Resource::Jobs, &format!("{NAMESPACE}/{name}")).map(|job| &**job)
+    }
+
+    fn pod(&self, name: &str) -> Option<&Value> {
+        self.server.store().get(Resource::Pods, &format!("{NAMESPACE}/{name}")).map(|pod| &**pod)
+    }
+
+    fn pods(&self) -> Vec<&Value> {
+        self.server.store().scan(Resource::Pods, "").map(|(_, pod)| &**pod).collect()
+    }
+
+    fn created(&self, job: &str) -> &[Created] {
+        self.created.get(job).map_or(&[], Vec::as_slice)
+    }
+
+    fn ask(&mut self, request: &Request) -> Response {
+        self.advance(TAKES);
+        let response = self.server.handle(self.now, request);
+        self.recorder.gather();
+        if let Ok(Reply::Object { code: 201, object }) = &response.outcome {
+            self.note_pod(request, object);
+        }
+        response
+    }
+
+    fn kubelet<R>(
+        &mut self,
+        act: impl FnOnce(&Kubelet, &mut dyn Api, Timestamp) -> Result<R, ApiError>,
+    ) -> Result<R, ApiError> {
+        self.advance(TAKES);
+        let kubelet = self.kubelet.clone();
+        let result = act(&kubelet, &mut self.server, self.now);
+        self.recorder.gather();
+        result
+    }
 }

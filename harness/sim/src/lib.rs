@@ -9,9 +9,7 @@
 //! The runtime of the controllers (work queue, rate limits, watches of `kube`) is not here: it is tested on the
 //! embedded API server over HTTP and on a real control plane.
 
-mod acts;
 mod calls;
-mod claims;
 mod cluster;
 pub mod fuzz;
 pub mod paths;
@@ -27,6 +25,7 @@ use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_harness::scenario::Scenario;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_stage::{Found, Rest};
 use jobcheck_traces::Input;
 
 use self::run::Play;
@@ -44,6 +43,8 @@ pub struct Outcome {
     pub trace: Vec<u8>,
     /// Requests in it.
     pub requests: usize,
+    /// What stood at each rest.
+    pub rests: Vec<Rest>,
 }
 
 impl Outcome {
@@ -59,19 +60,11 @@ impl Outcome {
     /// What is wrong first: the requirement that is broken, if one is, and why.
     #[must_use]
     pub fn told(&self) -> (Option<Req>, String) {
-        let first = self.report.jobs.iter().flat_map(|job| &job.violations).next();
-        if let Some(it) = first {
-            let place = it.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-            let why = format!(
-                "seed {}{place}: {}: {}: expected {}, found {}",
-                self.seed, it.write, it.what, it.expected, it.found
-            );
-            return (it.requirement.map(|id| id.0), why);
-        }
-        let doubt = self.report.jobs.iter().flat_map(|job| &job.doubts).next();
-        let error = self.report.errors.first().map(|error| error.message.clone());
-        let why = self.unmet.clone().or_else(|| doubt.map(ToString::to_string)).or(error);
-        (None, format!("seed {}: {}", self.seed, why.unwrap_or_default()))
+        let Some(found) = Found::first(&self.report, self.unmet.as_deref()) else {
+            return (None, format!("seed {}", self.seed));
+        };
+        let place = found.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        (found.requirement, format!("seed {}{place}: {}", self.seed, found.why))
     }
 }
 
@@ -87,5 +80,6 @@ pub fn run(scenario: &Scenario, seed: u64, departures: &Switches) -> Result<Outc
     let trace = play.cluster.recorder.bytes();
     let inputs = vec![Input::Bytes(scenario.name.clone(), trace.clone())];
     let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
-    Ok(Outcome { seed, unmet, report, requests: play.cluster.recorder.requests(), trace })
+    let requests = play.cluster.recorder.requests();
+    Ok(Outcome { seed, unmet, report, requests, trace, rests: std::mem::take(&mut play.rests) })
 }

@@ -371,6 +371,7 @@ pub fn time(now: Timestamp) -> Time {
 mod tests {
     use jobcheck_apiserver::request::Verb;
     use jobcheck_model::apiserver::RuleSet;
+    use jobcheck_stage::Cluster as _;
     use serde_json::json;
 
     use super::*;
@@ -378,7 +379,7 @@ mod tests {
 
     /// A cluster with a pod that holds the finalizer and names a Job with this UID.
     fn cluster(uid: &str) -> Cluster {
-        let mut cluster = Cluster::new(0, RuleSet::default(), json!({})).unwrap();
+        let mut cluster = Cluster::new(0, RuleSet::default(), false, json!({})).unwrap();
         let pod = json!({
             "metadata": {"name": "p", "finalizers": [observe::TRACKING_FINALIZER],
                 "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": uid, "controller": true}]},

@@ -8,14 +8,15 @@ use jobcheck_harness::scenario::{
     Verb, Watched,
 };
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_stage::{
+    Cluster as _, Rest, act, completion_index, create_job, create_pod, gates_told, header, objection,
+};
 use serde_json::json;
 
-use crate::acts::{act, completion_index, create_job, create_pod};
-use crate::claims::objection;
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
-use crate::start::{header, rolled_out, settings, told};
+use crate::start::{rolled_out, settings};
 use crate::ttl::{self, TtlProcess};
 
 /// Turns after which a run that has not come to rest is given up.
@@ -39,6 +40,8 @@ pub struct Play<'a> {
     /// A request of a controller that is dead, and when it was sent.
     late: Option<(Sent, String)>,
     rng: Option<Rng>,
+    /// What stood at each rest.
+    pub(crate) rests: Vec<Rest>,
 }
 
 /// What becomes of a request.
@@ -57,7 +60,7 @@ impl<'a> Play<'a> {
     /// What the API server says against a Job or a pod.
     pub fn new(scenario: &'a Scenario, seed: u64, departures: &Switches) -> Result<Play<'a>, String> {
         let subject = scenario.subject();
-        let header = header(scenario, &subject, seed);
+        let header = header(&subject, &format!("scenario {}, seed {seed}", scenario.name));
         let mut cluster =
             Cluster::new(seed, subject.rules, scenario.unscheduled, header).map_err(|error| error.message)?;
         cluster.introduce(process::ACTOR);
@@ -84,6 +87,7 @@ impl<'a> Play<'a> {
             paused: false,
             late: None,
             rng: (seed != 0).then(|| Rng::seeded(seed)),
+            rests: Vec::new(),
         })
     }
 
@@ -94,6 +98,7 @@ impl<'a> Play<'a> {
             if self.turn() || self.step(true) || self.turn() || self.wait() {
                 continue;
             }
+            self.rests.extend(Rest::of(&self.cluster, self.scenario, None));
             return self.left_over();
         }
         Some(format!("the controllers do not come to rest: {MOST_TURNS} turns were taken"))
@@ -309,7 +314,7 @@ impl<'a> Play<'a> {
             SentVerb::Create(body) => (body["metadata"]["labels"]["job-name"] == job, completion_index(body)),
             _ => {
                 let own = created.iter().any(|it| it.name == sent.name());
-                (own, self.cluster.pod(sent.name()).and_then(|pod| completion_index(pod)))
+                (own, self.cluster.pod(sent.name()).and_then(completion_index))
             }
         };
         let numbered = awaited.pod.is_none_or(|number| {
@@ -324,11 +329,12 @@ impl<'a> Play<'a> {
     /// The step happens, if it is possible; whether anything came of it.
     fn step(&mut self, at_rest: bool) -> bool {
         let scenario = self.scenario;
-        let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else { return false };
+        let Some(step) = scenario.steps.get(self.position) else { return false };
+        let (line, step) = (Some(step.referenced.line()), &step.value);
         let entry = self.entry(step.job.as_deref());
         let due =
             step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &entry.name, claims).is_none());
-        let done = due && self.happens(step, entry, at_rest);
+        let done = due && self.happens(step, entry, at_rest, line);
         let left_out = at_rest && !done && step.optional.unwrap_or_default();
         if done || left_out {
             self.next();
@@ -336,15 +342,21 @@ impl<'a> Play<'a> {
         done || left_out
     }
 
-    fn happens(&mut self, step: &Step, entry: &JobEntry, at_rest: bool) -> bool {
-        if let Some(done) = act(&mut self.cluster, entry, step, &mut self.rng) {
+    fn happens(&mut self, step: &Step, entry: &JobEntry, at_rest: bool, line: Option<u64>) -> bool {
+        let rng = &mut self.rng;
+        let mut choose = |count: usize| rng.as_mut().map_or(0, |rng| rng.below(count));
+        if let Some(done) = act(&mut self.cluster, entry, step, &mut choose) {
             return done;
         }
         if let Some(claims) = &step.r#await {
             return objection(&self.cluster, &entry.name, claims).is_none();
         }
         if let Some(claims) = &step.settle {
-            return at_rest && objection(&self.cluster, &entry.name, claims).is_none();
+            let settled = at_rest && objection(&self.cluster, &entry.name, claims).is_none();
+            if settled {
+                self.rests.extend(Rest::of(&self.cluster, self.scenario, line));
+            }
+            return settled;
         }
         if let Some(span) = step.advance {
             self.cluster.advance(SignedDuration::from_millis(span.0));
@@ -415,7 +427,7 @@ impl<'a> Play<'a> {
             None => self.cluster.fault("crash", process::ACTOR, "the process dies and is started again"),
             Some(rollout) => {
                 settings = rolled_out(&self.scenario.subject(), rollout);
-                mark["assume"] = told(rollout);
+                mark["assume"] = gates_told(rollout);
             }
         }
         self.cluster.advance(SignedDuration::from_millis(1));

@@ -185,7 +185,8 @@ fn status_written(
     if by == By::Manager {
         times::advise(track, event, &before.status, &after.status);
     }
-    let broken = findings.broken.iter().any(|broken| broken.known.is_none()) || !track.is_built_in();
+    let excuses = track.is_built_in();
+    let broken = findings.broken.iter().any(|broken| broken.known.is_none() || !excuses);
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {

@@ -17,7 +17,6 @@ use jobcheck_model::world::{JobId, World};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, Stop, differs, key, stamp};
-use crate::acts;
 use crate::cluster::NAMESPACE;
 
 /// Why a path ends: the server removed the pod with its last finalizer; to the model that is a step of its own, which may wait.
@@ -96,9 +95,9 @@ pub fn disrupt(
     let name = name(bench, id, uid, before)?;
     let now = stamp(bench.now);
     match what {
-        DisruptionStep::Evict => patch_pod_status(bench, &name, acts::preempted(&now)),
+        DisruptionStep::Evict => patch_pod_status(bench, &name, jobcheck_stage::preempted(&now)),
         DisruptionStep::LoseNode | DisruptionStep::GiveUp => {
-            let mut body = acts::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
+            let mut body = jobcheck_stage::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
             // Who takes a node for lost has marked its pods.
             let unready = json!({"type": "Ready", "status": "False", "lastTransitionTime": now});
             match body["status"]["conditions"].as_array_mut() {
@@ -149,11 +148,11 @@ pub fn user(
             let name = name(bench, id, *uid, before)?;
             let owners = bench.pod(id, *uid).map(|pod| pod["metadata"]["ownerReferences"].clone());
             let owner = owners.unwrap_or_default()[0]["uid"].clone();
-            patch_pod(bench, &name, acts::without_owner(&owner))
+            patch_pod(bench, &name, jobcheck_stage::without_owner(&owner))
         }
         UserStep::Relabel(uid) => {
             let name = name(bench, id, *uid, before)?;
-            patch_pod(bench, &name, acts::with_other_labels())
+            patch_pod(bench, &name, jobcheck_stage::with_other_labels())
         }
         UserStep::Job(UserAction::Recreate) => {
             let Some(job) = &after.life(id).job else { return Ok(()) };
@@ -188,7 +187,7 @@ fn of_job(
                 UserAction::MirrorAnnounces => Report::FailureTarget,
                 _ => Report::Failed,
             };
-            let body = in_order(bench, id, acts::mirrored(report, started, &stamp(bench.now)));
+            let body = in_order(bench, id, jobcheck_stage::mirrored(report, started, &stamp(bench.now)));
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));
         }
         UserAction::Edit(edit) => edited(edit, id, scope),

@@ -9,8 +9,11 @@ use jobcheck_harness::scenario::{
 use jobcheck_model::apiserver::{FOREGROUND, ORPHAN};
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Cluster, NAMESPACE};
-use crate::rng::Rng;
+use crate::cluster::Cluster;
+use crate::pods::{
+    completion_index, has_not_ended, is_deleting, is_pending, is_ready, is_running, is_unscheduled, owner,
+    phase,
+};
 
 const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
 const POD_GC: (&str, &str) =
@@ -18,28 +21,25 @@ const POD_GC: (&str, &str) =
 const MIRROR: (&str, &str) = ("system:serviceaccount:acme:mirror", "acme-mirror");
 
 /// Does what a step says to a Job, if it is possible now; `None` if the step is of another kind.
-pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Option<Rng>) -> Option<bool> {
+pub fn act<C: Cluster>(
+    cluster: &mut C,
+    entry: &JobEntry,
+    step: &Step,
+    choose: &mut Choose<'_>,
+) -> Option<bool> {
     let name = entry.name.as_str();
     let target = |pod: &Option<PodTarget>| pod.map(|it| (it.pod, it.index));
-    let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut Cluster, &str) -> bool| {
-        pick(cluster, name, target, fits, rng).is_some_and(|pod| act(cluster, &pod))
+    let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
+        pick(cluster, name, target, fits, choose).is_some_and(|pod| act(cluster, &pod))
     };
     let done = if let Some(it) = target(&step.schedule) {
-        on_pod(it, &is_unscheduled, &|cluster, pod| {
-            cluster.kubelet(|it, server, now| it.bind(server, now, NAMESPACE, pod)).is_ok()
-        })
+        on_pod(it, &is_unscheduled, &schedule)
     } else if let Some(it) = target(&step.run) {
-        on_pod(it, &is_pending, &|cluster, pod| {
-            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_ok()
-        })
+        on_pod(it, &is_pending, &|cluster, pod| run(cluster, pod, false))
     } else if let Some(it) = target(&step.ready) {
-        on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| {
-            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, true)).is_ok()
-        })
+        on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| run(cluster, pod, true))
     } else if let Some(it) = target(&step.unready) {
-        on_pod(it, &|pod| is_running(pod) && is_ready(pod), &|cluster, pod| {
-            cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_ok()
-        })
+        on_pod(it, &|pod| is_running(pod) && is_ready(pod), &|cluster, pod| run(cluster, pod, false))
     } else if let Some(it) = target(&step.restart) {
         on_pod(it, &has_not_ended, &restart)
     } else if let Some(it) = target(&step.succeed) {
@@ -70,7 +70,7 @@ pub fn act(cluster: &mut Cluster, entry: &JobEntry, step: &Step, rng: &mut Optio
     Some(done)
 }
 
-fn of_job(cluster: &mut Cluster, entry: &JobEntry, step: &Step) -> Option<bool> {
+fn of_job(cluster: &mut impl Cluster, entry: &JobEntry, step: &Step) -> Option<bool> {
     let name = entry.name.as_str();
     let exists = cluster.job(name).is_some();
     let done = if let Some(edit) = &step.edit {
@@ -94,17 +94,21 @@ fn of_job(cluster: &mut Cluster, entry: &JobEntry, step: &Step) -> Option<bool> 
     Some(done)
 }
 
+/// Chooses one of so many that are equally fit; 0 is the first.
+pub type Choose<'a> = dyn FnMut(usize) -> usize + 'a;
+
 /// The user creates a Job.
 ///
 /// # Errors
 ///
 /// What the API server says against it.
-pub fn create_job(cluster: &mut Cluster, entry: &JobEntry) -> Result<(), String> {
+pub fn create_job(cluster: &mut impl Cluster, entry: &JobEntry) -> Result<(), String> {
+    let mut spec = spec(&entry.spec.value);
+    cluster.complete(&mut spec);
     let body = json!({
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": entry.name},
-        "spec": spec(&entry.spec.value),
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": entry.name}, "spec": spec,
     });
-    let request = Request::new(Resource::Jobs, Some(NAMESPACE), None, Verb::Create(body));
+    let request = on(cluster, Resource::Jobs, None, Verb::Create(body));
     cluster.ask(&request).object().map(drop).map_err(|error| error.message)
 }
 
@@ -127,7 +131,7 @@ fn spec(excerpt: &SpecExcerpt) -> Value {
 ///
 /// What the API server says against it.
 pub fn create_pod(
-    cluster: &mut Cluster,
+    cluster: &mut impl Cluster,
     entry: &JobEntry,
     number: usize,
     pod: &PodBefore,
@@ -143,11 +147,11 @@ pub fn create_pod(
         }]);
     }
     let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]});
-    let request = Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(body));
+    let request = on(cluster, Resource::Pods, None, Verb::Create(body));
     cluster.ask(&request).object().map_err(|error| error.message)?;
     let phase = format!("{:?}", pod.phase);
     let done = match phase.as_str() {
-        "Running" => cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, &name, false)).is_ok(),
+        "Running" => run(cluster, &name, false),
         "Succeeded" => end(cluster, &name, End::Succeeded),
         "Failed" => end(cluster, &name, End::Failed(1)),
         _ => true,
@@ -157,11 +161,11 @@ pub fn create_pod(
 
 /// A pod of the Job that is meant and that fits, by name.
 fn pick(
-    cluster: &Cluster,
+    cluster: &impl Cluster,
     job: &str,
     (number, index): (Option<u8>, Option<u32>),
     fits: &dyn Fn(&Value) -> bool,
-    rng: &mut Option<Rng>,
+    choose: &mut Choose<'_>,
 ) -> Option<String> {
     let meant = |place: usize, pod: &Value| match (number, index) {
         (Some(number), _) => place + 1 == usize::from(number),
@@ -174,74 +178,55 @@ fn pick(
         .filter(|(place, it, pod)| pod["metadata"]["uid"] == *it.uid && meant(*place, pod) && fits(pod))
         .map(|(_, it, _)| &it.name)
         .collect();
-    let chosen = rng.as_mut().map_or(0, |rng| rng.below(fitting.len()));
-    fitting.get(chosen).map(|name| (*name).clone())
+    fitting.get(choose(fitting.len())).map(|name| (*name).clone())
 }
 
-/// The completion index of a pod, or of one that is to be created.
-pub fn completion_index(pod: &Value) -> Option<u32> {
-    pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str()?.parse().ok()
-}
-
-fn phase(pod: &Value) -> &str {
-    pod["status"]["phase"].as_str().unwrap_or("Pending")
-}
-
-fn is_unscheduled(pod: &Value) -> bool {
-    pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) && !is_deleting(pod)
-}
-
-fn is_pending(pod: &Value) -> bool {
-    phase(pod) == "Pending"
-}
-
-fn is_running(pod: &Value) -> bool {
-    phase(pod) == "Running"
-}
-
-fn is_ready(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.into_iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
-}
-
-fn has_not_ended(pod: &Value) -> bool {
-    !matches!(phase(pod), "Succeeded" | "Failed")
-}
-
-fn is_deleting(object: &Value) -> bool {
-    !object["metadata"]["deletionTimestamp"].is_null()
-}
-
-fn owner(pod: &Value) -> Option<&Value> {
-    let owners = pod["metadata"]["ownerReferences"].as_array()?;
-    owners.iter().find(|owner| owner["controller"] == true)
+/// A request on an object, or on the collection, in the namespace of the run.
+fn on(cluster: &impl Cluster, resource: Resource, name: Option<&str>, verb: Verb) -> Request {
+    Request::new(resource, Some(&cluster.namespace()), name, verb)
 }
 
 fn is_accepted(response: &Response) -> bool {
     response.outcome.is_ok()
 }
 
-fn end(cluster: &mut Cluster, pod: &str, end: End) -> bool {
-    cluster.kubelet(|it, server, now| it.end(server, now, NAMESPACE, pod, end)).is_ok()
+fn schedule(cluster: &mut impl Cluster, pod: &str) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.bind(server, now, &namespace, pod)).is_ok()
+}
+
+fn run(cluster: &mut impl Cluster, pod: &str, ready: bool) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.run(server, now, &namespace, pod, ready)).is_ok()
+}
+
+fn end(cluster: &mut impl Cluster, pod: &str, end: End) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.end(server, now, &namespace, pod, end)).is_ok()
 }
 
 /// A container ends and is started again in its place; the first time, it was started before.
-fn restart(cluster: &mut Cluster, pod: &str) -> bool {
-    if cluster.pod(pod).is_some_and(|pod| !is_running(pod))
-        && cluster.kubelet(|it, server, now| it.run(server, now, NAMESPACE, pod, false)).is_err()
-    {
+fn restart(cluster: &mut impl Cluster, pod: &str) -> bool {
+    if cluster.pod(pod).is_some_and(|pod| !is_running(pod)) && !run(cluster, pod, false) {
         return false;
     }
     let count = |pod: &mut Value| {
         let restarts = &mut pod["status"]["containerStatuses"][0]["restartCount"];
         *restarts = json!(restarts.as_i64().unwrap_or(0) + 1);
     };
-    cluster.kubelet(|it, server, now| it.report(server, now, NAMESPACE, pod, count)).is_ok()
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.report(server, now, &namespace, pod, count)).is_ok()
 }
 
-fn patch_pod(cluster: &mut Cluster, pod: &str, body: Value, status: bool, who: Option<(&str, &str)>) -> bool {
+fn patch_pod(
+    cluster: &mut impl Cluster,
+    pod: &str,
+    body: Value,
+    status: bool,
+    who: Option<(&str, &str)>,
+) -> bool {
     let verb = Verb::Patch { kind: PatchKind::Strategic, body };
-    let request = Request::new(Resource::Pods, Some(NAMESPACE), Some(pod), verb);
+    let request = on(cluster, Resource::Pods, Some(pod), verb);
     let request = if status { request.on(Subresource::Status) } else { request };
     is_accepted(&cluster.ask(&signed(request, who)))
 }
@@ -253,13 +238,13 @@ fn signed(request: Request, who: Option<(&str, &str)>) -> Request {
     }
 }
 
-fn delete_as(cluster: &mut Cluster, pod: &str, grace: Option<i64>, who: Option<(&str, &str)>) -> bool {
+fn delete_as(cluster: &mut impl Cluster, pod: &str, grace: Option<i64>, who: Option<(&str, &str)>) -> bool {
     let options = DeleteOptions { grace_period_seconds: grace, ..DeleteOptions::default() };
-    let request = Request::new(Resource::Pods, Some(NAMESPACE), Some(pod), Verb::Delete(options));
+    let request = on(cluster, Resource::Pods, Some(pod), Verb::Delete(options));
     is_accepted(&cluster.ask(&signed(request, who)))
 }
 
-fn delete_pod(cluster: &mut Cluster, pod: &str, grace: Option<i64>) -> bool {
+fn delete_pod(cluster: &mut impl Cluster, pod: &str, grace: Option<i64>) -> bool {
     delete_as(cluster, pod, grace, None)
 }
 
@@ -273,7 +258,7 @@ pub fn preempted(now: &str) -> Value {
 }
 
 /// DisruptionTarget, and a DELETE.
-fn evict(cluster: &mut Cluster, pod: &str) -> bool {
+fn evict(cluster: &mut impl Cluster, pod: &str) -> bool {
     let body = preempted(&seconds(cluster));
     patch_pod(cluster, pod, body, true, Some(SCHEDULER)) && delete_as(cluster, pod, None, Some(SCHEDULER))
 }
@@ -291,17 +276,17 @@ pub fn failed_by_pod_gc(lost: bool, now: &str) -> Value {
 }
 
 /// Pod GC: phase Failed, and a DELETE where the node is lost.
-fn give_up(cluster: &mut Cluster, pod: &str, lost: bool) -> bool {
+fn give_up(cluster: &mut impl Cluster, pod: &str, lost: bool) -> bool {
     let body = failed_by_pod_gc(lost, &seconds(cluster));
     let marked = patch_pod(cluster, pod, body, true, Some(POD_GC));
     marked && (!lost || delete_as(cluster, pod, Some(0), Some(POD_GC)))
 }
 
-fn seconds(cluster: &Cluster) -> String {
+fn seconds(cluster: &impl Cluster) -> String {
     cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn disown(cluster: &mut Cluster, pod: &str) -> bool {
+fn disown(cluster: &mut impl Cluster, pod: &str) -> bool {
     let Some(uid) = cluster.pod(pod).and_then(|pod| owner(pod)).map(|owner| owner["uid"].clone()) else {
         return false;
     };
@@ -319,7 +304,7 @@ pub fn with_other_labels() -> Value {
     json!({"metadata": {"labels": labels}})
 }
 
-fn relabel(cluster: &mut Cluster, pod: &str) -> bool {
+fn relabel(cluster: &mut impl Cluster, pod: &str) -> bool {
     patch_pod(cluster, pod, with_other_labels(), false, None)
 }
 
@@ -331,14 +316,15 @@ fn edited(edit: &Edit) -> Value {
     json!({ "spec": spec })
 }
 
-fn patch_job(cluster: &mut Cluster, job: &str, body: Value) -> Response {
+fn patch_job(cluster: &mut impl Cluster, job: &str, body: Value) -> Response {
     let verb = Verb::Patch { kind: PatchKind::Merge, body };
-    cluster.ask(&signed(Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), verb), None))
+    let request = on(cluster, Resource::Jobs, Some(job), verb);
+    cluster.ask(&signed(request, None))
 }
 
-fn patch_status(cluster: &mut Cluster, job: &str, body: Value, who: Option<(&str, &str)>) -> Response {
+fn patch_status(cluster: &mut impl Cluster, job: &str, body: Value, who: Option<(&str, &str)>) -> Response {
     let verb = Verb::Patch { kind: PatchKind::Strategic, body };
-    let request = Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), verb).on(Subresource::Status);
+    let request = on(cluster, Resource::Jobs, Some(job), verb).on(Subresource::Status);
     cluster.ask(&signed(request, who))
 }
 
@@ -355,20 +341,21 @@ fn changes(job: &Value, propagation: Propagation) -> bool {
         }
 }
 
-fn delete_namespace(cluster: &mut Cluster) -> bool {
+fn delete_namespace(cluster: &mut impl Cluster) -> bool {
+    let name = cluster.namespace();
     let verb = Verb::Delete(DeleteOptions::default());
-    is_accepted(&cluster.ask(&signed(Request::new(Resource::Namespaces, None, Some(NAMESPACE), verb), None)))
+    is_accepted(&cluster.ask(&signed(Request::new(Resource::Namespaces, None, Some(&name), verb), None)))
 }
 
-fn delete_job(cluster: &mut Cluster, job: &str, propagation: Propagation) -> bool {
+fn delete_job(cluster: &mut impl Cluster, job: &str, propagation: Propagation) -> bool {
     let propagation_policy = Some(format!("{propagation:?}"));
     let options = DeleteOptions { propagation_policy, ..DeleteOptions::default() };
-    let request = Request::new(Resource::Jobs, Some(NAMESPACE), Some(job), Verb::Delete(options));
+    let request = on(cluster, Resource::Jobs, Some(job), Verb::Delete(options));
     is_accepted(&cluster.ask(&signed(request, None)))
 }
 
 /// The manager that `managedBy` names reports what became of its copy of the Job, which fails by its deadline.
-fn report(cluster: &mut Cluster, job: &str, report: Report) -> Response {
+fn report(cluster: &mut impl Cluster, job: &str, report: Report) -> Response {
     let started = cluster.job(job).is_some_and(|job| !job["status"]["startTime"].is_null());
     patch_status(cluster, job, mirrored(report, started, &seconds(cluster)), Some(MIRROR))
 }

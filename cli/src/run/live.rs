@@ -1,0 +1,218 @@
+//! Scenarios on a real API server: the cluster, many runs at a time, and the end of it all.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anstream::eprintln;
+use jobcheck_cluster::down::sweep;
+use jobcheck_cluster::status::{self, Health};
+use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
+use jobcheck_controller::runtime::signals;
+use jobcheck_harness::report::Exit;
+use jobcheck_harness::scenario::Scenario;
+use jobcheck_live::{Access, Error, Manager, Plan, Site, unfit};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::args::RunArgs;
+use super::report::{Came, Run};
+use super::target::Target;
+use crate::args::Global;
+use crate::cluster::Progress;
+
+/// By what the shipped controllers know their Jobs beside others, unless the user says otherwise.
+const MANAGED_BY: &str = "jobcheck.dev/live";
+/// How long a control plane may take to be ready.
+const READY: std::time::Duration = std::time::Duration::from_secs(120);
+
+/// A scenario, and its file.
+pub type Named = (String, Arc<Scenario>);
+
+/// Runs the scenarios on this target, in their order.
+pub fn run_all(target: Target, scenarios: &[Named], args: &RunArgs, global: &Global) -> Vec<Run> {
+    let failed = |error: &Error| {
+        let runs = scenarios.iter().map(|named| failure(target, named, error));
+        runs.collect()
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&Error::Internal(format!("cannot start threads: {error}"))),
+    };
+    let runs = runtime.block_on(on_cluster(target, scenarios, args, global));
+    runs.unwrap_or_else(|error| failed(&error))
+}
+
+/// A run that could not be made.
+fn failure(target: Target, (file, scenario): &Named, error: &Error) -> Run {
+    let exit = match error {
+        Error::Internal(_) => Exit::Internal,
+        Error::Refused(_) => Exit::Unreadable,
+        _ => Exit::Environment,
+    };
+    let came = Came::Failed { why: error.to_string(), exit };
+    Run { file: file.clone(), scenario: Arc::clone(scenario), target, came, elapsed: Default::default() }
+}
+
+/// Where the scenarios run.
+struct Ground {
+    access: Access,
+    audit_log: Option<std::path::PathBuf>,
+    /// The control plane that was started for this; it ends with this value.
+    own: Option<Cluster>,
+    /// Whether no other controllers of Jobs and of TTLs are there.
+    is_free: bool,
+}
+
+async fn on_cluster(
+    target: Target,
+    scenarios: &[Named],
+    args: &RunArgs,
+    global: &Global,
+) -> Result<Vec<Run>, Error> {
+    let stop = signals::listen().map_err(|error| Error::Internal(format!("cannot take signals: {error}")))?;
+    let progress = Progress::new(!global.quiet);
+    let ground = tokio::select! {
+        ground = ground(target, args, &progress) => ground?,
+        () = stop.cancelled() => return Err(Error::Interrupted),
+    };
+    let plan = plan(target, args, ground.is_free)?;
+    let site = Site::open(ground.access.clone(), ground.audit_log.clone(), ground.own.is_some()).await?;
+    let site = Arc::new(site);
+    let many = Many { target, plan, site: Arc::clone(&site), stop };
+    let runs = many.run(scenarios, args.live.parallel, &progress).await;
+    // What the runs have made goes, whatever came of them.
+    let closed = site.close().await;
+    if let Some(cluster) = ground.own {
+        cluster.stop()?;
+    }
+    closed?;
+    Ok(runs)
+}
+
+/// The cluster that was asked for, or one of its own.
+async fn ground(target: Target, args: &RunArgs, progress: &Progress) -> Result<Ground, Error> {
+    let live = &args.live;
+    if let Some(name) = &live.cluster {
+        return known(target, name).await;
+    }
+    if live.kubeconfig.is_some() || live.context.is_some() {
+        let access = Access { kubeconfig: live.kubeconfig.clone(), context: live.context.clone() };
+        return Ok(Ground { access, audit_log: None, own: None, is_free: false });
+    }
+    let controllers = if target == Target::BuiltIn { Controllers::BuiltIn } else { Controllers::Collectors };
+    started(target, controllers, progress).await
+}
+
+/// A cluster of `jobcheck cluster up`.
+async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
+    let found = status::one(&Home::find()?, name).await;
+    let there = found.filter(|it| it.health == Health::Ready);
+    let Some((status, state)) = there.and_then(|it| it.state.clone().map(|state| (it, state))) else {
+        let up = format!("jobcheck cluster up --name {name}");
+        return Err(Error::NoCluster(format!("there is no cluster {name} that is ready: {up}")));
+    };
+    if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
+        let up = format!("jobcheck cluster up --with built-in --name {name}");
+        return Err(Error::NoCluster(format!(
+            "cluster {name} is a {}, without the Job controller: {up}",
+            state.kind
+        )));
+    }
+    let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
+    let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());
+    Ok(Ground { access, audit_log, own: None, is_free: state.kind != Kind::BuiltIn })
+}
+
+/// A control plane that lasts as long as the runs.
+async fn started(target: Target, controllers: Controllers, progress: &Progress) -> Result<Ground, Error> {
+    let home = Home::find()?;
+    for name in sweep(&home)? {
+        eprintln!("note: cluster {name} was left by a process that is gone: it is cleared");
+    }
+    let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
+    progress.show(&format!("{}: starting a control plane", target.name()));
+    let name = format!("run-{}-{}", target.name(), std::process::id());
+    let name = name.parse().map_err(|_| Error::Internal(format!("the name {name}")))?;
+    let spec = Spec { name, plane: Plane::Real { program, controllers }, port: None, timeout: READY };
+    let Up::Started(cluster) = up(&home, &spec).await? else {
+        return Err(Error::Internal(format!("cluster {} runs already", spec.name)));
+    };
+    let access = Access { kubeconfig: Some(cluster.kubeconfig()), context: None };
+    let audit_log = Some(audit_log(cluster.folder()));
+    Ok(Ground { access, audit_log, own: Some(cluster), is_free: controllers == Controllers::Collectors })
+}
+
+fn plan(target: Target, args: &RunArgs, is_free: bool) -> Result<Plan, Error> {
+    let live = &args.live;
+    let given = live.managed_by.clone();
+    let (manager, managed_by) = match target {
+        Target::BuiltIn => (Manager::BuiltIn, None),
+        Target::External => (Manager::External, given),
+        Target::Live | Target::Model | Target::Sim => {
+            let this = std::env::current_exe().map_err(|error| Error::Internal(error.to_string()))?;
+            let command: Vec<OsString> = vec![this.into(), "controller".into()];
+            // Where no other controller takes Jobs without it, it is not needed.
+            let needed = (!is_free).then(|| MANAGED_BY.to_owned());
+            // That of an external controller is not to have two.
+            let given = given.filter(|_| !args.targets.contains(&Target::External));
+            (Manager::Shipped { command, ttl: is_free }, given.or(needed))
+        }
+    };
+    let (at_once, patience, allow_known) = (args.seed, live.patience, live.allow_known);
+    Ok(Plan { manager, managed_by, at_once, patience, allow_known })
+}
+
+/// Many runs at a time.
+struct Many {
+    target: Target,
+    plan: Plan,
+    site: Arc<Site>,
+    stop: CancellationToken,
+}
+
+impl Many {
+    async fn run(&self, scenarios: &[Named], parallel: u64, progress: &Progress) -> Vec<Run> {
+        let room = Arc::new(Semaphore::new(usize::try_from(parallel).unwrap_or(1)));
+        let mut under_way = JoinSet::new();
+        for (number, (file, scenario)) in scenarios.iter().enumerate() {
+            let (site, plan, stop) = (Arc::clone(&self.site), self.plan.clone(), self.stop.clone());
+            let (file, scenario, room, target) =
+                (file.clone(), Arc::clone(scenario), Arc::clone(&room), self.target);
+            under_way.spawn(async move {
+                let _room = room.acquire_owned().await;
+                (number, one(target, (file, scenario), &site, &plan, &stop).await)
+            });
+        }
+        let mut done: Vec<(usize, Run)> = Vec::new();
+        while let Some(run) = under_way.join_next().await {
+            done.extend(run.ok());
+            progress.show(&format!(
+                "{}: {} of {} scenarios",
+                self.target.name(),
+                done.len(),
+                scenarios.len()
+            ));
+        }
+        let mut runs: Vec<Option<Run>> = scenarios.iter().map(|_| None).collect();
+        done.into_iter().for_each(|(number, run)| runs[number] = Some(run));
+        let panicked = Error::Internal("a run panicked".to_owned());
+        let all = scenarios.iter().zip(runs);
+        all.map(|(named, run)| run.unwrap_or_else(|| failure(self.target, named, &panicked))).collect()
+    }
+}
+
+async fn one(target: Target, named: Named, site: &Arc<Site>, plan: &Plan, stop: &CancellationToken) -> Run {
+    let begun = Instant::now();
+    let came = match unfit(&named.1, plan) {
+        Some(why) => Came::NotRun(why),
+        None if stop.is_cancelled() => return failure(target, &named, &Error::Interrupted),
+        None => match jobcheck_live::run(site, &named.1, plan, stop).await {
+            Ok(outcome) => Came::Live(Box::new(outcome)),
+            Err(error) => return failure(target, &named, &error),
+        },
+    };
+    let (file, scenario) = named;
+    Run { file, scenario, target, came, elapsed: begun.elapsed() }
+}

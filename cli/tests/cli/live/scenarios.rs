@@ -1,0 +1,174 @@
+//! `jobcheck run` on real API servers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use kube::Client;
+use kube::api::{Api, ListParams};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Controller, up};
+use crate::cluster::{Clusters, kill};
+use crate::schema;
+use crate::support::{Folder, binary, finish};
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("scenarios")
+}
+
+/// Scenarios of defects in which the built-in controllers do something else than ours, or did.
+const DEFECTS: [&str; 6] = ["b18", "j-04", "l1", "mb-03", "s-04", "tt-09"];
+
+/// What the built-in controllers are known to do otherwise.
+const KNOWN: [(&str, &str); 3] = [("denied-end", "S-12"), ("l1", "S-04"), ("s-04", "S-04")];
+
+/// What is not run, as long as there is no fault proxy, and time cannot be stopped.
+const NOT_ON_LIVE: [&str; 11] = [
+    "backoff-delay",
+    "deadline",
+    "full-lists",
+    "held-watch",
+    "late-creation",
+    "lost-answer",
+    "other-server",
+    "success-taken-back",
+    "ttl",
+    "ttl-raised",
+    "ttl-slow-clock",
+];
+
+/// What is not run there besides: the built-in controllers are not started by the run.
+const NOT_ON_BUILTIN: [&str; 5] =
+    ["adoption", "created-suspended", "deleted-while-down", "fail-job", "rollout"];
+
+fn library() -> Vec<PathBuf> {
+    let entries = fs::read_dir(scenarios()).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
+    files.sort();
+    let defects = DEFECTS.map(|name| scenarios().join(format!("defects/{name}.yaml")));
+    files.into_iter().chain(defects).collect()
+}
+
+/// The names with this result on a target, in order.
+fn with<'a>(report: &'a Value, target: &str, result: &str) -> Vec<&'a str> {
+    let all = report["scenarios"].as_array().unwrap().iter();
+    let fitting = all.filter(|it| it["target"] == target && it["result"] == result);
+    let mut names: Vec<&str> = fitting.map(|it| it["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_library_holds_with_ours_and_differs_with_the_built_in_where_that_is_known() {
+    let home = Folder::new();
+    let files = library();
+    let mut command = binary();
+    command.env("JOBCHECK_HOME", home.path("")).args(["run", "--target", "live,builtin", "-ojson"]);
+    // A machine with much other work is slow, not wrong.
+    command.args(["--parallel", "16", "--patience", "5m0s"]).args(&files);
+    let run = finish(&mut command, b"");
+    assert_eq!(run.code, 1, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
+    let report = run.json();
+    schema::check(&report);
+
+    let mut not_run: Vec<&str> = NOT_ON_LIVE.to_vec();
+    assert_eq!(with(&report, "live", "notRun"), not_run);
+    assert_eq!(with(&report, "live", "holds").len(), files.len() - not_run.len(), "{}", told(&report));
+    not_run.extend(NOT_ON_BUILTIN);
+    not_run.sort_unstable();
+    assert_eq!(with(&report, "builtin", "notRun"), not_run);
+    assert_eq!(with(&report, "builtin", "broken"), KNOWN.map(|(name, _)| name), "{}", told(&report));
+    let holds = files.len() - not_run.len() - KNOWN.len();
+    assert_eq!(with(&report, "builtin", "holds").len(), holds, "{}", told(&report));
+    let known: BTreeMap<&str, &str> = KNOWN.into();
+    for it in report["scenarios"].as_array().unwrap().iter().filter(|it| it["result"] == "broken") {
+        assert_eq!(it["known"].as_str(), known.get(it["name"].as_str().unwrap()).copied(), "{it}");
+    }
+    let compared = report["comparisons"].as_array().unwrap().iter();
+    let l1 = compared.clone().find(|it| it["name"] == "l1").unwrap();
+    assert_eq!(l1["differences"][0]["forbiddenBy"], "S-04", "{l1}");
+    assert_eq!(compared.count(), files.len());
+    for folder in ["clusters", "runs"] {
+        let left = fs::read_dir(home.path(folder)).into_iter().flatten().flatten();
+        let left: Vec<PathBuf> = left.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        assert_eq!(left, Vec::<PathBuf>::new());
+    }
+}
+
+/// What did not hold, and why.
+fn told(report: &Value) -> String {
+    let all = report["scenarios"].as_array().unwrap().iter();
+    let odd = all.filter(|it| it["result"] != "holds" && it["result"] != "notRun");
+    odd.map(|it| format!("{} on {}: {} {}\n", it["name"], it["target"], it["result"], it["why"])).collect()
+}
+
+/// Names of what runs have on a cluster.
+async fn left(client: &Client) -> Vec<String> {
+    let labelled = ListParams::default().labels("jobcheck.dev/run");
+    let namespaces = Api::<Namespace>::all(client.clone()).list(&labelled).await.unwrap().items;
+    let nodes = Api::<Node>::all(client.clone()).list(&labelled).await.unwrap().items;
+    let names = namespaces.into_iter().map(|it| it.metadata).chain(nodes.into_iter().map(|it| it.metadata));
+    names.filter_map(|metadata| metadata.name).collect()
+}
+
+/// Waits until runs have a namespace.
+async fn begun(client: &Client) {
+    for _ in 0..600 {
+        if left(client).await.len() > 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("no run has begun after a minute");
+}
+
+#[tokio::test]
+async fn whoever_runs_somewhere_else_is_judged_by_watches_and_nothing_is_left_whatever_ends_the_run() {
+    let clusters = Clusters::new();
+    up(&clusters, &["--with", "collectors"]);
+    let cluster = clusters.one("default");
+    let (client, kubeconfig) = (clusters.client("default").await, cluster["kubeconfig"].as_str().unwrap());
+    let run = |arguments: &[&str], scenario: &str| {
+        let mut command = binary();
+        command.env("JOBCHECK_HOME", clusters.home()).args(["run", "-ojson"]).args(arguments);
+        command.arg(scenarios().join(scenario));
+        command
+    };
+
+    let mut controller = binary();
+    controller.args(["controller", "--managed-by", "example.com/runner", "--kubeconfig", kubeconfig]);
+    let _controller = Controller(controller.stderr(Stdio::null()).spawn().unwrap());
+    let saved = Folder::new();
+    let mut external = run(&["--target", "external", "--managed-by", "example.com/runner"], "indexed.yaml");
+    external.args(["--kubeconfig", kubeconfig]).arg("--save").arg(saved.path(""));
+    let external = finish(&mut external, b"");
+    assert_eq!(external.code, 0, "{external:?}");
+    let recording = fs::read_to_string(saved.path("indexed-external.jsonl")).unwrap();
+    assert!(recording.contains("{\"watched\":") && recording.contains("example.com/runner"), "{recording}");
+    assert_eq!(left(&client).await, Vec::<String>::new());
+
+    // Killed: what it had goes with the next start. Interrupted: it goes at once.
+    let start = |scenario: &str| -> Child {
+        let mut command = run(&["--target", "live", "--cluster", "default"], scenario);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut killed = start("suspend-resume.yaml");
+    begun(&client).await;
+    kill(killed.id(), Signal::KILL);
+    killed.wait().unwrap();
+    assert_ne!(left(&client).await, Vec::<String>::new());
+    let next = finish(&mut run(&["--target", "live", "--cluster", "default"], "defects/mb-03.yaml"), b"");
+    assert_eq!(next.code, 0, "{next:?}");
+    assert_eq!(left(&client).await, Vec::<String>::new());
+    let mut interrupted = start("suspend-resume.yaml");
+    begun(&client).await;
+    kill(interrupted.id(), Signal::INT);
+    assert_eq!(interrupted.wait().unwrap().code(), Some(4));
+    assert_eq!(left(&client).await, Vec::<String>::new());
+}

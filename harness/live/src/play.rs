@@ -1,0 +1,386 @@
+//! A run under way: what happens next, and what is waited for.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_harness::report::Subject;
+use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
+use jobcheck_stage::{
+    Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, gates_told, header, objection,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::Connection;
+use crate::controller::{Controller, Start};
+use crate::error::Error;
+use crate::recording::Recording;
+use crate::site::Site;
+use crate::stage::Stage;
+use crate::watch::{self, Shown};
+use crate::{Manager, Plan};
+
+/// Who did nothing for so long is taken to be at rest: twice the time for which Job controllers collect events of pods.
+pub const QUIET: Duration = Duration::from_secs(2);
+/// Time between two looks at what is not shown by a watch.
+const TICK: Duration = Duration::from_millis(50);
+/// Time before something that was refused is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// The longest delay before a failed pod is replaced that is waited for.
+const LONGEST: Duration = Duration::from_secs(40);
+/// How much later a replacement may come.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Milliseconds of a delay that passes by itself, in scenarios as in `sim`.
+const PASSES: i64 = 1_000;
+
+/// What was played.
+pub(crate) struct Played {
+    /// What did not come in time, or was not recorded.
+    pub unmet: Option<String>,
+    /// The trace.
+    pub lines: Lines,
+    /// What stood at each rest.
+    pub rests: Vec<Rest>,
+}
+
+/// Plays a scenario in this namespace. For a thread that may wait.
+///
+/// # Errors
+///
+/// The API server or the controllers fail, or `stop` was cancelled.
+pub(crate) fn play(
+    site: &Site,
+    namespace: &str,
+    scenario: &Scenario,
+    plan: &Plan,
+    stop: &CancellationToken,
+) -> Result<Played, Error> {
+    let mut play = Play::begin(site, namespace, scenario, plan)?;
+    let unmet = play.run(stop)?;
+    let Play { mut stage, recording, rests, controller, .. } = play;
+    let (lines, trouble) = recording.end(&mut stage.connection, namespace)?;
+    drop(controller);
+    Ok(Played { unmet: unmet.or(trouble), lines, rests })
+}
+
+/// A run.
+struct Play<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    stage: Stage,
+    events: Receiver<Shown>,
+    _watches: Watches,
+    recording: Recording,
+    controller: Option<Controller>,
+    /// The step that comes next.
+    position: usize,
+    /// When that was so first.
+    since: Instant,
+    /// When it was refused last.
+    refused: Option<Instant>,
+    /// When the time began that passes with it.
+    passing: Option<Instant>,
+    rests: Vec<Rest>,
+    /// The delay before a failed pod is replaced.
+    delay: Duration,
+}
+
+/// How the controllers of a run are started.
+fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
+    let mut subject = match plan.manager {
+        Manager::Shipped { .. } => scenario.subject(),
+        // They cannot be told otherwise.
+        Manager::BuiltIn | Manager::External => return Subject::default(),
+    };
+    let usual = Subject::default().constants;
+    if subject.constants.pod_failure_backoff_ms > PASSES {
+        // Only `advance` lets such a delay pass: it is to be longer than a rest takes.
+        let longer = subject.constants.pod_failure_backoff_ms.max(usual.pod_failure_backoff_ms);
+        subject.constants.pod_failure_backoff_ms = longer;
+        subject.constants.pod_failure_backoff_max_ms =
+            subject.constants.pod_failure_backoff_max_ms.max(longer);
+    }
+    subject
+}
+
+/// The watches of a run, which end with it.
+struct Watches(Vec<JoinHandle<()>>);
+
+impl Drop for Watches {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl<'a> Play<'a> {
+    fn begin(
+        site: &Site,
+        namespace: &str,
+        scenario: &'a Scenario,
+        plan: &'a Plan,
+    ) -> Result<Play<'a>, Error> {
+        let subject = subject(scenario, plan);
+        let header = header(&subject, &format!("scenario {}", scenario.name));
+        let mut recording = Recording::begin(header, site.audit_log())?;
+        if plan.managed_by.is_none() {
+            recording.introduce();
+        }
+        let connection = Connection::new(site.client(), site.runtime());
+        let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
+        let (sender, events) = channel();
+        let mut watches = Vec::new();
+        for resource in [Resource::Jobs, Resource::Pods] {
+            let version = site.runtime().block_on(watch::version(&site.client(), namespace, resource))?;
+            let watch = watch::follow(site.client(), namespace.to_owned(), resource, version, sender.clone());
+            watches.push(site.runtime().spawn(watch));
+        }
+        for entry in &scenario.jobs {
+            create_job(&mut stage, entry).map_err(Error::Refused)?;
+        }
+        let mut play = Play {
+            scenario,
+            plan,
+            stage,
+            events,
+            _watches: Watches(watches),
+            recording,
+            controller: None,
+            position: 0,
+            since: Instant::now(),
+            refused: None,
+            passing: None,
+            rests: Vec::new(),
+            delay: Duration::from_millis(subject.constants.pod_failure_backoff_ms.unsigned_abs()),
+        };
+        play.create_pods()?;
+        if let Manager::Shipped { command, ttl } = &plan.manager {
+            let (access, folder) = (site.access(), site.folder());
+            let (managed_by, ttl) = (plan.managed_by.as_deref(), *ttl);
+            let start = Start { command, access, folder, namespace, managed_by, ttl, subject };
+            play.controller = Some(Controller::start(&start)?);
+        }
+        Ok(play)
+    }
+
+    /// The pods that are there before the Job has had a sync.
+    fn create_pods(&mut self) -> Result<(), Error> {
+        let entry = &self.scenario.jobs[0];
+        for (number, pod) in self.scenario.pods_before.iter().enumerate() {
+            create_pod(&mut self.stage, entry, number, pod).map_err(Error::Refused)?;
+            self.stage.follow_up();
+        }
+        Ok(())
+    }
+
+    /// Runs to the end; what did not come in time.
+    fn run(&mut self, stop: &CancellationToken) -> Result<Option<String>, Error> {
+        loop {
+            if stop.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            self.controller.as_mut().map_or(Ok(()), Controller::check)?;
+            if let Ok(shown) = self.events.recv_timeout(TICK) {
+                self.take(shown)?;
+                // What waits for a passing moment is tried at each.
+                while let Ok(shown) = self.events.try_recv() {
+                    self.steps()?;
+                    self.take(shown)?;
+                }
+            }
+            self.steps()?;
+            if self.position == self.scenario.steps.len() && self.at_rest() && self.unexpected().is_none() {
+                self.note_rest(None);
+                return Ok(None);
+            }
+            if self.since.elapsed() > self.plan.patience {
+                self.note_rest(None);
+                return Ok(Some(self.left_over()));
+            }
+        }
+    }
+
+    fn take(&mut self, shown: Shown) -> Result<(), Error> {
+        match shown {
+            Shown::Event { kind, object } => {
+                self.recording.watched(kind, &object);
+                if kind == "DELETED" {
+                    self.stage.seen.removed(&object);
+                } else {
+                    self.stage.seen.shown(object);
+                }
+            }
+            Shown::Again { resource, why, objects } => {
+                self.recording.missed(resource, &why);
+                self.stage.seen.listed(resource, objects);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing was written for a while, and whoever manages the Jobs has looked at each.
+    fn at_rest(&self) -> bool {
+        let is_quiet = self.stage.seen.changed.max(self.since).elapsed() >= QUIET;
+        is_quiet
+            && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
+    }
+
+    /// Whether a failed pod waits for its replacement, by a delay that the scenario has shorter than the controller.
+    fn is_delayed(&self, entry: &JobEntry) -> bool {
+        let asked = self.scenario.subject().constants.pod_failure_backoff_ms;
+        let status = self.stage.job(&entry.name).map(|job| &job["status"]);
+        let Some((count, last)) = self.stage.seen.failures(&entry.name).filter(|_| asked <= PASSES) else {
+            return false;
+        };
+        let doubled =
+            u32::try_from(count - 1).map_or(LONGEST, |times| self.delay.saturating_mul(1 << times.min(8)));
+        // Whoever has ended, or is suspended, replaces none.
+        let goes_on = status.is_some_and(|status| {
+            let conditions = status["conditions"].as_array().into_iter().flatten();
+            !conditions.into_iter().any(|it| it["status"] == "True")
+        });
+        goes_on && last.elapsed() < doubled.min(LONGEST) + MARGIN
+    }
+
+    /// Whether the kubelet has all pods that the status tells of. The watch of Jobs may be ahead of that of pods, and a
+    /// pod that no kubelet has goes at once when it is deleted.
+    fn has_its_pods(&self, entry: &JobEntry) -> bool {
+        let Some(job) = self.stage.job(&entry.name).filter(|job| self.is_ours(job)) else { return true };
+        let told = ["active", "succeeded", "failed"].map(|name| job["status"][name].as_u64().unwrap_or(0));
+        let created = Standing::of(&self.stage, &entry.name).created as u64;
+        self.stage.has_bound_all() && (self.plan.manager == Manager::External || created >= told.iter().sum())
+    }
+
+    fn is_ours(&self, job: &Value) -> bool {
+        job["spec"]["managedBy"].as_str() == self.plan.managed_by.as_deref()
+    }
+
+    /// The first sync of a Job writes its status: that it has started, is suspended, or has ended.
+    fn was_looked_at(&self, entry: &JobEntry) -> bool {
+        let Some(job) = self.stage.job(&entry.name) else { return true };
+        let status = &job["status"];
+        let is_written = !status["startTime"].is_null() || !status["conditions"].is_null();
+        !self.is_ours(job) || is_written || !job["metadata"]["deletionTimestamp"].is_null()
+    }
+
+    /// Kubelets do what they have to, and all steps happen that are possible now.
+    fn steps(&mut self) -> Result<(), Error> {
+        self.stage.follow_up();
+        while self.step()? {}
+        Ok(())
+    }
+
+    /// The step happens, if it is possible; whether it is done.
+    fn step(&mut self) -> Result<bool, Error> {
+        let scenario = self.scenario;
+        let Some(step) = scenario.steps.get(self.position) else { return Ok(false) };
+        if self.refused.is_some_and(|at| at.elapsed() < AGAIN) {
+            return Ok(false);
+        }
+        let (line, step) = (step.referenced.line(), &step.value);
+        let entry = self.entry(step.job.as_deref());
+        let due = self.passing.is_some() || self.is_due(step, entry);
+        let sent = self.stage.connection.sent;
+        let done = due && self.happens(step, entry, line)?;
+        self.refused = (!done && self.stage.connection.sent > sent).then(Instant::now);
+        let left_out = !done && step.optional.unwrap_or_default() && self.at_rest();
+        if done || left_out {
+            self.position += 1;
+            (self.since, self.refused, self.passing) = (Instant::now(), None, None);
+        }
+        Ok(done || left_out)
+    }
+
+    /// Whether it is time for a step.
+    fn is_due(&self, step: &Step, entry: &JobEntry) -> bool {
+        // Who writes the status of a Job first is taken for its manager.
+        if step.deny.is_some() && !self.was_looked_at(entry) {
+            return false;
+        }
+        if !self.scenario.jobs.iter().all(|entry| self.has_its_pods(entry)) {
+            return false;
+        }
+        if let Some(claims) = &step.when {
+            return objection(&self.stage, &entry.name, claims).is_none();
+        }
+        let at_once = u32::try_from(self.position).ok().and_then(|bit| self.plan.at_once.checked_shr(bit));
+        step.r#await.is_some() || at_once.is_some_and(|bits| bits & 1 == 1) || self.at_rest()
+    }
+
+    fn happens(&mut self, step: &Step, entry: &JobEntry, line: u64) -> Result<bool, Error> {
+        if let Some(done) = act(&mut self.stage, entry, step, &mut |_| 0) {
+            return Ok(done);
+        }
+        if let Some(claims) = &step.r#await {
+            return Ok(objection(&self.stage, &entry.name, claims).is_none());
+        }
+        if let Some(claims) = &step.settle {
+            let settled = self.at_rest() && objection(&self.stage, &entry.name, claims).is_none();
+            if settled {
+                self.note_rest(Some(line));
+            }
+            return Ok(settled);
+        }
+        if let Some(span) = step.advance {
+            let passing = *self.passing.get_or_insert_with(Instant::now);
+            return Ok(passing.elapsed() >= Duration::from_millis(span.0.unsigned_abs()));
+        }
+        self.befalls(step)
+    }
+
+    /// What happens to the controllers.
+    fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
+        // As the last part of their agent calls them.
+        let actor = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
+        let Some(controller) = &mut self.controller else { return Ok(false) };
+        if step.crash.is_some() {
+            self.recording.fault("crash", actor, "the process dies and is started again");
+            self.recording.mark(json!({ "kind": "restart", "actor": actor }));
+            controller.restart(None)?;
+        } else if let Some(rollout) = &step.rollout {
+            self.recording.mark(json!({ "kind": "restart", "actor": actor, "assume": gates_told(rollout) }));
+            controller.restart(Some(rollout.gates()))?;
+        } else if step.pause.is_some() {
+            controller.pause();
+        } else if step.unpause.is_some() {
+            controller.unpause()?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn entry(&self, name: Option<&str>) -> &'a JobEntry {
+        let named = self.scenario.jobs.iter().find(|job| name.is_none_or(|name| job.name == name));
+        named.unwrap_or(&self.scenario.jobs[0])
+    }
+
+    fn note_rest(&mut self, line: Option<u64>) {
+        self.rests.extend(Rest::of(&self.stage, self.scenario, line));
+    }
+
+    /// The first expectation that is not met.
+    fn unexpected(&self) -> Option<String> {
+        self.scenario.expect.iter().find_map(|claims| {
+            let job = self.entry(claims.value.job.as_deref());
+            objection(&self.stage, &job.name, &claims.value)
+        })
+    }
+
+    /// What did not come.
+    fn left_over(&self) -> String {
+        let patience = self.plan.patience.as_secs();
+        let Some(step) = self.scenario.steps.get(self.position) else {
+            let why = self.unexpected().unwrap_or_else(|| "something is written all the time".to_owned());
+            return format!("an expectation is not met {patience} s after the last step: {why}");
+        };
+        let name = &self.entry(step.value.job.as_deref()).name;
+        let claims = [&step.value.when, &step.value.r#await, &step.value.settle];
+        let why = claims.into_iter().flatten().find_map(|claims| objection(&self.stage, name, claims));
+        let why =
+            why.unwrap_or_else(|| "there is nothing that it could happen to, or it is refused".to_owned());
+        let (number, line) = (self.position + 1, step.referenced.line());
+        format!("step {number} (line {line}) was not possible within {patience} s: {why}")
+    }
+}

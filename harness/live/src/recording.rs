@@ -1,0 +1,167 @@
+//! What happened in the namespace of a run: from the audit log where there is one, else from the watches.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_stage::Lines;
+use serde_json::{Value, json};
+
+use crate::connection::Connection;
+use crate::error::Error;
+
+/// A pod that there is not: the refusal to delete it is the last that the audit log tells of a run.
+const LAST: &str = "jobcheck-end-of-recording";
+/// How long the audit log may take to tell it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Time between two looks at the audit log.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A recording under way.
+pub(crate) struct Recording {
+    lines: Lines,
+    audit: Option<Audit>,
+}
+
+/// An audit log, and where in it the run begins.
+struct Audit {
+    file: PathBuf,
+    from: u64,
+}
+
+impl Recording {
+    /// Begins: with this header, and this audit log if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The audit log cannot be read.
+    pub(crate) fn begin(header: Value, audit: Option<&Path>) -> Result<Recording, Error> {
+        let begun = |file: &Path| {
+            let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
+            Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
+        };
+        let mut recording = Recording { lines: Lines::new(header), audit: audit.map(begun).transpose()? };
+        recording.mark(json!({ "kind": "start" }));
+        Ok(recording)
+    }
+
+    /// There is a controller of Jobs without `managedBy`, the harness is none, whatever it writes. How far its caches
+    /// have come is not known.
+    pub(crate) fn introduce(&mut self) {
+        for resource in ["jobs", "pods"] {
+            let line = json!({ "at": time(), "actor": "job-controller", "resource": resource, "resourceVersion": "1" });
+            self.lines.note("observed", line);
+        }
+    }
+
+    /// A mark in the trace.
+    pub(crate) fn mark(&mut self, mut mark: Value) {
+        mark["at"] = json!(time());
+        self.lines.note("mark", mark);
+    }
+
+    /// A fault in the trace.
+    pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
+        let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
+        self.lines.note("fault", line);
+    }
+
+    /// A watch has shown something. The audit log tells more, where there is one.
+    pub(crate) fn watched(&mut self, kind: &str, object: &Value) {
+        if self.audit.is_none() {
+            self.lines.note("watched", json!({ "at": time(), "type": kind, "object": object }));
+        }
+    }
+
+    /// A watch has missed something. The audit log has not.
+    pub(crate) fn missed(&mut self, resource: Resource, why: &str) {
+        if self.audit.is_none() {
+            self.mark(json!({ "kind": "gap", "resource": resource.facts().plural, "reason": why }));
+        }
+    }
+
+    /// Ends: what the audit log tells of the namespace is put between the rest. What is wrong with it, if anything.
+    ///
+    /// # Errors
+    ///
+    /// The audit log cannot be read.
+    pub(crate) fn end(
+        mut self,
+        connection: &mut Connection,
+        namespace: &str,
+    ) -> Result<(Lines, Option<String>), Error> {
+        let mut trouble = None;
+        if let Some(audit) = self.audit.take() {
+            let delete = Verb::Delete(DeleteOptions::default());
+            let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
+            connection.handle(Timestamp::now(), &last);
+            let (events, is_whole) = audit.events(namespace)?;
+            events.iter().for_each(|event| self.lines.heard(event));
+            if !is_whole {
+                let why = "the audit log does not show the end of the run";
+                self.mark(json!({ "kind": "gap", "reason": why }));
+                trouble = Some(why.to_owned());
+            }
+        }
+        self.mark(json!({ "kind": "end" }));
+        self.lines.sort();
+        Ok((self.lines, trouble))
+    }
+}
+
+impl Audit {
+    /// The events of a namespace, and whether they go to the end of the run.
+    fn events(&self, namespace: &str) -> Result<(Vec<Value>, bool), Error> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let text = self.text()?;
+            let mut of_it = lines_of(&text, namespace);
+            let last = of_it.iter().position(|event| event["objectRef"]["name"] == LAST);
+            if let Some(last) = last {
+                of_it.truncate(last);
+                return Ok((of_it, true));
+            }
+            if Instant::now() >= end {
+                return Ok((of_it, false));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn text(&self) -> Result<String, Error> {
+        let mut file = File::open(&self.file).map_err(Error::file(&self.file))?;
+        file.seek(SeekFrom::Start(self.from)).map_err(Error::file(&self.file))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(Error::file(&self.file))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The complete lines about this namespace, as events.
+fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
+    let mark = format!("\"namespace\":\"{namespace}\"");
+    let complete = text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains(&mark));
+    let events = complete.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    events.filter(|event| event["objectRef"]["namespace"] == namespace).collect()
+}
+
+/// Now, as traces write it.
+fn time() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_audit_log_the_complete_lines_about_the_namespace_are_read() {
+        let line = |namespace: &str| format!("{{\"objectRef\":{{\"namespace\":\"{namespace}\"}}}}");
+        let text = format!("{}\n{}\n{}", line("a"), line("b"), line("a"));
+        assert_eq!(lines_of(&text, "a").len(), 1);
+    }
+}

@@ -1,0 +1,172 @@
+//! What the watches of a run have shown so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_stage::Created;
+use serde_json::Value;
+
+/// Jobs and pods of a namespace, as far as they are known.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Jobs by name.
+    pub jobs: BTreeMap<String, Value>,
+    /// Pods by name.
+    pub pods: BTreeMap<String, Value>,
+    /// The pods that each Job got, by its name, in their order.
+    created: BTreeMap<String, Vec<Created>>,
+    known: BTreeSet<String>,
+    gone: BTreeSet<String>,
+    /// When pods of each Job were seen to have failed, by the Job's name.
+    failures: BTreeMap<String, Vec<Instant>>,
+    /// When something new was seen last.
+    pub changed: Instant,
+}
+
+impl Seen {
+    /// Nothing yet.
+    pub(crate) fn nothing() -> Seen {
+        Seen {
+            jobs: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            created: BTreeMap::new(),
+            known: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            changed: Instant::now(),
+        }
+    }
+
+    /// The pods that Jobs of this name got, in their order.
+    pub(crate) fn created(&self, job: &str) -> &[Created] {
+        self.created.get(job).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many pods of Jobs of this name have failed, and when the last did.
+    pub(crate) fn failures(&self, job: &str) -> Option<(usize, Instant)> {
+        let all = self.failures.get(job)?;
+        Some((all.len(), *all.last()?))
+    }
+
+    /// An object is there, in this version; whether that is news.
+    pub(crate) fn shown(&mut self, object: Value) -> bool {
+        let Some(resource) = resource(&object) else { return false };
+        let (name, uid) = (text(&object, "name").to_owned(), text(&object, "uid").to_owned());
+        let known = match resource {
+            Resource::Jobs => &self.jobs,
+            _ => &self.pods,
+        };
+        let is_older =
+            known.get(&name).is_some_and(|it| text(it, "uid") == uid && version(it) >= version(&object));
+        if self.gone.contains(&uid) || is_older {
+            return false;
+        }
+        self.changed = Instant::now();
+        match resource {
+            Resource::Jobs => drop(self.jobs.insert(name, object)),
+            _ => {
+                if self.known.insert(uid) {
+                    self.note_pod(&object);
+                }
+                let has_failed = |pod: &Value| pod["status"]["phase"] == "Failed";
+                let before = self.pods.insert(name.clone(), object);
+                if has_failed(&self.pods[&name]) && !before.is_some_and(|pod| has_failed(&pod)) {
+                    let job = self.pods[&name]["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
+                    self.failures.entry(job.to_owned()).or_default().push(self.changed);
+                }
+            }
+        }
+        true
+    }
+
+    /// An object is gone.
+    pub(crate) fn removed(&mut self, object: &Value) {
+        let (name, uid) = (text(object, "name"), text(object, "uid"));
+        self.gone.insert(uid.to_owned());
+        self.changed = Instant::now();
+        let known = match resource(object) {
+            Some(Resource::Jobs) => &mut self.jobs,
+            _ => &mut self.pods,
+        };
+        if known.get(name).is_some_and(|it| text(it, "uid") == uid) {
+            known.remove(name);
+        }
+    }
+
+    /// Only these objects are there.
+    pub(crate) fn listed(&mut self, resource: Resource, objects: Vec<Value>) {
+        let known = if resource == Resource::Jobs { &self.jobs } else { &self.pods };
+        let is_there = |object: &&Value| objects.iter().any(|it| text(it, "uid") == text(object, "uid"));
+        let missing: Vec<Value> = known.values().filter(|it| !is_there(it)).cloned().collect();
+        missing.iter().for_each(|object| self.removed(object));
+        for object in objects {
+            self.shown(object);
+        }
+    }
+
+    fn note_pod(&mut self, pod: &Value) {
+        let (name, uid) = (text(pod, "name").to_owned(), text(pod, "uid").to_owned());
+        let job = pod["metadata"]["labels"]["job-name"].as_str().unwrap_or_default().to_owned();
+        let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let owner = owners.into_iter().find(|owner| owner["controller"] == true);
+        let owner = match owner {
+            Some(owner) => owner["uid"].as_str().unwrap_or_default(),
+            None => self.jobs.get(&job).map_or("", |job| text(job, "uid")),
+        };
+        let created = Created { name, uid, job: owner.to_owned() };
+        self.created.entry(job).or_default().push(created);
+    }
+}
+
+/// Of which resource an object is.
+fn resource(object: &Value) -> Option<Resource> {
+    match object["kind"].as_str() {
+        Some("Job") => Some(Resource::Jobs),
+        Some("Pod") => Some(Resource::Pods),
+        _ => None,
+    }
+}
+
+/// A field of `metadata`.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+fn version(object: &Value) -> u64 {
+    text(object, "resourceVersion").parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(name: &str, version: u64) -> Value {
+        let metadata = json!({
+            "name": name, "uid": format!("u-{name}"), "resourceVersion": version.to_string(),
+            "labels": {"job-name": "job"}, "ownerReferences": [{"controller": true, "uid": "j"}],
+        });
+        json!({"kind": "Pod", "metadata": metadata})
+    }
+
+    #[test]
+    fn neither_an_older_version_nor_a_pod_that_is_gone_comes_back() {
+        let mut seen = Seen::nothing();
+        assert!(seen.shown(pod("a", 5)));
+        assert!(!seen.shown(pod("a", 4)) && !seen.shown(pod("a", 5)));
+        seen.removed(&pod("a", 6));
+        assert!(!seen.shown(pod("a", 5)) && seen.pods.is_empty());
+        assert_eq!(seen.created("job").len(), 1);
+    }
+
+    #[test]
+    fn a_new_list_takes_away_what_it_does_not_hold() {
+        let mut seen = Seen::nothing();
+        seen.shown(pod("a", 5));
+        seen.listed(Resource::Pods, vec![pod("b", 9)]);
+        assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(seen.created("job").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

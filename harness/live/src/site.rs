@@ -1,0 +1,289 @@
+//! A cluster on which scenarios are run: the way to it, and what the harness has there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant, SystemTime};
+
+use jobcheck_cluster::Home;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+use crate::error::{Error, told};
+use crate::leftovers::{self, Record};
+
+/// The label of all that the runs of a process have on a cluster.
+pub(crate) const LABEL: &str = "jobcheck.dev/run";
+/// How long a namespace may take to go.
+const GOES: Duration = Duration::from_secs(60);
+/// How long a namespace may take to get the service account that pods need there.
+const ACCOUNT: Duration = Duration::from_secs(10);
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+/// What may have to be done; the group, the resource, and the verbs.
+const NEEDED: [(&str, &str, &[&str]); 7] = [
+    ("", "namespaces", &["create", "delete", "list"]),
+    ("", "nodes", &["create", "delete"]),
+    ("batch", "jobs", &["create", "delete", "list", "patch", "watch"]),
+    ("batch", "jobs/status", &["patch"]),
+    ("", "pods", &["create", "delete", "get", "list", "patch", "watch"]),
+    ("", "pods/status", &["patch", "update"]),
+    ("", "pods/binding", &["create"]),
+];
+
+/// The way to a cluster, as kubectl takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Access {
+    /// `--kubeconfig`; else `$KUBECONFIG`, `~/.kube/config`, and the service account of the pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`; else the current one.
+    pub context: Option<String>,
+}
+
+impl Access {
+    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
+    pub(crate) async fn client(&self) -> Result<Client, Error> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let config = match &self.kubeconfig {
+            Some(path) => match Kubeconfig::read_from(path) {
+                Ok(file) => Config::from_custom_kubeconfig(file, &options).await.map_err(|it| told(&it)),
+                Err(error) => Err(told(&error)),
+            },
+            None if self.context.is_some() => {
+                Config::from_kubeconfig(&options).await.map_err(|error| told(&error))
+            }
+            None => Config::infer().await.map_err(|error| told(&error)),
+        };
+        let mut config = config.map_err(Error::NoCluster)?;
+        config.default_retry = false;
+        Client::try_from(config).map_err(|error| Error::NoCluster(told(&error)))
+    }
+}
+
+/// A cluster, as long as scenarios are run there. What the runs have made there goes with [`Site::close`].
+pub struct Site {
+    client: Client,
+    runtime: Handle,
+    access: Access,
+    audit_log: Option<PathBuf>,
+    is_own: bool,
+    folder: PathBuf,
+    id: String,
+    namespaces: Mutex<Vec<String>>,
+}
+
+impl Site {
+    /// Looks at the cluster, clears what killed runs have left there, and makes the Node of the pods. One that `is_own`
+    /// goes when the runs are over, and nothing needs to be waited for.
+    ///
+    /// # Errors
+    ///
+    /// There is no cluster, or not everything may be done there.
+    pub async fn open(access: Access, audit_log: Option<PathBuf>, is_own: bool) -> Result<Site, Error> {
+        let home = Home::find()?;
+        leftovers::clear(&home.runs()).await?;
+        let client = access.client().await?;
+        let version = client.apiserver_version().await;
+        version.map_err(|error| Error::NoCluster(told(&error)))?;
+        if !is_own {
+            check_permissions(&client).await?;
+        }
+        let id = id();
+        let folder = home.runs().join(&id);
+        Record::of(&id, &access)?.write(&folder)?;
+        let (runtime, namespaces) = (Handle::current(), Mutex::default());
+        let site = Site { client, runtime, access, audit_log, is_own, folder, id, namespaces };
+        site.make_node().await?;
+        Ok(site)
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    pub(crate) fn runtime(&self) -> Handle {
+        self.runtime.clone()
+    }
+
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    pub(crate) fn audit_log(&self) -> Option<&Path> {
+        self.audit_log.as_deref()
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The Node that pods are bound to: no kubelet and no scheduler knows it, and pod GC takes no pod of a Node that is
+    /// there.
+    pub(crate) fn node(&self) -> &str {
+        self.id.as_str()
+    }
+
+    async fn make_node(&self) -> Result<(), Error> {
+        let taint = json!({"key": "jobcheck.dev/no-kubelet", "effect": "NoSchedule"});
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": self.id, "labels": {LABEL: self.id}},
+            "spec": {"unschedulable": true, "taints": [taint]},
+        });
+        send(&self.client, "POST", "/api/v1/nodes", &node).await.map(drop)
+    }
+
+    /// Makes a namespace for a run.
+    pub(crate) async fn make_namespace(&self, scenario: &str) -> Result<String, Error> {
+        let name = {
+            let mut all = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
+            let name = format!("{}-{}", self.id, all.len() + 1);
+            all.push(name.clone());
+            name
+        };
+        let metadata = json!({
+            "name": name, "labels": {LABEL: self.id}, "annotations": {"jobcheck.dev/scenario": scenario},
+        });
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        send(&self.client, "POST", "/api/v1/namespaces", &namespace).await?;
+        // Local clusters, which have an audit log, give pods no account.
+        if self.audit_log.is_none() {
+            self.service_account(&name).await;
+        }
+        Ok(name)
+    }
+
+    /// Waits for the account that pods of a namespace have, unless none is given to them on this cluster.
+    async fn service_account(&self, namespace: &str) {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default");
+        let end = Instant::now() + ACCOUNT;
+        while get(&self.client, &path).await.is_err() && Instant::now() < end {
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Removes a namespace, and what could hold it up.
+    pub(crate) async fn remove_namespace(&self, namespace: &str) -> Result<(), Error> {
+        empty(&self.client, namespace).await
+    }
+
+    /// Removes what is left of the runs, and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Something stays, or the API server does not answer.
+    pub async fn close(&self) -> Result<(), Error> {
+        send(&self.client, "DELETE", &format!("/api/v1/nodes/{}", self.id), &json!({})).await?;
+        if !self.is_own {
+            gone(&self.client, &self.id).await?;
+        }
+        leftovers::forget(&self.folder)
+    }
+}
+
+/// Deletes a namespace, and takes the finalizers of its pods and Jobs away, whose controllers may be gone.
+pub(crate) async fn empty(client: &Client, namespace: &str) -> Result<(), Error> {
+    send(client, "DELETE", &format!("/api/v1/namespaces/{namespace}"), &json!({})).await?;
+    let end = Instant::now() + GOES;
+    loop {
+        let mut left = 0;
+        for path in ["/api/v1", "/apis/batch/v1"].into_iter().zip(["pods", "jobs"]) {
+            let path = format!("{}/namespaces/{namespace}/{}", path.0, path.1);
+            let list = get(client, &path).await?;
+            for object in list["items"].as_array().into_iter().flatten() {
+                left += 1;
+                let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                release(client, &format!("{path}/{name}")).await?;
+            }
+        }
+        if left == 0 || Instant::now() >= end {
+            return Ok(());
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Removes an object at once, whoever holds it.
+async fn release(client: &Client, path: &str) -> Result<(), Error> {
+    let now = json!({"gracePeriodSeconds": 0, "propagationPolicy": "Background"});
+    send(client, "DELETE", path, &now).await?;
+    send(client, "PATCH", path, &json!({"metadata": {"finalizers": null}})).await.map(drop)
+}
+
+/// Waits until no namespace with this label is there.
+pub(crate) async fn gone(client: &Client, id: &str) -> Result<(), Error> {
+    let end = Instant::now() + GOES;
+    loop {
+        let left = labelled(client, id).await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            return Err(Error::Remains(left));
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Names of the namespaces with this label.
+pub(crate) async fn labelled(client: &Client, id: &str) -> Result<Vec<String>, Error> {
+    let list = get(client, &format!("/api/v1/namespaces?labelSelector={LABEL}%3D{id}")).await?;
+    let all = list["items"].as_array().into_iter().flatten();
+    Ok(all.filter_map(|it| it["metadata"]["name"].as_str()).map(str::to_owned).collect())
+}
+
+async fn check_permissions(client: &Client) -> Result<(), Error> {
+    let mut lacking = Vec::new();
+    for (group, resource, verbs) in NEEDED {
+        let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        for verb in verbs {
+            let attributes =
+                json!({"verb": verb, "group": group, "resource": plural, "subresource": subresource});
+            let review = json!({
+                "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": attributes},
+            });
+            let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+            let answer = send(client, "POST", path, &review).await?;
+            if answer["status"]["allowed"] != true {
+                lacking.push(format!("{verb} {resource}"));
+            }
+        }
+    }
+    if lacking.is_empty() { Ok(()) } else { Err(Error::Permission(lacking)) }
+}
+
+/// A name that no other process has.
+fn id() -> String {
+    let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("jobcheck-{:x}-{:x}", std::process::id(), nanos & 0xffff_ffff)
+}
+
+async fn get(client: &Client, path: &str) -> Result<Value, Error> {
+    let request = http::Request::get(path).body(Vec::new());
+    let request = request.map_err(|error| Error::Internal(error.to_string()))?;
+    client.request(request).await.map_err(|error| Error::Server(told(&error)))
+}
+
+/// Sends a request of the harness itself. That there is no such object any more, or that it is being deleted, is fine.
+pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Result<Value, Error> {
+    let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder()
+        .method(method)
+        .uri(path)
+        .header(http::header::CONTENT_TYPE, media)
+        .header(http::header::USER_AGENT, concat!("jobcheck-run/", env!("CARGO_PKG_VERSION")))
+        .body(body.to_string().into_bytes());
+    let request = request.map_err(|error| Error::Internal(error.to_string()))?;
+    match client.request(request).await {
+        Err(kube::Error::Api(status)) if method != "POST" && matches!(status.code, 404 | 409) => {
+            Ok(Value::Null)
+        }
+        answer => answer.map_err(|error| Error::Server(told(&error))),
+    }
+}

@@ -1,0 +1,51 @@
+//! What a pod is, as its JSON says it.
+
+use serde_json::Value;
+
+/// The completion index of a pod, or of one that is to be created.
+#[must_use]
+pub fn completion_index(pod: &Value) -> Option<u32> {
+    pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str()?.parse().ok()
+}
+
+/// A pod that has ended in its grace period: its kubelet removes it.
+#[must_use]
+pub fn is_to_be_removed(pod: &Value) -> bool {
+    let graceful = pod["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|grace| grace > 0);
+    !has_not_ended(pod) && graceful && is_deleting(pod)
+}
+
+pub(crate) fn phase(pod: &Value) -> &str {
+    pod["status"]["phase"].as_str().unwrap_or("Pending")
+}
+
+pub(crate) fn is_unscheduled(pod: &Value) -> bool {
+    pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) && !is_deleting(pod)
+}
+
+pub(crate) fn is_pending(pod: &Value) -> bool {
+    phase(pod) == "Pending"
+}
+
+pub(crate) fn is_running(pod: &Value) -> bool {
+    phase(pod) == "Running"
+}
+
+pub(crate) fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+}
+
+pub(crate) fn has_not_ended(pod: &Value) -> bool {
+    !matches!(phase(pod), "Succeeded" | "Failed")
+}
+
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// The owner that controls it.
+pub(crate) fn owner(pod: &Value) -> Option<&Value> {
+    let owners = pod["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == true)
+}
