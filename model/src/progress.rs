@@ -9,7 +9,7 @@
 //!
 //! # Premises
 //!
-//! - Pods end. But those of a Job with a deadline need not, unless they are deleted: its end is the deadline's matter
+//! - Pods end, unless the scope says that they need not: then the numbers are right once no more happens. And those of a Job with a deadline need not, unless they are deleted: its end is the deadline's matter
 //!   (SU-10).
 //! - The request of a dead process may reach the server, and need not.
 //! - The scope's bounds are not in the way: a Job for which the bound on pods holds a creation back, or which waits
@@ -18,6 +18,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::algorithm::process::Process;
+use crate::algorithm::read::REFUSAL_LASTS;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
 use crate::algorithm::ttl::{TtlStep, clock};
 use crate::catalogue::Req;
@@ -28,9 +29,10 @@ use crate::explore::found::Found;
 use crate::explore::progress::{Builder, Edge, Fairness, Label, Lasso, Property, check};
 use crate::guards::ttl::expiry;
 use crate::job::{Job, JobStatus};
-use crate::pod::Pod;
+use crate::pod::{Phase, Pod};
 use crate::scope::Scope;
 use crate::step::Step;
+use crate::time::Time;
 use crate::uid::Uid;
 use crate::world::{JobId, Life, World};
 
@@ -59,7 +61,8 @@ const BATCH: u32 = 4096;
 
 /// Looks at the graph of all worlds.
 fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
-    let mut actions = Actions { scripted: scope.script.is_some(), ..Actions::default() };
+    let mut actions =
+        Actions { scripted: scope.script.is_some(), endless: scope.endless, ..Actions::default() };
     let mut rests = Vec::new();
     let mut builder = Builder::new();
     builder.initial(0);
@@ -136,7 +139,7 @@ enum Action {
 }
 
 impl Action {
-    fn of(step: &Step, world: &World) -> Action {
+    fn of(step: &Step, world: &World, endless: bool) -> Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
@@ -158,7 +161,7 @@ impl Action {
             Step::Kubelet(_, _, KubeletStep::Ready | KubeletStep::Unready | KubeletStep::Flip) => {
                 Action::Unfair
             }
-            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid) => Action::Unfair,
+            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid, endless) => Action::Unfair,
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
             Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {
                 Action::Disrupt(*job, *uid)
@@ -188,10 +191,10 @@ impl Action {
     }
 }
 
-/// Whether nothing but the Job's deadline ends the pod.
-fn may_run_for_ever(life: &Life, uid: Uid) -> bool {
+/// Whether nothing ends the pod, or the Job's deadline alone.
+fn may_run_for_ever(life: &Life, uid: Uid, endless: bool) -> bool {
     let has_deadline = life.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
-    has_deadline && life.pods.get(uid).is_some_and(|pod| pod.is_active())
+    (endless || has_deadline) && life.pods.get(uid).is_some_and(|pod| pod.is_active())
 }
 
 /// The labels of actions, as they come up.
@@ -200,12 +203,14 @@ struct Actions {
     labels: FxHashMap<Action, Label>,
     /// Whether there is a script, so that whatever may happen happens at last.
     scripted: bool,
+    /// Whether pods need not end.
+    endless: bool,
 }
 
 impl Actions {
     fn label(&mut self, step: &Step, world: &World) -> Label {
         let fresh = Label::try_from(self.labels.len()).unwrap_or(Label::MAX);
-        let action = match Action::of(step, world) {
+        let action = match Action::of(step, world, self.endless) {
             Action::Unfair if self.scripted => Action::Script,
             action => action,
         };
@@ -298,14 +303,40 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
         () if life.past.refused.is_some() => {
             Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
         }
-        () if job.spec.is_suspended() || job.spec.parallelism_count() == 0 => untrue(&job.status, life),
+        () if job.spec.is_suspended() || job.spec.parallelism_count() == 0 => idle_lack(job, life),
         () if is_late(job, world) => {
             Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
         }
         () if is_forgotten(life) => {
             Some((Some(Req::PC11), "the Job is not finished, has no pod, and no retry is due"))
         }
+        () if scope.endless && life.pods.iter().any(Pod::is_active) => untrue(&job.status, life),
         () => Some((None, "the Job is not finished")),
+    }
+}
+
+/// What a Job lacks that wants no pods now, and that need not finish before it does.
+fn idle_lack(job: &Job, life: &Life) -> Option<(Option<Req>, &'static str)> {
+    // BI-08: the last failed pod of an index waits for a replacement.
+    let waits = |pod: &Pod| job.spec.backoff_limit_per_index.is_some() && pod.phase == Phase::Failed;
+    let unaccounted = |pod: &Pod| pod.finalizer && pod.is_terminated() && !waits(pod);
+    match () {
+        () if job.status.is_decided() => Some((None, "the end of the Job is announced, and does not come")),
+        () if life.pods.iter().any(unaccounted) => {
+            Some((Some(Req::FT01), "the Job wants no pods, and one that has ended keeps its finalizer"))
+        }
+        () if !job.status.uncounted_succeeded().is_empty() || !job.status.uncounted_failed().is_empty() => {
+            Some((Some(Req::FT02), "the Job wants no pods, and pods are listed that no counter has"))
+        }
+        () if job.spec.is_suspended()
+            && life.pods.iter().any(|pod| life.past.owns(pod) && pod.is_active()) =>
+        {
+            Some((Some(Req::SU01), "the Job is suspended, and a pod is active"))
+        }
+        () if life.pods.iter().any(|pod| life.past.owns(pod) && pod.is_active()) => {
+            Some((Some(Req::PC04), "the Job wants no pods, and a pod is active"))
+        }
+        () => untrue(&job.status, life),
     }
 }
 
@@ -349,12 +380,22 @@ fn is_late(job: &Job, world: &World) -> bool {
     started.is_some_and(|(start, deadline)| world.now.since(start) >= deadline)
 }
 
+/// The longest time, in seconds, that anything lets a controller wait for: its deadline, the delay after as many failures
+/// as there are pods, or PC-12's.
+fn longest_wait(life: &Life, scope: &Scope) -> i64 {
+    let deadline = life.job.as_ref().and_then(|job| job.spec.active_deadline_seconds).unwrap_or(0);
+    let delay = scope.constants.backoff_ms(u32::try_from(scope.pods).unwrap_or(u32::MAX)) / 1000;
+    deadline.max(delay).max(REFUSAL_LASTS)
+}
+
 /// Whether a bound of the scope is what a Job waits for.
 pub(crate) fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
     let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
+    let finished = life.job.as_ref().is_some_and(|job| job.status.is_finished());
+    let waits = |wake: Time| !finished && wake.since(world.now) <= longest_wait(life, scope);
     let held = |process: &Process| {
         process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))
-            || (time_is_up && process.wake.is_some())
+            || (time_is_up && process.wake.is_some_and(waits))
     };
     life.processes.iter().any(held)
 }

@@ -38,6 +38,8 @@ pub struct Scope {
     pub phases: bool,
     /// Whether pods that are ready may cease to be.
     pub unready: bool,
+    /// Whether pods need not end: progress asks that the numbers of the status be right while they run.
+    pub endless: bool,
     /// Whether pods wait for the scheduler; else each has a node from the start.
     pub unscheduled: bool,
     /// Whether the kubelet takes a success back: phase `Succeeded` becomes `Failed`.

@@ -144,6 +144,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         ticks: 0,
         phases: false,
         unready: false,
+        endless: false,
         unasked: &[],
         unscheduled: false,
         flips: false,

@@ -10,6 +10,7 @@ mod subject;
 mod text;
 mod walks;
 
+use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,7 @@ use jobcheck_model::algorithm;
 use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
 use jobcheck_model::explore::found::Found;
 use jobcheck_model::explore::similar;
+use jobcheck_model::mutants::Mutant;
 use jobcheck_model::properties::PROPERTIES;
 use jobcheck_model::scope::Scope;
 use jobcheck_model::scopes;
@@ -148,6 +150,10 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
+    if args.list && args.output != Format::Text {
+        eprintln!("error: --list is text: leave -o out");
+        return Exit::Unreadable;
+    }
     if args.list {
         return output::print(&(text::list(&scopes) + &text::list_apart(&apart(args))), Exit::Conforms);
     }
@@ -169,6 +175,13 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
 /// A guard that is switched off lets the specification do more. A controller does what it does: its writes are judged by
 /// less, which breaks nothing.
 fn note_without(report: &Report, args: &CheckArgs) {
+    if !args.without.is_empty() && !report.is_broken() {
+        eprintln!(
+            "note: without the guards of {} nothing else is broken: they forbid nothing in these scopes that a property \
+             would miss",
+            text::ids(&args.without)
+        );
+    }
     let of_controllers = |run: &&Run| run.scope.algorithm.processes > 0;
     let Some(run) = report.runs.iter().find(of_controllers) else { return };
     if !args.without.is_empty() && !report.is_broken() {
@@ -248,13 +261,13 @@ fn write_files(report: &Report, args: &CheckArgs, start: Instant) -> bool {
         }
         _ => true,
     };
-    let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report));
+    let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant));
     let saved = save(report, args);
     trace && graph && scenario && saved
 }
 
 /// Writes the first counterexample of a controller as a scenario. Says whether that succeeded.
-fn write_scenario(file: &Path, report: &Report) -> bool {
+fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>) -> bool {
     let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
     // A scenario is run by the reference algorithm: what others did wrong, it does not.
     let explorable = |run: &&Run| run.scope.algorithm.subject == REFERENCE;
@@ -265,8 +278,11 @@ fn write_scenario(file: &Path, report: &Report) -> bool {
         return true;
     };
     let requirement = jobcheck_model::explore::story::cause(&scope, &found);
-    let about = About { name: scope.name, about: &found.why, requirement, source: None };
-    crate::save::scenario(file, export(&scope, &found.path, &about), None)
+    let name = mutant.map_or(scope.name, |mutant| mutant.id);
+    let about = mutant.map_or(&*found.why, |mutant| mutant.title);
+    let about =
+        About { name, about, requirement, source: mutant.and_then(|mutant| mutant.issues.first().copied()) };
+    crate::save::scenario(file, export(&scope, &found.path, &about), mutant)
 }
 
 /// Writes the counterexamples as native traces.
@@ -295,6 +311,10 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     let named = named(args)?;
     let mut scopes = match args.mutant {
         Some(mutant) => subject::with_defect(mutant, args.subject, named)?,
+        // What a guard forbids, only the specification tries.
+        None if args.scopes.is_empty() && !args.without.is_empty() && args.subject == Subject::All => {
+            of_size(args.size, Subject::Specification)
+        }
         None if args.scopes.is_empty() => of_size(args.size, args.subject),
         None => named,
     };
@@ -319,7 +339,10 @@ fn named(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         let found: Vec<Scope> = known.iter().filter(fits).cloned().collect();
         if found.is_empty() { Err(unknown(name)) } else { args.subject.of_named(name, found) }
     };
-    Ok(args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat())
+    let mut found = args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat();
+    let mut names = BTreeSet::new();
+    found.retain(|scope| names.insert(scope.name));
+    Ok(found)
 }
 
 /// The scopes of a size.

@@ -73,7 +73,8 @@ pub fn bounds(scope: &Scope) -> String {
     parts.join(", ")
 }
 
-fn ids(reqs: &[Req]) -> String {
+/// Requirements by their ids.
+pub fn ids(reqs: &[Req]) -> String {
     reqs.iter().map(|req| req.id()).collect::<Vec<_>>().join(", ")
 }
 
@@ -215,7 +216,8 @@ fn properties(report: &Report, out: &mut String) {
 }
 
 fn steps(report: &Report, out: &mut String) {
-    let taken = StepKind::ALL.into_iter().map(|kind| format!("{} {}", kind.name(), report.taken(kind)));
+    let kinds = StepKind::ALL.into_iter().filter(|kind| report.taken(*kind) > 0);
+    let taken = kinds.map(|kind| format!("{} {}", kind.name(), report.taken(kind)));
     let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
 }
 

@@ -121,6 +121,11 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     let Some(base) = named("non-indexed") else {
         return Err(ScenarioError::of_the_whole("internal error: there is no scope to start from"));
     };
+    if scenario.bounds.as_ref().is_some_and(|bounds| bounds.pods == Some(0)) {
+        return Err(ScenarioError::of_the_whole(
+            "bounds.pods is 0: no Job could have a pod; write at least 1",
+        ));
+    }
     let needs = needs(scenario)?;
     let jobs: Vec<_> = scenario.jobs.iter().map(|job| job.spec.value.to_model()).collect();
     let ttl = scenario.ttl_controller.as_ref().map(|it| it.clock_ahead.unwrap_or_default());

@@ -155,6 +155,14 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
             return wrong(message);
         }
     }
+    if step.value.edit.is_some_and(|edit| edit.changes_nothing()) {
+        let advice = "nothing is changed: write for example `suspend: true`; `null` removes activeDeadlineSeconds and \
+                      ttlSecondsAfterFinished only";
+        return wrong(advice.into());
+    }
+    if step.value.schedule.is_some() && !scenario.unscheduled {
+        return wrong("pods have a node from the start: write `unscheduled: true` for the scenario".into());
+    }
     if let Err(why) = scenario.job(step.value.job.as_deref()) {
         return wrong(why);
     }

@@ -271,7 +271,7 @@ impl Translation<'_> {
             return self.request(&request, request.outcome.ok_or("write the `outcome` of the request")?);
         }
         if let Some(crash) = step.crash {
-            faults.crashes += 1;
+            one_more(&mut faults.crashes)?;
             return match (crash.controller.unwrap_or(ControllerName::Job), crash.during) {
                 (ControllerName::Job, None) => Ok(vec![What::Crash]),
                 (ControllerName::Ttl, None) => Ok(vec![What::TtlCrash]),
@@ -290,10 +290,13 @@ impl Translation<'_> {
             };
         }
         if step.second_leader.is_some() {
-            faults.usurpations += 1;
+            one_more(&mut faults.usurpations)?;
             return Ok(vec![What::Usurp]);
         }
         if let Some(rollout) = &step.rollout {
+            if self.needs.gates.len() >= usize::from(u8::MAX) {
+                return Err(too_many());
+            }
             self.needs.gates.push(rollout.gates());
             return Ok(vec![What::Rollout]);
         }
@@ -316,11 +319,11 @@ impl Translation<'_> {
         let fortune = match outcome {
             Outcome::Handled => Fortune::Handled,
             Outcome::Fails => {
-                faults.failures += 1;
+                one_more(&mut faults.failures)?;
                 Fortune::Fails
             }
             Outcome::AnswerLost => {
-                faults.losses += 1;
+                one_more(&mut faults.losses)?;
                 Fortune::AnswerLost
             }
         };
@@ -376,6 +379,16 @@ fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
     let mut all = vec![request_of(Fate::Sent(Fortune::Handled)); before];
     all.push(request_of(fate));
     Ok(all)
+}
+
+/// Counts a fault.
+fn one_more(count: &mut u8) -> Result<(), String> {
+    *count = count.checked_add(1).ok_or_else(too_many)?;
+    Ok(())
+}
+
+fn too_many() -> String {
+    format!("the model knows at most {} faults of each kind: write several scenarios", u8::MAX)
 }
 
 fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {

@@ -160,7 +160,7 @@ pub struct Failure {
 }
 
 /// What the user changes: one field, or `parallelism` and `completions` together.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
     /// `spec.suspend`.
@@ -187,6 +187,14 @@ pub struct Edit {
     /// `spec.ttlSecondsAfterFinished`; `null` removes it.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<Option<i32>>,
+}
+
+impl Edit {
+    /// Whether no field is set.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        *self == Edit::default()
+    }
 }
 
 /// A field that is there, and may be `null`.

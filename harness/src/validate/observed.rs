@@ -43,7 +43,7 @@ pub struct Observations {
     left: usize,
     /// When what was judged last was done, in microseconds.
     judged: i64,
-    /// The latest resourceVersions of pods that a native trace has shown.
+    /// The latest resourceVersions of objects that a native trace has shown.
     shown: VecDeque<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Observations {
         Some(observer)
     }
 
-    /// A pod was shown with this resourceVersion.
+    /// An object was shown with this resourceVersion.
     pub fn shows(&mut self, version: u64) {
         if self.shown.len() == VERSIONS {
             self.shown.pop_front();
@@ -133,7 +133,7 @@ impl Observations {
         self.shown.push_back(version);
     }
 
-    /// Whether a pod had this resourceVersion, as far back as is remembered.
+    /// Whether an object had this resourceVersion, as far back as is remembered.
     fn has_shown(&self, version: u64) -> bool {
         let forgotten =
             self.shown.len() == VERSIONS && self.shown.front().is_some_and(|first| version < *first);

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Cluster;
 use crate::pods::{
-    completion_index, has_not_ended, is_deleting, is_pending, is_ready, is_running, is_unscheduled, owner,
-    phase,
+    completion_index, has_not_ended, is_deleting, is_disrupted, is_pending, is_ready, is_running,
+    is_selected, is_unscheduled, may_restart, owner, phase, runs_here,
 };
 
 const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
@@ -35,24 +35,24 @@ pub fn act<C: Cluster>(
     let done = if let Some(it) = target(&step.schedule) {
         on_pod(it, &is_unscheduled, &schedule)
     } else if let Some(it) = target(&step.run) {
-        on_pod(it, &is_pending, &|cluster, pod| run(cluster, pod, false))
+        on_pod(it, &|pod| is_pending(pod) && runs_here(pod), &|cluster, pod| run(cluster, pod, false))
     } else if let Some(it) = target(&step.ready) {
         on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| run(cluster, pod, true))
     } else if let Some(it) = target(&step.unready) {
         on_pod(it, &|pod| is_running(pod) && is_ready(pod), &|cluster, pod| run(cluster, pod, false))
     } else if let Some(it) = target(&step.restart) {
-        on_pod(it, &has_not_ended, &restart)
+        on_pod(it, &|pod| may_restart(pod) && runs_here(pod), &restart)
     } else if let Some(it) = target(&step.succeed) {
-        on_pod(it, &has_not_ended, &|cluster, pod| end(cluster, pod, End::Succeeded))
+        on_pod(it, &runs_here, &|cluster, pod| end(cluster, pod, End::Succeeded))
     } else if let Some(it) = &step.fail {
         let code = it.exit_code.map_or(1, i32::from);
-        on_pod((it.pod, it.index), &has_not_ended, &|cluster, pod| end(cluster, pod, End::Failed(code)))
+        on_pod((it.pod, it.index), &runs_here, &|cluster, pod| end(cluster, pod, End::Failed(code)))
     } else if let Some(it) = target(&step.flip) {
         on_pod(it, &|pod| phase(pod) == "Succeeded", &|cluster, pod| end(cluster, pod, End::Failed(1)))
     } else if let Some(it) = target(&step.evict) {
-        on_pod(it, &has_not_ended, &evict)
+        on_pod(it, &|pod| has_not_ended(pod) && !is_deleting(pod) && !is_disrupted(pod), &evict)
     } else if let Some(it) = target(&step.lose_node) {
-        on_pod(it, &has_not_ended, &|cluster, pod| give_up(cluster, pod, true))
+        on_pod(it, &runs_here, &|cluster, pod| give_up(cluster, pod, true))
     } else if let Some(it) = target(&step.pod_gc) {
         let forced = |pod: &Value| is_deleting(pod) && has_not_ended(pod);
         on_pod(it, &forced, &|cluster, pod| give_up(cluster, pod, false))
@@ -63,7 +63,7 @@ pub fn act<C: Cluster>(
     } else if let Some(it) = target(&step.disown) {
         on_pod(it, &|pod| owner(pod).is_some(), &disown)
     } else if let Some(it) = target(&step.relabel) {
-        on_pod(it, &|_| true, &relabel)
+        on_pod(it, &is_selected, &relabel)
     } else {
         return of_job(cluster, entry, step);
     };
@@ -74,7 +74,9 @@ fn of_job(cluster: &mut impl Cluster, entry: &JobEntry, step: &Step) -> Option<b
     let name = entry.name.as_str();
     let exists = cluster.job(name).is_some();
     let done = if let Some(edit) = &step.edit {
-        exists && is_accepted(&patch_job(cluster, name, edited(edit)))
+        let body = edited(edit);
+        cluster.job(name).is_some_and(|job| would_change(job, &body))
+            && is_accepted(&patch_job(cluster, name, body))
     } else if let Some(deletion) = &step.delete_job {
         cluster.job(name).is_some_and(|job| changes(job, deletion.propagation))
             && delete_job(cluster, name, deletion.propagation)
@@ -326,6 +328,12 @@ fn patch_status(cluster: &mut impl Cluster, job: &str, body: Value, who: Option<
     let verb = Verb::Patch { kind: PatchKind::Strategic, body };
     let request = on(cluster, Resource::Jobs, Some(job), verb).on(Subresource::Status);
     cluster.ask(&signed(request, who))
+}
+
+/// Whether a patch sets anything to what it is not.
+fn would_change(job: &Value, patch: &Value) -> bool {
+    let fields = patch["spec"].as_object();
+    fields.into_iter().flatten().any(|(name, value)| job["spec"][name] != *value)
 }
 
 /// Whether a DELETE does anything to the Job: the first one does, and one that says otherwise than the one before.

@@ -19,6 +19,25 @@ pub(crate) fn phase(pod: &Value) -> &str {
     pod["status"]["phase"].as_str().unwrap_or("Pending")
 }
 
+/// A pod that has a node, whose kubelet runs it, and that has not ended.
+pub(crate) fn runs_here(pod: &Value) -> bool {
+    pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty()) && has_not_ended(pod)
+}
+
+pub(crate) fn may_restart(pod: &Value) -> bool {
+    pod["spec"]["restartPolicy"] == "OnFailure" && !is_deleting(pod)
+}
+
+pub(crate) fn is_disrupted(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == "DisruptionTarget" && it["status"] == "True")
+}
+
+/// Whether it has the labels that a Job gave it.
+pub(crate) fn is_selected(pod: &Value) -> bool {
+    pod["metadata"]["labels"]["batch.kubernetes.io/controller-uid"] != "elsewhere"
+}
+
 pub(crate) fn is_unscheduled(pod: &Value) -> bool {
     pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) && !is_deleting(pod)
 }

@@ -58,6 +58,7 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/indexed-parallelism", "indexed-parallelism"),
     ("progress/removed-deadline", "removed-deadline"),
     ("progress/unready-pods", "unready-pods"),
+    ("progress/endless-pods", "endless-pods"),
     ("progress/second-deletion", "second-deletion"),
     ("progress/second-deletion-orphaning", "second-deletion-orphaning"),
 ];

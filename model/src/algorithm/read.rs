@@ -64,7 +64,7 @@ pub struct Kept {
 }
 
 /// For so many seconds no pod is created after the namespace was found to be going (PC-12).
-const REFUSAL_LASTS: i64 = 300;
+pub const REFUSAL_LASTS: i64 = 300;
 
 impl Kept {
     /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.

@@ -155,6 +155,26 @@ pub fn two_leaders() -> Vec<Scope> {
 /// things, and a Job come to its end by it.
 pub const NEEDS_ONE_LEADER: &[Req] = &[Req::FT02, Req::FT13, Req::BO12, Req::S01];
 
+/// What is not asked where two lead: that, what each write rests on (SY-10), and what looks at plans, for a pod that is
+/// created while two lead was planned by one of them alone, and the ghost history leaves it out.
+const UNASKED_OF_TWO_LEADERS: &[Req] = &[
+    Req::FT02,
+    Req::FT13,
+    Req::BO12,
+    Req::S01,
+    Req::SY10,
+    Req::PC04,
+    Req::PC08,
+    Req::PC18,
+    Req::RP11,
+    Req::RP12,
+    Req::TC04,
+    Req::TC14,
+    Req::BI02,
+    Req::BI15,
+    Req::BI16,
+];
+
 /// The same scopes with less in them, for what holds though two processes lead.
 const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders-safe/non-indexed", "non-indexed"),
@@ -165,13 +185,13 @@ const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders-safe/suspend", "suspend"),
 ];
 
-/// Scopes in which two processes lead, and in which all is asked but [`NEEDS_ONE_LEADER`].
+/// Scopes in which two processes lead, and in which is asked what does not rest on who created a pod.
 #[must_use]
 pub fn safe_with_two_leaders() -> Vec<Scope> {
     let faults = Faults { usurpations: 1, ..Faults::default() };
     let one_pod_at_a_time = |scope: Scope| {
         let jobs = scope.jobs.iter().map(one_at_a_time).collect();
-        Scope { pods: 2, jobs, unasked: NEEDS_ONE_LEADER, without: NEEDS_ONE_LEADER.to_vec(), ..scope }
+        Scope { pods: 2, jobs, unasked: UNASKED_OF_TWO_LEADERS, ..scope }
     };
     family(SAFE_WITH_TWO_LEADERS, 1, faults, false).map(one_pod_at_a_time).collect()
 }

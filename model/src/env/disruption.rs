@@ -58,7 +58,7 @@ impl Disruption {
     fn is_possible(self, pod: &Pod) -> bool {
         match self {
             Disruption::Evict => pod.is_active() && !pod.disrupted,
-            Disruption::LoseNode => !pod.is_terminated(),
+            Disruption::LoseNode => pod.scheduled && !pod.is_terminated(),
             Disruption::ForceDelete => !pod.is_terminated() && !pod.forced,
         }
     }

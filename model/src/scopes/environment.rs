@@ -45,6 +45,7 @@ pub fn all() -> Vec<Scope> {
         indexed_parallelism(),
         removed_deadline(),
         unready_pods(),
+        endless_pods(),
         second_deletion(),
         second_deletion_orphaning(),
     ]
@@ -277,6 +278,12 @@ fn removed_deadline() -> Scope {
     let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
     let user = vec![UserAction::Edit(SpecEdit::SetDeadline(None))];
     Scope { user, ticks: 2, ..scope("removed-deadline", about, spec, 2) }
+}
+
+fn endless_pods() -> Scope {
+    let about = "pods run and become ready, and need not end";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
+    Scope { phases: true, endless: true, ..scope("endless-pods", about, spec, 2) }
 }
 
 fn unready_pods() -> Scope {

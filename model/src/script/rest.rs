@@ -8,7 +8,7 @@ use crate::step::Step;
 use crate::world::{Life, World};
 
 /// What a report calls it.
-pub const AT_REST: &str = "the script comes to its end, and what is expected then holds";
+pub const AT_REST: &str = "all that the scenario says happens, and what it expects holds at rest";
 
 /// What is wrong at rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn stuck(item: &Item, world: &World) -> Shortfall {
         (None, What::User(..)) => "the API server would not take it, or it changes nothing".to_owned(),
         (None, _) => "it is not possible".to_owned(),
     };
-    let why = format!("nothing can happen any more, and step {} waits for ever: {reason}", item.step);
+    let why = format!("step {} waits for ever, and nothing else can happen: {reason}", item.step);
     Shortfall { requirement: item.requirement, why }
 }
 
@@ -61,6 +61,9 @@ fn unexpected(script: &Script, world: &World) -> Option<Shortfall> {
     script.at_rest.iter().find_map(|expected| {
         let life = world.life(expected.job);
         let objection = expected.claims.iter().find_map(|claim| claim.objection(life))?;
-        Some(Shortfall { requirement: expected.requirement, why: format!("at rest, {objection}") })
+        Some(Shortfall {
+            requirement: expected.requirement,
+            why: format!("what is expected at rest does not hold: {objection}"),
+        })
     })
 }

@@ -91,7 +91,9 @@ pub fn world_text(scope: &Scope) -> String {
     caches(scope, &mut parts);
     constants(scope, &mut parts);
     kubelet(scope, &mut parts);
-    actions(scope, &mut parts);
+    if scope.script.is_none() {
+        actions(scope, &mut parts);
+    }
     parts.extend(scope.disruptions.iter().map(|what| disruption_text(*what).to_owned()));
     faults(scope, &mut parts);
     if !scope.without.is_empty() {
