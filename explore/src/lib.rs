@@ -12,6 +12,18 @@
 //! - It keeps the memory of a plan from the planning on, adds answers to it, and drops it with the Job (SY-09).
 //! - Before it releases a pod whose Job its cache does not hold, it asks the API server for that Job (FT-21).
 //!
+//! # What is another way here
+//!
+//! The order of the calls and what answers do is the shipped code's own. Where the model is coarser:
+//!
+//! - The GET before adoptions (FT-24) is one with each of them: the Job cannot change between the two. A late request of a
+//!   dead process is the one adoption that follows such a change.
+//! - That the namespace goes is remembered from the start of the sync on, by the runtime from the answer on (PC-12). Both
+//!   remember it for 300 s, longer than any scope lasts.
+//! - Each failed request is one without a certain answer, after which the caches show what is stored.
+//! - The runtime leaves settled pods out of what `plan` is shown; that it makes no difference is a property of `plan`
+//!   (`pods_that_are_settled_change_nothing`).
+//!
 //! # What `plan` is not shown
 //!
 //! The pods of the model run one container, their deletion has no grace, and `resourceVersion` is the same text

@@ -11,7 +11,7 @@ use tracing::{Instrument, debug, info, info_span, warn};
 use super::client::job_controller;
 use super::enact::Enactor;
 use super::handlers::Wiring;
-use super::kept::KeptJob;
+use super::kept::{KeptJob, PodIndex};
 use super::metrics::SyncLabels;
 use super::own_writes::{Freshness, Reached};
 use super::proof::{Stored, prove};
@@ -21,7 +21,7 @@ use crate::job::command::Plan;
 use crate::job::enactment::Outcome;
 use crate::job::observed::{CompletionMode, Memory, Observed, PodFacts};
 use crate::job::plan::{is_ours, plan};
-use crate::values::Time;
+use crate::values::{Time, Uid};
 
 /// Everything that syncs of Jobs need.
 #[derive(Clone)]
@@ -61,7 +61,12 @@ impl JobSync {
     /// Syncs the Job of this name.
     pub async fn sync(&self, key: &ObjectKey) -> Next {
         let (job, jobs_seen) = self.wiring.jobs.get_at(key);
-        let Some(job) = job else { return Next::Rest };
+        let Some(job) = job else {
+            // SY-09: the event has told so, but a sync that was under way then has remembered more since.
+            self.wiring.memories.forget_name(key);
+            self.wiring.own_writes.forget_name(key);
+            return Next::Rest;
+        };
         if !is_ours(&job.facts, &self.wiring.settings) {
             return Next::Rest;
         }
@@ -133,14 +138,22 @@ impl JobSync {
     async fn decide(&self, job: &KeptJob, jobs_seen: u64) -> Next {
         let begun = Instant::now();
         let wiring = &self.wiring;
-        let memory = wiring.memories.of(job.key());
-        let (pods, pods_seen) = wiring.pods.lookup_at(|index| index.seen_from(job, &memory.deleted));
+        let (key, uid) = (job.key(), &job.facts.uid);
+        let mut memory = wiring.memories.of(key);
+        let look = |index: &PodIndex| (index.seen_from(job, &memory.deleted), index.over(&memory.released));
+        let ((pods, over), pods_seen) = wiring.pods.lookup_at(look);
+        wiring.memories.recall(key, uid, &pods, &mut memory);
         tracing::Span::current().record("pods_seen", pods_seen);
         if let Some(tracer) = &self.tracer {
             let actor = job_controller(wiring.settings.managed_by.is_none());
             tracer.sync_begins(actor, job.key(), jobs_seen, pods_seen);
         }
         let plan = self.plan(job, &pods, &memory);
+        if memory.uid == plan.memory.uid {
+            let settled = over.into_iter().filter(|pod| !plan.memory.released.contains(pod)).collect();
+            let is_there = |pod: &Uid| wiring.pods.lookup(|index| index.by_uid(pod).is_some());
+            wiring.memories.put_away(key, uid, settled, is_there);
+        }
         wiring.memories.set(job.key(), plan.memory.clone());
         told(&plan, pods.len());
         let outcome = self.enactor.enact(job, &plan).await;

@@ -416,6 +416,13 @@ impl PodIndex {
         found
     }
 
+    /// Those of these pods that are over.
+    #[must_use]
+    pub fn over(&self, pods: &BTreeSet<Uid>) -> Vec<Uid> {
+        let is_over = |uid: &&Uid| self.by_uid.get(*uid).is_some_and(|pod| pod.is_over());
+        pods.iter().filter(is_over).cloned().collect()
+    }
+
     /// Of the Job's pods that are over, those that its decision reads all the same. For most Jobs none has to be looked at.
     fn over_and_seen<'s>(&'s self, job: &KeptJob, deleted: &BTreeSet<Uid>) -> Vec<&'s Arc<KeptPod>> {
         let Some(over) = self.over.get(&job.facts.uid) else { return Vec::new() };

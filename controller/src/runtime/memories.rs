@@ -4,15 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::store::ObjectKey;
-use crate::job::observed::Memory;
+use crate::job::observed::{Memory, PodFacts};
 use crate::values::Uid;
 
 /// The memory of each Job, and Jobs that are known to be gone.
 #[derive(Debug, Default)]
 pub struct Memories {
     jobs: Mutex<BTreeMap<ObjectKey, Memory>>,
+    settled: Mutex<BTreeMap<ObjectKey, Settled>>,
     gone: Mutex<BTreeSet<Uid>>,
 }
+
+/// Pods of a Job that this process has released and that its syncs do not read any more: a large Job has many. They are
+/// remembered once more if a sync reads them again, as when somebody puts the finalizer back (S-05).
+#[derive(Debug)]
+struct Settled {
+    job: Uid,
+    pods: BTreeSet<Uid>,
+    /// Pods that are gone are looked for when there are so many.
+    sweep_at: usize,
+}
+
+const FIRST_SWEEP: usize = 1024;
 
 /// Jobs that are remembered as gone; beyond that all are forgotten, and asked for again.
 const GONE: usize = 16_384;
@@ -22,6 +35,37 @@ impl Memories {
     #[must_use]
     pub fn of(&self, key: &ObjectKey) -> Memory {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned().unwrap_or_default()
+    }
+
+    /// Adds to the memory of a Job what is known of these pods, which a sync reads.
+    pub fn recall(&self, key: &ObjectKey, job: &Uid, pods: &[PodFacts], memory: &mut Memory) {
+        let mut all = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(settled) = all.get_mut(key).filter(|settled| settled.job == *job) else { return };
+        let again = pods.iter().map(|pod| &pod.uid).filter(|uid| settled.pods.remove(*uid));
+        let again: Vec<Uid> = again.cloned().collect();
+        if !again.is_empty() && memory.uid.as_ref() != Some(job) {
+            *memory = Memory { uid: Some(job.clone()), ..Memory::default() };
+        }
+        memory.released.extend(again);
+    }
+
+    /// Keeps these released pods of a Job, which its syncs do not read any more, apart from its memory, as long as they are
+    /// there.
+    pub fn put_away(&self, key: &ObjectKey, job: &Uid, pods: Vec<Uid>, is_there: impl Fn(&Uid) -> bool) {
+        if pods.is_empty() {
+            return;
+        }
+        let mut all = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let nothing = || Settled { job: job.clone(), pods: BTreeSet::new(), sweep_at: FIRST_SWEEP };
+        let settled = all.entry(key.clone()).or_insert_with(nothing);
+        if settled.job != *job {
+            *settled = nothing();
+        }
+        settled.pods.extend(pods);
+        if settled.pods.len() >= settled.sweep_at {
+            settled.pods.retain(is_there);
+            settled.sweep_at = (settled.pods.len() * 2).max(FIRST_SWEEP);
+        }
     }
 
     /// Remembers this from now on.
@@ -40,6 +84,16 @@ impl Memories {
         if jobs.get(key).is_some_and(|memory| memory.uid.as_ref() == Some(uid)) {
             jobs.remove(key);
         }
+        let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        if settled.get(key).is_some_and(|settled| settled.job == *uid) {
+            settled.remove(key);
+        }
+    }
+
+    /// There is no Job of this name.
+    pub fn forget_name(&self, key: &ObjectKey) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     /// No Job with this UID will ever be seen again.
@@ -61,6 +115,7 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::observe::{self, PodSelector};
 
     #[test]
     fn only_what_there_is_to_remember_takes_room() {
@@ -80,5 +135,55 @@ mod tests {
         assert_eq!(memories.of(&key), Memory::default());
         memories.job_is_gone(&former);
         assert!(memories.is_gone(&former) && !memories.is_gone(&uid));
+    }
+
+    fn pod(uid: &str) -> PodFacts {
+        let pod = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": uid, "uid": uid, "resourceVersion": "1"},
+        }));
+        observe::pod(&pod.unwrap(), &Uid::new("u"), &PodSelector::nothing()).unwrap()
+    }
+
+    fn released(memories: &Memories, job: &str, pods: &[&str]) -> Vec<String> {
+        let (mut memory, pods) = (Memory::default(), pods.iter().map(|uid| pod(uid)).collect::<Vec<_>>());
+        memories.recall(&ObjectKey::new("ns", "a"), &Uid::new(job), &pods, &mut memory);
+        memory.released.iter().map(ToString::to_string).collect()
+    }
+
+    fn put_away(memories: &Memories, job: &str, pods: &[&str]) {
+        let pods = pods.iter().map(|uid| Uid::new(uid)).collect();
+        memories.put_away(&ObjectKey::new("ns", "a"), &Uid::new(job), pods, |_| true);
+    }
+
+    /// S-05.
+    #[test]
+    fn a_released_pod_that_is_read_again_is_remembered() {
+        let memories = Memories::default();
+        put_away(&memories, "u", &["p", "q"]);
+        assert_eq!(released(&memories, "namesake", &["p"]), [""; 0]);
+        assert_eq!(released(&memories, "u", &["p", "r"]), ["p"]);
+        // It is in the memory of the Job then.
+        assert_eq!(released(&memories, "u", &["p"]), [""; 0]);
+        put_away(&memories, "namesake", &["s"]);
+        assert_eq!(released(&memories, "u", &["q"]), [""; 0]);
+        assert_eq!(released(&memories, "namesake", &["s"]), ["s"]);
+    }
+
+    #[test]
+    fn what_is_settled_goes_with_its_job_and_with_its_pods() {
+        let (memories, key) = (Memories::default(), ObjectKey::new("ns", "a"));
+        put_away(&memories, "u", &["p"]);
+        memories.forget(&key, &Uid::new("former"));
+        assert_eq!(memories.settled.lock().unwrap().len(), 1);
+        memories.forget(&key, &Uid::new("u"));
+        put_away(&memories, "u", &[]);
+        assert!(memories.settled.lock().unwrap().is_empty());
+        let pods: Vec<Uid> = (0..FIRST_SWEEP).map(|number| Uid::new(&number.to_string())).collect();
+        let there = |uid: &Uid| uid.as_str().len() == 3;
+        memories.put_away(&key, &Uid::new("u"), pods[1..].to_vec(), there);
+        assert_eq!(memories.settled.lock().unwrap()[&key].pods.len(), FIRST_SWEEP - 1);
+        memories.put_away(&key, &Uid::new("u"), pods[..1].to_vec(), there);
+        let settled = memories.settled.lock().unwrap();
+        assert_eq!((settled[&key].pods.len(), settled[&key].sweep_at), (900, 1800));
     }
 }

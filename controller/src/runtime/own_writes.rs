@@ -121,6 +121,11 @@ impl OwnWrites {
         }
     }
 
+    /// There is no Job of this name.
+    pub fn forget_name(&self, key: &ObjectKey) {
+        self.lock().remove(key);
+    }
+
     fn change(&self, key: &ObjectKey, uid: &Uid, change: impl FnOnce(&mut Expected)) {
         let mut jobs = self.lock();
         let nothing = || Expected {

@@ -272,7 +272,7 @@ pub fn orphan_decision(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Optio
     let cached = process.cached_pods(&life.pods);
     let pod = cached.get(uid)?;
     let is_other = is_of_another(pod, job.map(AsRef::as_ref));
-    if (job.is_none() || is_other) && has_a_living_job(life, uid) {
+    if (job.is_none() || is_other) && has_a_job(life, uid) {
         // FT-21: a GET finds the Job, which the cache does not show yet. One that is gone does not come back.
         return Some(OrphanDecision::Leave);
     }
@@ -296,10 +296,10 @@ pub fn orphan_decision(life: &Life, by: usize, uid: Uid, scope: &Scope) -> Optio
     (!changed).then_some(decision)
 }
 
-/// Whether an unfinished Job controls the pod.
-fn has_a_living_job(life: &Life, uid: Uid) -> bool {
+/// Whether the Job that controls the pod is there.
+fn has_a_job(life: &Life, uid: Uid) -> bool {
     let own = life.pods.get(uid).is_some_and(|pod| pod.controlled && life.past.owns(pod));
-    own && life.job.as_ref().is_some_and(|job| !job.status.is_finished())
+    own && life.job.is_some()
 }
 
 fn crash(life: &mut Life, by: usize, switches: &Switches) {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -157,4 +159,55 @@ async fn a_conflict_is_tried_again() {
     });
     show(&sync, job("a", 5, &json!({})), 5);
     assert_eq!(sync.sync(&key()).await, Next::Retry);
+}
+
+/// S-05: what a sync leaves out is not forgotten.
+#[tokio::test(start_paused = true)]
+async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() {
+    let (sync, requests) = syncs(obliging);
+    let pods = |held: bool| {
+        let mut counted = pod("p", "a", if held { 9 } else { 7 }, "Succeeded");
+        counted["metadata"]["finalizers"] =
+            if held { json!(["batch.kubernetes.io/job-tracking"]) } else { json!([]) };
+        serde_json::from_value(counted).unwrap()
+    };
+    show(&sync, job("a", 5, &json!({"spec": {"completions": 2}, "status": {"succeeded": 1}})), 5);
+    sync.wiring.pods.apply(pods(false), 7);
+    sync.wiring.pods.apply(serde_json::from_value(pod("q", "a", 8, "Running")).unwrap(), 8);
+    let uid = Some(Uid::new("a"));
+    let released = BTreeSet::from([Uid::new("p")]);
+    let memory = Memory { uid, released: released.clone(), ..Memory::default() };
+    sync.wiring.memories.set(&key(), memory);
+    sync.sync(&key()).await;
+    assert_eq!(sync.wiring.memories.of(&key()).released, BTreeSet::new());
+    // What was written.
+    sync.wiring.own_writes.forget(&key(), &Uid::new("a"));
+    let before = lines(&requests).len();
+    sync.wiring.pods.apply(pods(true), 9);
+    sync.sync(&key()).await;
+    assert_eq!(sync.wiring.memories.of(&key()).released, released);
+    let lines = lines(&requests);
+    assert!(!lines[before..].contains(&"PATCH pods/p".to_owned()), "{lines:?}");
+}
+
+/// SY-09: a Job may go while a sync of it is under way, which remembers what it did.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_remembered_of_a_job_that_is_gone() {
+    let (sync, requests) = syncs(obliging);
+    let wiring = &sync.wiring;
+    let released = BTreeSet::from([Uid::new("p")]);
+    wiring.memories.set(&key(), Memory { released, ..Memory::default() });
+    wiring.memories.put_away(&key(), &Uid::new("a"), vec![Uid::new("q")], |_| true);
+    wiring.own_writes.wrote_job(&key(), &Uid::new("a"), 50);
+    assert_eq!(sync.sync(&key()).await, Next::Rest);
+    assert_eq!(wiring.memories.of(&key()), Memory::default());
+    let mut memory = Memory::default();
+    let pod = serde_json::from_value(pod("q", "a", 7, "Running")).unwrap();
+    wiring.pods.apply(pod, 7);
+    let pods: Vec<_> = wiring.pods.all().iter().map(|pod| pod.facts().clone()).collect();
+    wiring.memories.recall(&key(), &Uid::new("a"), &pods, &mut memory);
+    assert_eq!(memory, Memory::default());
+    let reached = Reached { jobs: 0, pods: 0, holds: &|_| true };
+    let fresh = wiring.own_writes.check(&key(), &Uid::new("a"), reached, Instant::now());
+    assert_eq!((fresh, lines(&requests).len()), (Freshness::Fresh, 0));
 }

@@ -123,6 +123,8 @@ fn pods_that_are_settled_are_not_read() {
         ["held", "relabelled", "running", "counted"]
     );
     assert_eq!(pods.lookup(|index| index.of_job(&Uid::new("u")).count()), 5);
+    let named = ["counted", "held", "nobody", "running"].map(Uid::new).into();
+    assert_eq!(pods.lookup(|index| index.over(&named)), [Uid::new("counted")]);
     // PF-08: a failure policy asks failed pods for ever.
     let mut strict = job("a", "u", None);
     strict.data["spec"]["podFailurePolicy"] = json!({"rules": []});
