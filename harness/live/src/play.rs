@@ -105,6 +105,11 @@ fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
     subject
 }
 
+/// What a scenario begins with was refused, or nobody has answered.
+fn refused(stage: &Stage, why: String) -> Error {
+    stage.connection.lost.clone().map_or(Error::Refused(why), Error::Server)
+}
+
 /// The watches of a run, which end with it.
 struct Watches(Vec<JoinHandle<()>>);
 
@@ -137,7 +142,7 @@ impl<'a> Play<'a> {
             watches.push(site.runtime().spawn(watch));
         }
         for entry in &scenario.jobs {
-            create_job(&mut stage, entry).map_err(Error::Refused)?;
+            create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
         }
         let mut play = Play {
             scenario,
@@ -168,7 +173,7 @@ impl<'a> Play<'a> {
     fn create_pods(&mut self) -> Result<(), Error> {
         let entry = &self.scenario.jobs[0];
         for (number, pod) in self.scenario.pods_before.iter().enumerate() {
-            create_pod(&mut self.stage, entry, number, pod).map_err(Error::Refused)?;
+            create_pod(&mut self.stage, entry, number, pod).map_err(|why| refused(&self.stage, why))?;
             self.stage.follow_up();
         }
         Ok(())
