@@ -132,8 +132,9 @@ async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
     let found = status::one(&Home::find()?, name).await;
     let there = found.filter(|it| it.health == Health::Ready);
     let Some((status, state)) = there.and_then(|it| it.state.clone().map(|state| (it, state))) else {
-        let up = format!("jobcheck cluster up --name {name}");
-        return Err(Error::NoCluster(format!("there is no cluster {name} that is ready: {up}")));
+        let with = if target == Target::BuiltIn { "--with built-in " } else { "" };
+        let up = format!("start it with jobcheck cluster up {with}--name {name}");
+        return Err(Error::NoCluster(format!("{name} is not there, or not ready: {up}")));
     };
     if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
         let up = format!("jobcheck cluster up --with built-in --name {name}");
