@@ -145,11 +145,11 @@ impl<'a> Play<'a> {
         let connection = Connection::new(site.client(), site.runtime());
         let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
         let (sender, events) = channel();
-        let mut watches = Vec::new();
+        let mut watches = Watches(Vec::new());
         for resource in [Resource::Jobs, Resource::Pods] {
             let version = site.runtime().block_on(watch::version(&site.client(), namespace, resource))?;
             let watch = watch::follow(site.client(), namespace.to_owned(), resource, version, sender.clone());
-            watches.push(site.runtime().spawn(watch));
+            watches.0.push(site.runtime().spawn(watch));
         }
         for entry in &scenario.jobs {
             create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
@@ -159,7 +159,7 @@ impl<'a> Play<'a> {
             plan,
             stage,
             events,
-            _watches: Watches(watches),
+            _watches: watches,
             recording,
             controller: None,
             position: 0,
