@@ -94,7 +94,7 @@ fn of_another_executor(recording: &str) -> (ReplayReport, ReplayReport) {
     };
     let other = text
         .replace("\"backoffLimit\":", "\"managedBy\":\"example.com/runner\",\"backoffLimit\":")
-        .replace("system:serviceaccount:kube-system:job-controller", "system:serviceaccount:acme:runner");
+        .replace("job-controller", "acme-runner");
     (report(text), report(other))
 }
 

@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use jobcheck_harness::report::Exit;
+use jobcheck_harness::report::{Exit, Judging, judge};
 use jobcheck_harness::scenario::{Scenario, read};
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_tests::corpus::root;
+use jobcheck_traces::Input;
+use serde_json::Value;
 
 fn library() -> Vec<Scenario> {
     let entries = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
@@ -38,4 +40,35 @@ fn a_seed_gives_the_same_trace_to_the_byte() {
             assert_eq!(trace(), trace(), "{} with seed {seed}", scenario.name);
         }
     }
+}
+
+/// A scheduler may be answered before whoever created the pod, and stand before the creation in an audit log.
+#[test]
+fn a_binding_that_is_told_before_its_pod_is_one_of_that_pod() {
+    let file = fs::read_to_string(root().join("scenarios/defects/h1.yaml")).unwrap();
+    let outcome = jobcheck_sim::run(&read(&file).unwrap(), 0, &Switches::default()).unwrap();
+    let lines: Vec<Value> =
+        outcome.trace.split(|byte| *byte == b'\n').filter(|it| !it.is_empty()).map(read_line).collect();
+    let bindings: Vec<usize> =
+        (0..lines.len()).filter(|it| lines[*it]["request"]["subresource"] == "binding").collect();
+    assert_eq!(bindings.len(), 3);
+    for at in bindings {
+        let mut told = lines.clone();
+        // Both requests overlap: the binding begins and ends while the creation is on its way.
+        let (created, bound) = (told[at - 1]["request"].clone(), told[at]["request"].clone());
+        assert_eq!((&created["verb"], &created["name"]), (&"create".into(), &bound["name"]));
+        told[at - 1]["request"]["done"] = bound["done"].clone();
+        told[at]["request"]["received"] = created["received"].clone();
+        told[at]["request"]["done"] = created["done"].clone();
+        told.swap(at - 1, at);
+        let text: String = told.iter().map(|line| format!("{line}\n")).collect();
+        let inputs = vec![Input::Bytes("trace".to_owned(), text.into_bytes())];
+        let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
+        let violations: Vec<_> = report.jobs.iter().flat_map(|job| &job.violations).collect();
+        assert!(report.exit_code == Exit::Conforms, "binding {at}: {violations:#?}");
+    }
+}
+
+fn read_line(line: &[u8]) -> Value {
+    serde_json::from_slice(line).unwrap()
 }

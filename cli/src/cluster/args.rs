@@ -59,7 +59,7 @@ pub struct UpArgs {
 /// What runs beside etcd and kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum With {
-    /// kube-controller-manager for garbage, pod garbage, and namespaces: a place for other Job controllers.
+    /// kube-controller-manager for garbage and namespaces, beside other Job controllers.
     Collectors,
     /// kube-controller-manager, for Jobs and TTL too.
     #[value(alias = "builtin")]

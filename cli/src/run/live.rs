@@ -12,6 +12,7 @@ use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::Scenario;
 use jobcheck_live::{Access, Error, Manager, Plan, Site, unfit};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -30,18 +31,38 @@ const READY: std::time::Duration = std::time::Duration::from_secs(120);
 /// A scenario, and its file.
 pub type Named = (String, Arc<Scenario>);
 
-/// Runs the scenarios on this target, in their order.
-pub fn run_all(target: Target, scenarios: &[Named], args: &RunArgs, global: &Global) -> Vec<Run> {
-    let failed = |error: &Error| {
-        let runs = scenarios.iter().map(|named| failure(target, named, error));
-        runs.collect()
-    };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failed(&Error::Internal(format!("cannot start threads: {error}"))),
-    };
-    let runs = runtime.block_on(on_cluster(target, scenarios, args, global));
-    runs.unwrap_or_else(|error| failed(&error))
+/// What all targets on real API servers share: threads, and the signal to stop.
+pub struct Real {
+    runtime: Runtime,
+    stop: CancellationToken,
+}
+
+impl Real {
+    /// Listens to signals from now on.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no threads, or takes no handler.
+    pub fn new() -> Result<Real, Error> {
+        let runtime = Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Internal(format!("cannot start threads: {error}")))?;
+        let stop = {
+            let _inside = runtime.enter();
+            signals::listen().map_err(|error| Error::Internal(format!("cannot take signals: {error}")))?
+        };
+        Ok(Real { runtime, stop })
+    }
+
+    /// Runs the scenarios on this target, in their order.
+    pub fn run_all(&self, target: Target, scenarios: &[Named], args: &RunArgs, global: &Global) -> Vec<Run> {
+        let runs = self.runtime.block_on(on_cluster(target, scenarios, args, global, &self.stop));
+        runs.unwrap_or_else(|error| none(target, scenarios, &error))
+    }
+}
+
+/// The runs that could not be made, for one reason.
+pub fn none(target: Target, scenarios: &[Named], error: &Error) -> Vec<Run> {
+    scenarios.iter().map(|named| failure(target, named, error)).collect()
 }
 
 /// A run that could not be made.
@@ -70,17 +91,18 @@ async fn on_cluster(
     scenarios: &[Named],
     args: &RunArgs,
     global: &Global,
+    stop: &CancellationToken,
 ) -> Result<Vec<Run>, Error> {
-    let stop = signals::listen().map_err(|error| Error::Internal(format!("cannot take signals: {error}")))?;
     let progress = Progress::new(!global.quiet);
     let ground = tokio::select! {
-        ground = ground(target, args, &progress) => ground?,
+        biased;
         () = stop.cancelled() => return Err(Error::Interrupted),
+        ground = ground(target, args, &progress) => ground?,
     };
     let plan = plan(target, args, ground.is_free)?;
     let site = Site::open(ground.access.clone(), ground.audit_log.clone(), ground.own.is_some()).await?;
     let site = Arc::new(site);
-    let many = Many { target, plan, site: Arc::clone(&site), stop };
+    let many = Many { target, plan, site: Arc::clone(&site), stop: stop.clone() };
     let runs = many.run(scenarios, args.live.parallel, &progress).await;
     // What the runs have made goes, whatever came of them.
     let closed = site.close().await;
@@ -110,8 +132,9 @@ async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
     let found = status::one(&Home::find()?, name).await;
     let there = found.filter(|it| it.health == Health::Ready);
     let Some((status, state)) = there.and_then(|it| it.state.clone().map(|state| (it, state))) else {
-        let up = format!("jobcheck cluster up --name {name}");
-        return Err(Error::NoCluster(format!("there is no cluster {name} that is ready: {up}")));
+        let with = if target == Target::BuiltIn { "--with built-in " } else { "" };
+        let up = format!("start it with jobcheck cluster up {with}--name {name}");
+        return Err(Error::NoCluster(format!("{name} is not there, or not ready: {up}")));
     };
     if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
         let up = format!("jobcheck cluster up --with built-in --name {name}");

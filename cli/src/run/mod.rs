@@ -21,7 +21,7 @@ use jobcheck_model::check::Bounds;
 
 use self::args::Format;
 pub use self::args::RunArgs;
-use self::live::Named;
+use self::live::{Named, Real};
 use self::report::{Came, InputProblem, Run, SimFound, SimRun};
 use self::target::Target;
 use crate::args::{Color, Global};
@@ -150,12 +150,17 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
             Err(problem) => report.problems.push(problem),
         }
     }
+    // One for all: whoever stops one target wants no other.
+    let real = args.targets.iter().any(|target| target.is_real()).then(Real::new);
     for target in &args.targets {
-        match target {
-            Target::Model | Target::Sim => run_here(*target, &scenarios, args, &mut report),
-            Target::Live | Target::BuiltIn | Target::External => {
-                report.runs.extend(live::run_all(*target, &scenarios, args, global));
+        match (target, &real) {
+            (Target::Live | Target::BuiltIn | Target::External, Some(Ok(real))) => {
+                report.runs.extend(real.run_all(*target, &scenarios, args, global));
             }
+            (Target::Live | Target::BuiltIn | Target::External, Some(Err(error))) => {
+                report.runs.extend(live::none(*target, &scenarios, error));
+            }
+            _ => run_here(*target, &scenarios, args, &mut report),
         }
     }
     report

@@ -27,6 +27,7 @@ pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
         }
     }
     report.runs.iter().for_each(|run| tell(run, args, &mut out));
+    failed(report, &mut out);
     not_run(report, &mut out);
     if args.targets.len() > 1 {
         side_by_side(report, args, &mut out);
@@ -108,10 +109,27 @@ fn tell(run: &Run, args: &RunArgs, out: &mut String) {
                 let _ = writeln!(out, "  {unmet}");
             }
         }
-        Came::Failed { why, .. } => {
-            let _ = writeln!(out, "\n{BAD}{} on {}: {why}{BAD:#}", run.file, run.target.name());
+        Came::NotRun(_) | Came::Failed { .. } => {}
+    }
+}
+
+/// What has failed: where it is the cluster, for all scenarios.
+fn failed(report: &Report, out: &mut String) {
+    let why = |run: &Run| match &run.came {
+        Came::Failed { why, .. } => Some((run.target.name(), why.clone())),
+        Came::Model(_) | Came::Sim(_) | Came::Live(_) | Came::NotRun(_) => None,
+    };
+    let mut told: Vec<((&str, String), Vec<&str>)> = Vec::new();
+    for run in &report.runs {
+        let Some(why) = why(run) else { continue };
+        match told.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, files)) => files.push(&run.file),
+            None => told.push((why, vec![&run.file])),
         }
-        Came::NotRun(_) => {}
+    }
+    for ((target, why), files) in told {
+        let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
+        let _ = writeln!(out, "\n{BAD}{}{more} on {target}: {why}{BAD:#}", files[0]);
     }
 }
 

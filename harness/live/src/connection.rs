@@ -24,6 +24,8 @@ pub(crate) struct Connection {
     runtime: Handle,
     /// Requests so far.
     pub sent: usize,
+    /// Why the last answer did not come.
+    pub lost: Option<String>,
     /// Objects of answers that nobody has looked at.
     pub answers: Vec<Arc<Value>>,
 }
@@ -31,11 +33,11 @@ pub(crate) struct Connection {
 impl Connection {
     /// A connection of this client. The calling thread must be none of the runtime's workers.
     pub(crate) fn new(client: Client, runtime: Handle) -> Connection {
-        Connection { client, runtime, sent: 0, answers: Vec::new() }
+        Connection { client, runtime, sent: 0, lost: None, answers: Vec::new() }
     }
 
     async fn ask(client: Client, request: http::Request<Vec<u8>>) -> Result<Reply, ApiError> {
-        let lost = |why: String| ApiError::internal(&format!("no answer: {why}"));
+        let lost = |why: String| refusal(0, format!("no answer: {why}"));
         let (parts, body) = request.into_parts();
         let answer = client.send(http::Request::from_parts(parts, Body::from(body)));
         let answered = async {
@@ -51,8 +53,8 @@ impl Connection {
         if (200..300).contains(&code) {
             return Ok(Reply::Object { code, object: Arc::new(object) });
         }
-        let message = object["message"].as_str().unwrap_or("no message");
-        Err(ApiError { code, ..ApiError::internal(message) })
+        let message = object["message"].as_str().unwrap_or("it says no more than that");
+        Err(refusal(code, message.to_owned()))
     }
 }
 
@@ -61,13 +63,20 @@ impl Api for Connection {
         self.sent += 1;
         let outcome = match over_http(request) {
             Ok(sent) => self.runtime.block_on(Connection::ask(self.client.clone(), sent)),
-            Err(error) => Err(ApiError::internal(&error.to_string())),
+            Err(error) => Err(refusal(0, error.to_string())),
         };
+        let lost = outcome.as_ref().err().filter(|error| error.code == 0);
+        self.lost = lost.map(|error| error.message.clone());
         if let Ok(Reply::Object { object, .. }) = &outcome {
             self.answers.push(Arc::clone(object));
         }
         Response { outcome, warnings: Vec::new() }
     }
+}
+
+/// What the API server says; code 0 where it says nothing.
+fn refusal(code: u16, message: String) -> ApiError {
+    ApiError { code, message, ..ApiError::internal("") }
 }
 
 /// The request as HTTP has it.

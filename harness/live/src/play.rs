@@ -105,6 +105,21 @@ fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
     subject
 }
 
+/// What a scenario begins with was refused, or nobody has answered.
+fn refused(stage: &Stage, why: String) -> Error {
+    stage.connection.lost.clone().map_or(Error::Refused(why), Error::Server)
+}
+
+/// Whether a Job has fewer active pods than it is to have. One that has ended, or is suspended, wants none.
+fn wants_pods(job: &Value) -> bool {
+    let (spec, status) = (&job["spec"], &job["status"]);
+    let number = |name: &str| status[name].as_i64().unwrap_or(0);
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let parallelism = spec["parallelism"].as_i64().unwrap_or(1);
+    let open = spec["completions"].as_i64().map_or(parallelism, |all| all - number("succeeded"));
+    !conditions.into_iter().any(|it| it["status"] == "True") && number("active") < parallelism.min(open)
+}
+
 /// The watches of a run, which end with it.
 struct Watches(Vec<JoinHandle<()>>);
 
@@ -130,21 +145,21 @@ impl<'a> Play<'a> {
         let connection = Connection::new(site.client(), site.runtime());
         let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
         let (sender, events) = channel();
-        let mut watches = Vec::new();
+        let mut watches = Watches(Vec::new());
         for resource in [Resource::Jobs, Resource::Pods] {
             let version = site.runtime().block_on(watch::version(&site.client(), namespace, resource))?;
             let watch = watch::follow(site.client(), namespace.to_owned(), resource, version, sender.clone());
-            watches.push(site.runtime().spawn(watch));
+            watches.0.push(site.runtime().spawn(watch));
         }
         for entry in &scenario.jobs {
-            create_job(&mut stage, entry).map_err(Error::Refused)?;
+            create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
         }
         let mut play = Play {
             scenario,
             plan,
             stage,
             events,
-            _watches: Watches(watches),
+            _watches: watches,
             recording,
             controller: None,
             position: 0,
@@ -168,7 +183,7 @@ impl<'a> Play<'a> {
     fn create_pods(&mut self) -> Result<(), Error> {
         let entry = &self.scenario.jobs[0];
         for (number, pod) in self.scenario.pods_before.iter().enumerate() {
-            create_pod(&mut self.stage, entry, number, pod).map_err(Error::Refused)?;
+            create_pod(&mut self.stage, entry, number, pod).map_err(|why| refused(&self.stage, why))?;
             self.stage.follow_up();
         }
         Ok(())
@@ -226,20 +241,16 @@ impl<'a> Play<'a> {
             && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
     }
 
-    /// Whether a failed pod waits for its replacement, by a delay that the scenario has shorter than the controller.
+    /// Whether a pod that failed, or was deleted, waits for its replacement, by a delay that the scenario has shorter
+    /// than the controller.
     fn is_delayed(&self, entry: &JobEntry) -> bool {
         let asked = self.scenario.subject().constants.pod_failure_backoff_ms;
-        let status = self.stage.job(&entry.name).map(|job| &job["status"]);
         let Some((count, last)) = self.stage.seen.failures(&entry.name).filter(|_| asked <= PASSES) else {
             return false;
         };
         let doubled =
             u32::try_from(count - 1).map_or(LONGEST, |times| self.delay.saturating_mul(1 << times.min(8)));
-        // Whoever has ended, or is suspended, replaces none.
-        let goes_on = status.is_some_and(|status| {
-            let conditions = status["conditions"].as_array().into_iter().flatten();
-            !conditions.into_iter().any(|it| it["status"] == "True")
-        });
+        let goes_on = self.stage.job(&entry.name).is_some_and(wants_pods);
         goes_on && last.elapsed() < doubled.min(LONGEST) + MARGIN
     }
 

@@ -18,8 +18,8 @@ pub(crate) struct Seen {
     created: BTreeMap<String, Vec<Created>>,
     known: BTreeSet<String>,
     gone: BTreeSet<String>,
-    /// When pods of each Job were seen to have failed, by the Job's name.
-    failures: BTreeMap<String, Vec<Instant>>,
+    /// When pods were seen to be deleted or to have failed, whichever came last, by the Job's name and their UID.
+    failures: BTreeMap<String, BTreeMap<String, Instant>>,
     /// When something new was seen last.
     pub changed: Instant,
 }
@@ -43,10 +43,10 @@ impl Seen {
         self.created.get(job).map_or(&[], Vec::as_slice)
     }
 
-    /// How many pods of Jobs of this name have failed, and when the last did.
+    /// How many pods of Jobs of this name were deleted or have failed, and when the last was or did.
     pub(crate) fn failures(&self, job: &str) -> Option<(usize, Instant)> {
         let all = self.failures.get(job)?;
-        Some((all.len(), *all.last()?))
+        Some((all.len(), *all.values().max()?))
     }
 
     /// An object is there, in this version; whether that is news.
@@ -69,12 +69,8 @@ impl Seen {
                 if self.known.insert(uid) {
                     self.note_pod(&object);
                 }
-                let has_failed = |pod: &Value| pod["status"]["phase"] == "Failed";
-                let before = self.pods.insert(name.clone(), object);
-                if has_failed(&self.pods[&name]) && !before.is_some_and(|pod| has_failed(&pod)) {
-                    let job = self.pods[&name]["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
-                    self.failures.entry(job.to_owned()).or_default().push(self.changed);
-                }
+                self.note_failure(&object);
+                self.pods.insert(name, object);
             }
         }
         true
@@ -102,6 +98,20 @@ impl Seen {
         missing.iter().for_each(|object| self.removed(object));
         for object in objects {
             self.shown(object);
+        }
+    }
+
+    /// This version of a pod may be the first that is being deleted, or has failed.
+    fn note_failure(&mut self, pod: &Value) {
+        let of = |pod: &Value| {
+            (!pod["metadata"]["deletionTimestamp"].is_null(), pod["status"]["phase"] == "Failed")
+        };
+        let before = self.pods.get(text(pod, "name")).map(of).unwrap_or_default();
+        let now = of(pod);
+        if (now.0 && !before.0) || (now.1 && !before.1) {
+            let job = pod["metadata"]["labels"]["job-name"].as_str().unwrap_or_default();
+            let of_job = self.failures.entry(job.to_owned()).or_default();
+            of_job.insert(text(pod, "uid").to_owned(), self.changed);
         }
     }
 

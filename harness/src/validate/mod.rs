@@ -7,6 +7,7 @@
 
 pub mod actor;
 mod backoff;
+mod bindings;
 mod birth;
 pub mod event;
 mod explain;

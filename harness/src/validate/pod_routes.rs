@@ -354,7 +354,7 @@ impl Judge {
         }
     }
 
-    fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
+    pub(super) fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
         let uid = *self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?;
         let job = *self.owners.get(&uid)?;
         self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))

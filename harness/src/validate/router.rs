@@ -13,6 +13,7 @@ use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
+use super::bindings::Early;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::known_pods;
@@ -115,6 +116,7 @@ pub(super) struct Judge {
     pub(super) any_actors: bool,
     pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
+    early_bindings: Early,
 }
 
 impl Validator {
@@ -142,6 +144,7 @@ impl Validator {
                 any_actors: false,
                 doubts: Vec::new(),
                 managers: Managers::default(),
+                early_bindings: Early::default(),
             },
         }
     }
@@ -192,6 +195,9 @@ impl Judge {
     fn event(&mut self, mut event: Event, actors: &Actors) {
         self.events += 1;
         event.order = self.events;
+        if matches!(event.body, Body::Bound) && event.is_accepted() && self.named_pod(&event).is_none() {
+            return self.early_bindings.hold(event);
+        }
         let event = &event;
         if let Some(when) = event.when {
             self.settings.observations.judged(when.done);
@@ -206,20 +212,15 @@ impl Judge {
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
             Body::Pod(it) => self.pod(event, it, role),
-            Body::PodCollection(pods) => {
-                for pod in pods {
-                    self.collected(event, pod);
-                }
-            }
-            Body::JobCollection(jobs) => {
-                for job in jobs {
-                    self.collected_job(event, job, role);
-                }
-            }
+            Body::PodCollection(pods) => pods.iter().for_each(|pod| self.collected(event, pod)),
+            Body::JobCollection(jobs) => jobs.iter().for_each(|job| self.collected_job(event, job, role)),
             Body::Evicted => self.evicted(event),
             Body::Bound => self.bound(event),
             Body::Gap(reason) => self.gap(reason),
             Body::Restart => self.restart(event),
+        }
+        if let Some(binding) = self.early_bindings.of(event) {
+            self.bound(&binding);
         }
     }
 

@@ -247,3 +247,31 @@ fn of_pods(standing: &Standing<'_>, claims: &PodClaims) -> Option<String> {
     let all: Vec<_> = standing.counts().named().into_iter().zip(wanted).collect();
     first_wrong(&all.into_iter().map(|((name, is), wanted)| (name, wanted, is)).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn standing(job: &Value) -> Standing<'_> {
+        Standing { job: Some(job), pods: Vec::new(), created: 1 }
+    }
+
+    #[test]
+    fn what_stands_differs_by_what_it_says_and_not_by_names_and_times() {
+        let job = |uid: &str, start: &str, failed: u64| {
+            let condition =
+                json!({"type": "Failed", "status": "True", "reason": "x", "lastTransitionTime": start});
+            let withdrawn = json!({"type": "FailureTarget", "status": "False"});
+            let status = json!({"startTime": start, "failed": failed, "conditions": [condition, withdrawn]});
+            json!({"metadata": {"uid": uid}, "status": status})
+        };
+        let (one, same, other) = (job("a", "t1", 1), job("b", "t2", 1), job("b", "t2", 2));
+        let facts = standing(&one).facts();
+        assert_eq!(facts.difference(&standing(&same).facts()), None);
+        assert_eq!(facts.difference(&standing(&other).facts()), Some(("failed", "1", "2")));
+        let gone = Standing { job: None, pods: Vec::new(), created: 1 }.facts();
+        assert_eq!(facts.difference(&gone), Some(("exists", "true", "false")));
+    }
+}

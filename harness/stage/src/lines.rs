@@ -118,3 +118,29 @@ fn request(event: &Value) -> Option<Value> {
     put("response", answer);
     Some(json!({ "request": line }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_put_in_the_order_of_their_times_behind_the_header() {
+        let mut lines = Lines::new(header(&Subject::default(), "a test"));
+        let event = |done: &str| {
+            let about = json!({"resource": "pods", "namespace": "ns", "name": "a"});
+            json!({"objectRef": about, "stageTimestamp": done, "verb": "delete"})
+        };
+        lines.note("mark", json!({"at": "2026-01-01T00:00:00.000000Z", "kind": "start"}));
+        lines.note("mark", json!({"at": "2026-01-01T00:00:03.000000Z", "kind": "end"}));
+        lines.heard(&event("2026-01-01T00:00:02.000000Z"));
+        lines.heard(&event("2026-01-01T00:00:01.000000Z"));
+        lines.heard(&json!({"objectRef": {"resource": "nodes"}}));
+        lines.sort();
+        let text = String::from_utf8(lines.bytes()).unwrap();
+        let kinds: Vec<&str> = text.lines().map(|line| line.get(2..8).unwrap_or_default()).collect();
+        assert_eq!(kinds[1..], ["mark\":", "reques", "reques", "mark\":"], "{text}");
+        assert!(text.lines().next().unwrap().contains("jobcheck.dev/trace"));
+        assert!(text.find("00:01").unwrap() < text.find("00:02").unwrap(), "{text}");
+        assert_eq!((lines.requests(), lines.records()), (2, 2));
+    }
+}

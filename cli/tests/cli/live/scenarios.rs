@@ -73,8 +73,9 @@ fn the_library_holds_with_ours_and_differs_with_the_built_in_where_that_is_known
     // A machine with much other work is slow, not wrong.
     command.args(["--parallel", "16", "--patience", "5m0s"]).args(&files);
     let run = finish(&mut command, b"");
-    assert_eq!(run.code, 1, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
     let report = run.json();
+    let why = told(&report);
+    assert_eq!(run.code, 1, "{}\n{why}\nLive tests can be left out: cargo test -- --skip live::", run.err);
     schema::check(&report);
 
     let mut not_run: Vec<&str> = NOT_ON_LIVE.to_vec();
