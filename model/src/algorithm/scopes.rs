@@ -163,6 +163,8 @@ const UNASKED_OF_TWO_LEADERS: &[Req] = &[
     Req::BO12,
     Req::S01,
     Req::SY10,
+    Req::FT14,
+    Req::FT16,
     Req::PC04,
     Req::PC08,
     Req::PC18,
@@ -179,10 +181,7 @@ const UNASKED_OF_TWO_LEADERS: &[Req] = &[
 const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders-safe/non-indexed", "non-indexed"),
     ("two-leaders-safe/indexed", "indexed"),
-    ("two-leaders-safe/backoff-limit", "backoff-limit"),
-    ("two-leaders-safe/success-policy", "success-policy"),
     ("two-leaders-safe/per-index", "per-index"),
-    ("two-leaders-safe/suspend", "suspend"),
 ];
 
 /// Scopes in which two processes lead, and in which is asked what does not rest on who created a pod.
