@@ -36,6 +36,6 @@ impl Early {
         let binding = self.0.remove(&(event.namespace.clone(), event.name.clone()))?;
         let (creation, when) = (event.when?, binding.when?);
         // Else it was that of another pod of this name.
-        (when.done >= creation.received).then(|| Event { order: event.order, ..binding })
+        (when.done >= creation.received).then_some(Event { order: event.order, ..binding })
     }
 }
