@@ -53,7 +53,7 @@ fn stuck(item: &Item, world: &World) -> Shortfall {
         (None, What::User(..)) => "the API server would not take it, or it changes nothing".to_owned(),
         (None, _) => "it is not possible".to_owned(),
     };
-    let why = format!("step {} waits for ever, and nothing else can happen: {reason}", item.step);
+    let why = format!("step {} waits for ever: {reason}, and nothing else can happen", item.step);
     Shortfall { requirement: item.requirement, why }
 }
 
