@@ -77,6 +77,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("indexed-parallelism", 19977, 17),
     ("removed-deadline", 1108, 11),
     ("unready-pods", 1752, 13),
+    ("endless-pods", 1564, 13),
     ("second-deletion", 959, 11),
     ("second-deletion-orphaning", 357, 10),
     ("gates/pod-replacement-policy", 2902, 14),

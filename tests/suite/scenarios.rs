@@ -157,7 +157,8 @@ fn the_page_on_the_format_shows_every_kind_of_step() {
     let (_, rest) = page.split_once("```yaml steps\n").unwrap();
     let (steps, _) = rest.split_once("```").unwrap();
     let job = "jobs:\n- name: job\n  spec: {completions: 2, parallelism: 2}\n";
-    let head = format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n{job}");
+    let head =
+        format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\nunscheduled: true\n{job}");
     let scenario = read(&format!("{head}steps:\n{steps}")).unwrap_or_else(|error| panic!("{error}"));
     let shown: BTreeSet<String> = scenario.steps.iter().flat_map(|step| step.value.happenings()).collect();
     let known = known_steps();

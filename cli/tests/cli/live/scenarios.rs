@@ -25,12 +25,14 @@ fn scenarios() -> PathBuf {
 const DEFECTS: [&str; 6] = ["b18", "j-04", "l1", "mb-03", "s-04", "tt-09"];
 
 /// What the built-in controllers are known to do otherwise.
-const KNOWN: [(&str, &str); 3] = [("denied-end", "S-12"), ("l1", "S-04"), ("s-04", "S-04")];
+const KNOWN: [(&str, &str); 4] =
+    [("denied-end", "S-12"), ("l1", "S-04"), ("s-04", "S-04"), ("terminating-namespace", "H2")];
 
 /// What is not run, as long as there is no fault proxy, and time cannot be stopped.
-const NOT_ON_LIVE: [&str; 11] = [
+const NOT_ON_LIVE: [&str; 13] = [
     "backoff-delay",
     "deadline",
+    "deadline-removed",
     "full-lists",
     "held-watch",
     "late-creation",
@@ -40,6 +42,7 @@ const NOT_ON_LIVE: [&str; 11] = [
     "ttl",
     "ttl-raised",
     "ttl-slow-clock",
+    "unscheduled",
 ];
 
 /// What is not run there besides: the built-in controllers are not started by the run.
