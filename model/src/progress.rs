@@ -325,7 +325,7 @@ fn idle_lack(job: &Job, life: &Life) -> Option<(Option<Req>, &'static str)> {
         () if life.pods.iter().any(unaccounted) => {
             Some((Some(Req::FT01), "the Job wants no pods, and one that has ended keeps its finalizer"))
         }
-        () if !job.status.uncounted_succeeded().is_empty() || !job.status.uncounted_failed().is_empty() => {
+        () if job.status.listed() > 0 => {
             Some((Some(Req::FT02), "the Job wants no pods, and pods are listed that no counter has"))
         }
         () if job.spec.is_suspended()
@@ -409,3 +409,6 @@ fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String)
     let how = if goes_on { ", for ever" } else { "" };
     (req, format!("{what}{how}"))
 }
+
+#[cfg(test)]
+mod tests;

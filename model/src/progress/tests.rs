@@ -1,0 +1,88 @@
+//! What a Job owes that wants no pods: nothing else would notice, for no write is wrong.
+
+use std::sync::Arc;
+
+use super::shortcoming;
+use crate::algorithm::scopes::run_by_the_algorithm;
+use crate::catalogue::Req;
+use crate::job::{Condition, ConditionKind, ConditionStatus, Text, Uncounted};
+use crate::pod::Phase;
+use crate::scope::{FoundPod, Scope};
+use crate::scopes::{initial, named};
+use crate::world::{Life, World};
+
+fn suspended() -> (World, Scope) {
+    let scope = run_by_the_algorithm(named("suspend").unwrap(), 0);
+    let mut world = initial(&scope);
+    let job = Arc::make_mut(world.lives[0].job.as_mut().unwrap());
+    Arc::make_mut(&mut job.spec).suspend = Some(true);
+    (world, scope)
+}
+
+/// What is owed after a change of the life of a Job at rest.
+fn owed(change: impl FnOnce(&mut Life)) -> Option<Option<Req>> {
+    let (mut world, scope) = suspended();
+    change(&mut world.lives[0]);
+    shortcoming(&world.lives[0], &world, &scope).map(|(req, _)| req)
+}
+
+fn has_pod(life: &mut Life, phase: Phase) {
+    life.find(FoundPod { controlled: true, phase });
+    let mut pod = life.pods.iter().next().unwrap().clone();
+    pod.finalizer = true;
+    life.set_pod(pod.uid, Some(pod), 0);
+}
+
+#[test]
+fn a_suspended_job_with_nothing_left_to_do_owes_nothing() {
+    assert_eq!(owed(|_| {}), None);
+}
+
+#[test]
+fn a_pod_that_has_ended_is_to_be_accounted_while_the_job_is_suspended() {
+    assert_eq!(owed(|life| has_pod(life, Phase::Succeeded)), Some(Some(Req::FT01)));
+    let per_index = |life: &mut Life| {
+        let job = Arc::make_mut(life.job.as_mut().unwrap());
+        Arc::make_mut(&mut job.spec).backoff_limit_per_index = Some(1);
+        has_pod(life, Phase::Failed);
+    };
+    assert_eq!(owed(per_index), None, "BI-08: it waits for its replacement");
+}
+
+#[test]
+fn lists_are_to_be_emptied_while_the_job_is_suspended() {
+    let listed = |life: &mut Life| {
+        life.find(FoundPod { controlled: true, phase: Phase::Succeeded });
+        let uid = life.pods.iter().next().unwrap().uid;
+        let job = Arc::make_mut(life.job.as_mut().unwrap());
+        job.status.uncounted = Some(Uncounted { succeeded: vec![uid], ..Uncounted::default() });
+    };
+    assert_eq!(owed(listed), Some(Some(Req::FT02)));
+}
+
+#[test]
+fn no_pod_is_active_while_the_job_is_suspended_or_wants_none() {
+    assert_eq!(owed(|life| has_pod(life, Phase::Running)), Some(Some(Req::SU01)));
+    let wants_none = |life: &mut Life| {
+        let job = Arc::make_mut(life.job.as_mut().unwrap());
+        let spec = Arc::make_mut(&mut job.spec);
+        (spec.suspend, spec.parallelism) = (None, Some(0));
+        has_pod(life, Phase::Running);
+    };
+    assert_eq!(owed(wants_none), Some(Some(Req::PC04)));
+}
+
+#[test]
+fn an_end_that_was_announced_comes_though_the_job_is_suspended() {
+    let announced = |life: &mut Life| {
+        let job = Arc::make_mut(life.job.as_mut().unwrap());
+        job.status.conditions.push(Condition {
+            kind: ConditionKind::FailureTarget,
+            status: ConditionStatus::True,
+            reason: Text::from("BackoffLimitExceeded"),
+            message: Text::from(""),
+            last_transition_time: None,
+        });
+    };
+    assert_eq!(owed(announced), Some(None));
+}
