@@ -7,7 +7,7 @@
 //! # Caveats
 //!
 //! Its clock is a constant number of seconds ahead of the one that the server and the Job controller go by. Its cache
-//! shows what is stored, or one version before it: those between are never seen. A request of it that is dead never
+//! shows what is stored, or one older version, from which it goes to what is stored: those between are never seen. A request of it that is dead never
 //! reaches the server later.
 //!
 //! [`Algorithm::ttl`]: crate::scope::Algorithm::ttl
