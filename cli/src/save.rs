@@ -28,6 +28,27 @@ pub struct Counterexample<'a> {
     pub why: &'a str,
 }
 
+/// Whether there is a place for a file: asked before a search, which may be long.
+pub fn has_place(file: &Path) -> bool {
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_there = directory.is_dir();
+    if !is_there {
+        eprintln!("error: cannot write {}: {} is no directory", file.display(), directory.display());
+    }
+    is_there
+}
+
+/// Whether a directory is there, or can be made as far as its name goes.
+pub fn can_be_made(directory: &Path) -> bool {
+    let there = directory.ancestors().find(|it| it.exists());
+    let fits = there.is_none_or(Path::is_dir);
+    if !fits {
+        let what = there.unwrap_or(directory).display();
+        eprintln!("error: cannot make the directory {}: {what} is none", directory.display());
+    }
+    fits
+}
+
 /// Writes each to a file, and says what `jobcheck replay` makes of it. Says whether that succeeded.
 pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Counterexample<'a>>) -> bool {
     let mut count = 0;

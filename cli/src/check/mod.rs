@@ -42,7 +42,7 @@ pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
-use crate::save::Counterexample;
+use crate::save::{self as saving, Counterexample};
 
 /// The exploration of one scope.
 struct Run {
@@ -160,6 +160,9 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     if let Some(count) = args.walks {
         return walks::run(&scopes, count, args, global);
     }
+    if !can_write(args) {
+        return Exit::Environment;
+    }
     let start = Instant::now();
     let report = explore_all(scopes, args, global, start);
     let rendered = match args.output {
@@ -170,6 +173,12 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     note_without(&report, args);
     let exit = print(rendered, report.exit());
     if write_files(&report, args, start) { exit } else { Exit::Environment }
+}
+
+/// Whether what is to be written has a place.
+fn can_write(args: &CheckArgs) -> bool {
+    let mut files = [&args.dot, &args.itf, &args.scenario].into_iter().flatten();
+    files.all(|file| saving::has_place(file)) && args.save.as_deref().is_none_or(saving::can_be_made)
 }
 
 /// A guard that is switched off lets the specification do more. A controller does what it does: its writes are judged by

@@ -167,6 +167,15 @@ fn one_pod_is_no_plural() {
 
 /// What no specification allows is told apart from what is explored without names, and can be asked for.
 #[test]
+fn a_place_where_nothing_can_be_written_is_told_before_the_search() {
+    for arguments in [["--dot", "/dev/null/x"], ["--itf", "/nowhere/x"], ["--save", "/dev/null/x"]] {
+        let run = jobcheck(["check", "non-indexed", arguments[0], arguments[1]]);
+        assert_eq!((run.code, &*run.out), (4, ""), "{arguments:?}: {run:?}");
+        assert!(run.err.starts_with("error: cannot "), "{}", run.err);
+    }
+}
+
+#[test]
 fn two_leaders_are_listed_apart_and_explored_by_name() {
     for arguments in [&["--list"][..], &["--list", "--subject", "controller"]] {
         let run = check(arguments);
