@@ -1,5 +1,6 @@
 //! `jobcheck mutants`: known defects, as mutants of the reference algorithm or of the shipped controllers, must be caught.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -205,7 +206,10 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Mutant>, String> {
     let named = |id: &String| {
         Mutant::named(id).ok_or_else(|| format!("there is no defect {id}; known are {}", known()))
     };
-    ids.iter().map(named).collect()
+    let mut found = ids.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let mut met = BTreeSet::new();
+    found.retain(|mutant| met.insert(mutant.id));
+    Ok(found)
 }
 
 fn text(runs: &[Run], others: &[&Mutant], told: bool, global: &Global) -> String {

@@ -96,3 +96,11 @@ fn a_directory_that_cannot_be_made_is_an_error_of_the_environment() {
     assert_eq!(run.code, 4, "{run:?}");
     assert!(run.err.contains("cannot write"), "{}", run.err);
 }
+
+#[test]
+fn a_defect_or_a_scope_that_is_named_twice_is_looked_at_once() {
+    let mutants = jobcheck(["mutants", "B18", "b18"]);
+    assert!(mutants.out.contains("1 of 1 defects"), "{}", mutants.out);
+    let check = jobcheck(["check", "non-indexed", "non-indexed"]);
+    assert!(check.out.contains("1 scope, 572 states"), "{}", check.out);
+}
