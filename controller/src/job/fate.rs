@@ -140,6 +140,13 @@ pub fn time_left(view: &View) -> Option<Duration> {
     Some(allowed.saturating_sub(running_since(view)?.until(view.observed.now)))
 }
 
+/// Whether the time of the Job counts from a `startTime` that is stored.
+#[must_use]
+pub fn runs_already(view: &View) -> bool {
+    let status = &view.job().status;
+    status.start_time.is_some() && find_true(&status.conditions, SUSPENDED).is_none()
+}
+
 /// When the Job began to run: now, if it begins or is resumed with this plan (SU-04, SU-11); none while it is suspended.
 #[must_use]
 pub fn running_since(view: &View) -> Option<Time> {

@@ -7,7 +7,7 @@ use super::accounting::{Accounting, account, pod_ref, releases};
 use super::backoff;
 use super::command::{Command, Decision, Event, Plan, Step};
 use super::conditions::finished;
-use super::fate::{Fate, fate, tally, time_left};
+use super::fate::{Fate, fate, runs_already, tally, time_left};
 use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings};
 use super::per_index::Indexes;
 use super::report::status_step;
@@ -173,7 +173,9 @@ fn batch<T>(of: Vec<T>, command: impl FnOnce(Vec<T>) -> Command) -> Vec<Step> {
 
 /// The next instant at which time alone changes the decision (BO-02, SU-10).
 fn wake_after(view: &View, fate: Option<&Fate>, scaling: &Scaling) -> Option<Duration> {
-    let deadline = time_left(view).filter(|_| fate.is_none());
+    // No status says that a Job which is being deleted begins or is resumed: its time would begin anew with each sync.
+    let counts = view.job().deletion.is_none() || runs_already(view);
+    let deadline = time_left(view).filter(|_| fate.is_none() && counts);
     let more = scaling.capped.then_some(view.observed.settings.sync_batch_period);
     [deadline, scaling.wait, more].into_iter().flatten().min()
 }

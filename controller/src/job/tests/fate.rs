@@ -194,6 +194,22 @@ fn the_deadline_begins_anew_with_a_resumption() {
     assert_eq!(case.plan().wake_after, Some(secs(50)));
 }
 
+/// No status says that it is resumed, so that its time would begin anew with each sync, and wake it for ever.
+#[test]
+fn the_deadline_wakes_no_job_that_is_deleted_before_it_is_resumed() {
+    let mut resumed = job().status_with("Suspended", "True", "JobSuspended");
+    resumed.spec.active_deadline_seconds = Some(50);
+    resumed.deletion = Some(resumed.status.start_time.unwrap());
+    assert_eq!(Case::new(resumed.clone(), []).plan().wake_after, None);
+    resumed.status.conditions.clear();
+    resumed.spec.active_deadline_seconds = Some(101);
+    assert_eq!(
+        Case::new(resumed, []).plan().wake_after,
+        Some(secs(1)),
+        "one that runs has its deadline all the same"
+    );
+}
+
 /// TC-01: failures come before successes, and the deadline before completions (B27).
 #[test]
 fn the_first_reason_in_order_wins() {
