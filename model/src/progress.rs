@@ -23,6 +23,7 @@ use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
 use crate::algorithm::ttl::{TtlStep, clock};
 use crate::catalogue::Req;
 use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
+use crate::env::clock::time_is_up;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::explore::found::Found;
@@ -390,7 +391,7 @@ fn longest_wait(life: &Life, scope: &Scope) -> i64 {
 
 /// Whether a bound of the scope is what a Job waits for.
 pub(crate) fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
-    let time_is_up = scope.ticks > 0 && world.now.0 >= scope.ticks;
+    let time_is_up = time_is_up(world, scope);
     let finished = life.job.as_ref().is_some_and(|job| job.status.is_finished());
     let waits = |wake: Time| !finished && wake.since(world.now) <= longest_wait(life, scope);
     let held = |process: &Process| {

@@ -42,7 +42,7 @@ pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
-use crate::save::{self as saving, Counterexample};
+use crate::save::Counterexample;
 
 /// The exploration of one scope.
 struct Run {
@@ -178,7 +178,8 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
 /// Whether what is to be written has a place.
 fn can_write(args: &CheckArgs) -> bool {
     let mut files = [&args.dot, &args.itf, &args.scenario].into_iter().flatten();
-    files.all(|file| saving::has_place(file)) && args.save.as_deref().is_none_or(saving::can_be_made)
+    files.all(|file| crate::save::has_place(file))
+        && args.save.as_deref().is_none_or(crate::save::can_be_made)
 }
 
 /// A guard that is switched off lets the specification do more. A controller does what it does: its writes are judged by

@@ -154,8 +154,7 @@ pub fn running_since(view: &View) -> Option<Time> {
     if job.spec.suspend {
         return None;
     }
-    let resumes = find_true(&job.status.conditions, SUSPENDED).is_some();
-    Some(job.status.start_time.filter(|_| !resumes).unwrap_or(view.observed.now.truncated()))
+    Some(job.status.start_time.filter(|_| runs_already(view)).unwrap_or(view.observed.now.truncated()))
 }
 
 fn failed_by_indexes(view: &View, indexes: &Indexes) -> Option<Fate> {

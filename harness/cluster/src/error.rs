@@ -149,3 +149,18 @@ impl std::fmt::Display for Log {
         self.tail.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
+
+/// An error with its causes, which alone say what is wrong.
+#[must_use]
+pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
 
+use crate::error::told;
 use crate::state::Endpoint;
 
 /// The file in a cluster's folder with the administrator's token, where there is one.
@@ -52,20 +53,6 @@ fn answered(error: &kube::Error) -> String {
 /// The check of a line such as `[-]etcd failed: reason withheld`.
 fn failing_check(line: &str) -> Option<&str> {
     line.strip_prefix("[-]")?.split_whitespace().next()
-}
-
-/// An error with its causes, which alone say what is wrong.
-fn told(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ mod state;
 pub mod status;
 mod up;
 
-pub use error::{Error, Log};
+pub use error::{Error, Log, told};
 pub use home::Home;
 pub use launch::log as log_file;
 pub use name::Name;

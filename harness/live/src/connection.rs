@@ -8,12 +8,11 @@ use http_body_util::BodyExt;
 use jiff::Timestamp;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, PatchKind, Reply, Request, Response, Verb};
+use jobcheck_cluster::told;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 use tokio::runtime::Handle;
-
-use crate::error::told;
 
 /// An answer that has not come by then is none.
 const PATIENCE: Duration = Duration::from_secs(30);

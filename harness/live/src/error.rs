@@ -51,17 +51,3 @@ impl Error {
         move |source| Error::File { path, source }
     }
 }
-
-/// An error with its causes.
-pub(crate) fn told(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
-use jobcheck_cluster::Home;
+use jobcheck_cluster::{Home, told};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
-use crate::error::{Error, told};
+use crate::error::Error;
 use crate::leftovers::{self, Record};
 
 /// The label of all that the runs of a process have on a cluster.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_cluster::told;
 use kube::Client;
 use kube::api::WatchEvent;
 use serde_json::Value;
 
-use crate::error::{Error, told};
+use crate::error::Error;
 use crate::seen::text;
 
 /// Time before a watch that broke is begun again.

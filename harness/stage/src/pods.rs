@@ -29,8 +29,12 @@ pub(crate) fn may_restart(pod: &Value) -> bool {
 }
 
 pub(crate) fn is_disrupted(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.into_iter().any(|it| it["type"] == "DisruptionTarget" && it["status"] == "True")
+    has_condition(pod, "DisruptionTarget")
+}
+
+fn has_condition(pod: &Value, kind: &str) -> bool {
+    let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|it| it["type"] == kind && it["status"] == "True")
 }
 
 /// Whether it has the labels that a Job gave it.
@@ -51,8 +55,7 @@ pub(crate) fn is_running(pod: &Value) -> bool {
 }
 
 pub(crate) fn is_ready(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.into_iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+    has_condition(pod, "Ready")
 }
 
 pub(crate) fn has_not_ended(pod: &Value) -> bool {

@@ -13,6 +13,12 @@ pub fn enabled(world: &World, scope: &Scope, steps: &mut Vec<Step>) {
     }
 }
 
+/// Whether the scope has a clock, and all of its seconds have passed.
+#[must_use]
+pub fn time_is_up(world: &World, scope: &Scope) -> bool {
+    scope.ticks > 0 && world.now.0 >= scope.ticks
+}
+
 /// A second passes.
 pub fn tick(world: &mut World) {
     world.now = world.now.plus(1);

@@ -1,5 +1,6 @@
 //! A Job never comes to a standstill.
 
+use crate::env::clock::time_is_up;
 use crate::progress::{is_excused, shortcoming};
 use crate::scope::Scope;
 use crate::script::shortfall;
@@ -23,15 +24,11 @@ pub fn standstill(world: &World, steps: &[Step], scope: &Scope) -> Option<String
     let may_wait = |life: &Life| match scope.algorithm.processes {
         1.. => is_excused(life, world, scope),
         // Nobody tells what the specification would do.
-        0 => has_no_time(world, scope) || !has_room(life, scope),
+        0 => time_is_up(world, scope) || !has_room(life, scope),
     };
     let mut stuck = world.lives.iter().filter(|life| !may_wait(life));
     let (_, why) = stuck.find_map(|life| shortcoming(life, world, scope))?;
     Some(format!("nothing can happen any more, and {why}"))
-}
-
-fn has_no_time(world: &World, scope: &Scope) -> bool {
-    scope.ticks > 0 && world.now.0 >= scope.ticks
 }
 
 /// Whether no bound on pods is reached.
