@@ -1,8 +1,12 @@
 //! One atomic transition of a [`World`]: a write of a controller, or something that the environment does.
 
+mod kind;
+
+pub use kind::StepKind;
+
 use crate::algorithm::informer;
 use crate::algorithm::steps as processes;
-use crate::algorithm::steps::{Fortune, ProcessStep};
+use crate::algorithm::steps::ProcessStep;
 use crate::algorithm::ttl as ttl_controller;
 use crate::algorithm::ttl::TtlStep;
 use crate::env::disruption::DisruptionStep;
@@ -54,105 +58,6 @@ pub enum Step {
     Proceed,
 }
 
-/// The kinds of steps, for statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StepKind {
-    /// [`Write::CreatePod`].
-    CreatePod,
-    /// [`Write::DeletePod`].
-    DeletePod,
-    /// [`Write::ReleasePod`].
-    ReleasePod,
-    /// [`Write::AdoptPod`] and [`Write::GiveUpPod`].
-    ClaimPod,
-    /// [`Write::Status`].
-    StatusWrite,
-    /// [`Step::Expire`], and the DELETE of the TTL controller's algorithm.
-    Expire,
-    /// [`Step::Kubelet`].
-    Kubelet,
-    /// [`Step::Disrupt`].
-    Disrupt,
-    /// [`Step::User`].
-    User,
-    /// [`Step::Collect`] and [`Step::RemoveJob`].
-    Collect,
-    /// [`Step::ShowPod`] and [`Step::ShowJob`].
-    Show,
-    /// [`ProcessStep::Sync`], [`ProcessStep::Choose`] and [`TtlStep::Sync`].
-    Sync,
-    /// [`ProcessStep::Call`] and [`ProcessStep::Orphan`] that the server handles.
-    Call,
-    /// A request that fails, or whose answer is lost.
-    Fault,
-    /// [`Step::Crash`], [`Step::Rollout`], and processes of the algorithm that start or stop.
-    Crash,
-    /// [`Step::Land`].
-    Land,
-    /// [`Step::Tick`].
-    Tick,
-}
-
-impl StepKind {
-    /// All kinds, in the order of their discriminants.
-    pub const ALL: [StepKind; 17] = [
-        StepKind::CreatePod,
-        StepKind::DeletePod,
-        StepKind::ReleasePod,
-        StepKind::ClaimPod,
-        StepKind::StatusWrite,
-        StepKind::Expire,
-        StepKind::Kubelet,
-        StepKind::Disrupt,
-        StepKind::User,
-        StepKind::Collect,
-        StepKind::Show,
-        StepKind::Sync,
-        StepKind::Call,
-        StepKind::Fault,
-        StepKind::Crash,
-        StepKind::Land,
-        StepKind::Tick,
-    ];
-
-    /// Whether only an algorithm takes such steps.
-    #[must_use]
-    pub fn is_of_an_algorithm(self) -> bool {
-        matches!(self, StepKind::Sync | StepKind::Call | StepKind::Fault | StepKind::Land)
-    }
-
-    /// Whether only the specification takes such steps.
-    #[must_use]
-    pub fn is_of_the_specification(self) -> bool {
-        use StepKind::{ClaimPod, CreatePod, DeletePod, ReleasePod, StatusWrite};
-        matches!(self, CreatePod | DeletePod | ReleasePod | ClaimPod | StatusWrite)
-    }
-
-    /// What a report calls it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            StepKind::CreatePod => "pod created",
-            StepKind::DeletePod => "pod deleted",
-            StepKind::ReleasePod => "finalizer removed",
-            StepKind::ClaimPod => "pod adopted or given up",
-            StepKind::StatusWrite => "status written",
-            StepKind::Expire => "Job deleted by TTL",
-            StepKind::Kubelet => "pod changed",
-            StepKind::Disrupt => "pod disrupted",
-            StepKind::User => "user action",
-            StepKind::Collect => "object collected",
-            StepKind::Show => "cache advanced",
-            StepKind::Sync => "sync started",
-            StepKind::Call => "request handled",
-            StepKind::Fault => "request or answer lost",
-            StepKind::Crash => "process restarted",
-            StepKind::Land => "late request handled",
-            StepKind::Tick => "second passed",
-        }
-    }
-}
-
 impl Step {
     /// The Job that it concerns; `None` where it concerns all.
     #[must_use]
@@ -179,45 +84,7 @@ impl Step {
     /// The kind.
     #[must_use]
     pub fn kind(&self) -> StepKind {
-        match self {
-            Step::Write(_, Write::CreatePod(_)) => StepKind::CreatePod,
-            Step::Write(_, Write::DeletePod(_)) => StepKind::DeletePod,
-            Step::Write(_, Write::ReleasePod(_)) => StepKind::ReleasePod,
-            Step::Write(_, Write::AdoptPod(_) | Write::GiveUpPod(_)) => StepKind::ClaimPod,
-            Step::Write(_, Write::Status(_)) => StepKind::StatusWrite,
-            Step::Expire(_) => StepKind::Expire,
-            Step::Kubelet(..) => StepKind::Kubelet,
-            Step::Disrupt(..) => StepKind::Disrupt,
-            Step::User(..) | Step::Proceed => StepKind::User,
-            Step::Collect(..) | Step::RemoveJob(_) => StepKind::Collect,
-            Step::ShowPod(_) | Step::ShowJob(_) => StepKind::Show,
-            Step::Crash(_) | Step::Rollout(_) => StepKind::Crash,
-            Step::Process(_, _, what) => match what {
-                ProcessStep::Sync(_) | ProcessStep::Choose(_) => StepKind::Sync,
-                ProcessStep::Call(_, Fortune::Handled) | ProcessStep::Orphan(_, Fortune::Handled) => {
-                    StepKind::Call
-                }
-                ProcessStep::Call(..) | ProcessStep::Orphan(..) => StepKind::Fault,
-                ProcessStep::ShowPod
-                | ProcessStep::RelistPods
-                | ProcessStep::ShowJob
-                | ProcessStep::RelistJobs => StepKind::Show,
-                ProcessStep::Crash
-                | ProcessStep::CrashInFlight(_)
-                | ProcessStep::Usurp
-                | ProcessStep::Resign => StepKind::Crash,
-            },
-            Step::Ttl(_, what) => match what {
-                TtlStep::Sync => StepKind::Sync,
-                TtlStep::Get(Fortune::Handled) => StepKind::Call,
-                TtlStep::Delete(Fortune::Handled) => StepKind::Expire,
-                TtlStep::Get(_) | TtlStep::Delete(_) => StepKind::Fault,
-                TtlStep::Show => StepKind::Show,
-                TtlStep::Crash => StepKind::Crash,
-            },
-            Step::Land(_) => StepKind::Land,
-            Step::Tick => StepKind::Tick,
-        }
+        kind::kind(self)
     }
 }
 

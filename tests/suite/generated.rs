@@ -10,7 +10,8 @@ use jobcheck_explore::of_the_controller;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::mutants::{MUTANTS, Mutant};
 use jobcheck_model::scope::Scope;
-use jobcheck_sim::paths::{Rig, Walked, kinds, scopes, walk};
+use jobcheck_model::step::StepKind;
+use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 use serde_json::{Value, json};
 
 /// Kinds of steps that no path takes, and why.
@@ -49,9 +50,9 @@ fn paths_of_every_scope_are_as_they_say() {
         assert!(walked.difference.is_none(), "{}: {:?}", walked.scope, walked.difference);
         assert!(walked.paths > 0 && walked.steps >= walked.paths, "{walked:?}");
     }
-    let is_taken = |place: usize| all.iter().any(|walked| walked.taken[place] > 0);
+    let is_taken = |kind: StepKind| all.iter().any(|walked| walked.taken[kind as usize] > 0);
     let missing: Vec<_> =
-        kinds::ALL.iter().enumerate().filter(|(place, _)| !is_taken(*place)).map(|(_, name)| *name).collect();
+        StepKind::outside_scripts().filter(|kind| !is_taken(*kind)).map(StepKind::name).collect();
     assert_eq!(missing, NOT_TAKEN);
 }
 

@@ -26,6 +26,7 @@ mod rendered;
 mod scenarios;
 mod scripts;
 mod sim;
+mod steps;
 mod tidy;
 mod ttl;
 mod twin;

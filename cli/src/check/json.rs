@@ -174,8 +174,8 @@ fn scope(run: &Run) -> ScopeReport {
         rests: it.rests,
         pods_bound_reached: it.pods_bound_reached,
         steps: StepKind::ALL
-            .into_iter()
-            .map(|kind| (kind, it.steps[kind as usize]))
+            .iter()
+            .map(|kind| (kind, it.steps[*kind as usize]))
             .map(|(kind, it)| StepReport { kind: kind.name(), count: it.taken, fresh: it.fresh })
             .collect(),
         counterexample: found.map(|found| counterexample(&run.scope, found)),

@@ -64,6 +64,8 @@ struct Report {
     not_run: Vec<&'static str>,
     /// Whether every scope there is was asked for, so that every premise must be reached.
     complete: bool,
+    /// Whether each kind of step must be taken: the default has all of them, with all subjects together.
+    takes_every_step: bool,
     elapsed: Duration,
 }
 
@@ -109,15 +111,10 @@ impl Report {
     /// Kinds of steps that were never possible: then the specification, or a scope, is not what it is meant to
     /// be, and nothing that was found says much.
     fn never_taken(&self) -> Vec<StepKind> {
-        if !self.complete || self.is_unfinished() || self.is_broken() {
+        if !self.takes_every_step || self.is_unfinished() || self.is_broken() {
             return Vec::new();
         }
-        let ran = self.ran();
-        let concerns = |kind: &StepKind| {
-            (ran.algorithm || !kind.is_of_an_algorithm())
-                && (ran.specification || !kind.is_of_the_specification())
-        };
-        StepKind::ALL.into_iter().filter(concerns).filter(|kind| self.taken(*kind) == 0).collect()
+        StepKind::outside_scripts().filter(|kind| self.taken(*kind) == 0).collect()
     }
 
     /// Which subjects managed Jobs.
@@ -455,10 +452,12 @@ fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global, start: Ins
             Err(scope) => not_run.push(scope),
         }
     }
+    let complete = args.scopes.is_empty() && args.mutant.is_none() && args.size != Size::Large;
     Report {
         runs,
         not_run,
-        complete: args.scopes.is_empty() && args.mutant.is_none() && args.size != Size::Large,
+        complete,
+        takes_every_step: complete && args.size == Size::Default && args.subject == Subject::All,
         elapsed: start.elapsed(),
     }
 }

@@ -216,7 +216,7 @@ fn properties(report: &Report, out: &mut String) {
 }
 
 fn steps(report: &Report, out: &mut String) {
-    let kinds = StepKind::ALL.into_iter().filter(|kind| report.taken(*kind) > 0);
+    let kinds = StepKind::ALL.iter().copied().filter(|kind| report.taken(*kind) > 0);
     let taken = kinds.map(|kind| format!("{} {}", kind.name(), report.taken(kind)));
     let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
 }
@@ -225,7 +225,7 @@ fn steps(report: &Report, out: &mut String) {
 fn coverage(report: &Report, out: &mut String) {
     let _ = writeln!(out, "\n{BOLD}steps that were taken{BOLD:#} (and those that led to a new state)");
     for run in &report.runs {
-        let kinds = StepKind::ALL.into_iter().map(|kind| (kind, run.exploration.steps[kind as usize]));
+        let kinds = StepKind::ALL.iter().map(|kind| (*kind, run.exploration.steps[*kind as usize]));
         let told = |(kind, Coverage { taken, fresh }): (StepKind, Coverage)| {
             format!("{} {taken} ({fresh})", kind.name())
         };

@@ -61,6 +61,7 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/endless-pods", "endless-pods"),
     ("progress/second-deletion", "second-deletion"),
     ("progress/second-deletion-orphaning", "second-deletion-orphaning"),
+    ("progress/denied-condition", "denied-condition"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -87,6 +88,7 @@ const LOST_ANSWER_IN_TIME: &[(&str, &str)] = &[
     ("progress-lost-answer/suspend", "suspend"),
     ("progress-lost-answer/deadline", "deadline"),
     ("progress-lost-answer/ttl", "ttl"),
+    ("progress-lost-answer/relabelled-pod", "relabelled-pod"),
 ];
 
 /// The process dies between two requests, and both caches lag by one.

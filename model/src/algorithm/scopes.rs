@@ -71,6 +71,7 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/unready-pods", "unready-pods"),
     ("stale-caches/second-deletion", "second-deletion"),
     ("stale-caches/second-deletion-orphaning", "second-deletion-orphaning"),
+    ("stale-caches/denied-condition", "denied-condition"),
 ];
 
 /// One request fails, and both caches lag by one.
@@ -89,6 +90,7 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/force-delete", "force-delete"),
     ("failed-request/adoption", "adoption"),
     ("failed-request/lost-owner", "lost-owner"),
+    ("failed-request/relabelled-pod", "relabelled-pod"),
     ("failed-request/unscheduled-patient", "unscheduled-patient"),
     ("failed-request/suspend-patient", "suspend-patient"),
     ("failed-request/elastic-per-index", "elastic-per-index"),

@@ -48,6 +48,7 @@ pub fn all() -> Vec<Scope> {
         endless_pods(),
         second_deletion(),
         second_deletion_orphaning(),
+        denied_condition(),
     ]
 }
 
@@ -163,6 +164,12 @@ fn per_index_delay() -> Scope {
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
     Scope { ticks: 2, lag: 1, faults: Faults { crashes: 1, ..Faults::default() }, constants, ..base }
+}
+
+fn denied_condition() -> Scope {
+    let about = "a user adds conditions of the Job's end that are False; its end comes all the same";
+    let user = vec![UserAction::DenyFailureTarget, UserAction::DenyFailed];
+    Scope { user, ..scope("denied-condition", about, many(1, 1), 1) }
 }
 
 /// Failures delay the next pod by a second or two, on a clock; a user deletes a pod.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::mutants::Mutant;
-use jobcheck_sim::paths::kinds;
+use jobcheck_model::step::StepKind;
 use serde::Serialize;
 
 use super::{Run, Sums};
@@ -64,8 +64,8 @@ impl Sums {
 
     /// How often steps of each kind were taken.
     fn taken(&self) -> Vec<(&'static str, usize)> {
-        let sum = |place: usize| self.runs.iter().map(|run| run.walked.taken[place]).sum();
-        kinds::ALL.iter().enumerate().map(|(place, name)| (*name, sum(place))).collect()
+        let sum = |kind: StepKind| self.runs.iter().map(|run| run.walked.taken[kind as usize]).sum();
+        StepKind::outside_scripts().map(|kind| (kind.name(), sum(kind))).collect()
     }
 
     fn not_taken(&self) -> Vec<&'static str> {
@@ -180,7 +180,8 @@ fn summary(sums: &Sums, mutant: Option<&Mutant>, out: &mut String) {
     }
     let none = sums.not_taken();
     let none = if none.is_empty() { "none".to_owned() } else { none.join(", ") };
-    let _ = writeln!(out, "kinds of steps that no path took, of {}: {none}", kinds::ALL.len());
+    let _ =
+        writeln!(out, "kinds of steps that no path took, of {}: {none}", StepKind::outside_scripts().count());
     if !sums.not_begun.is_empty() {
         let _ = writeln!(out, "{OPEN}not begun{OPEN:#}: {}", sums.not_begun.join(", "));
     }

@@ -28,7 +28,6 @@
 mod bench;
 mod compare;
 mod environment;
-pub mod kinds;
 mod orphan;
 mod read;
 mod scopes;
@@ -42,7 +41,7 @@ use std::collections::BTreeMap;
 
 use jobcheck_apiserver::request::Request;
 use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::step::Step;
+use jobcheck_model::step::{Step, StepKind};
 
 use self::read::Reader;
 pub use self::scopes::scopes;
@@ -81,7 +80,7 @@ pub struct Walked {
     pub steps: usize,
     /// How many steps the graph has; `None` where they are more than were allowed.
     pub graph: Option<usize>,
-    /// How often steps of each kind were taken ([`kinds::ALL`]).
+    /// How often steps of each kind were taken ([`StepKind::ALL`]).
     pub taken: Vec<usize>,
     /// Paths that ended because the server, or the order of UIDs, did not let them go on; by the reason.
     pub cut: BTreeMap<&'static str, usize>,
@@ -111,7 +110,7 @@ impl Walked {
             paths: 0,
             steps: 0,
             graph: None,
-            taken: vec![0; kinds::ALL.len()],
+            taken: vec![0; StepKind::ALL.len()],
             cut: BTreeMap::new(),
             difference: None,
         }

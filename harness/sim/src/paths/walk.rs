@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bench::{Bench, Stop};
 use super::compare::compare;
 use super::step::replay;
-use super::{Difference, Rig, Walked, kinds};
+use super::{Difference, Rig, Walked};
 use crate::rng::Rng;
 
 /// A branch that gets no more steps than these takes one at each world.
@@ -125,7 +125,7 @@ impl Walker<'_> {
         let after = world.apply(&step, self.scope);
         self.walked.steps += 1;
         let came = replay(&mut bench, &step, (world, &after), self.scope, &mut self.rig);
-        let kind = kinds::kind(&step).filter(|_| came.is_ok());
+        let kind = came.is_ok().then(|| step.kind());
         self.path.push(step);
         let left = match came {
             Ok(()) => self.branch(bench, &after, most - 1),
@@ -135,7 +135,7 @@ impl Walker<'_> {
             }
         };
         if let Some(kind) = kind {
-            self.walked.taken[kind] += 1;
+            self.walked.taken[kind as usize] += 1;
         }
         self.path.pop();
         left

@@ -53,7 +53,7 @@ fn returns(scope: &Scope, explored: &Explored, lasso: &Lasso) -> bool {
 
 #[test]
 fn scopes_are_built_whole_and_come_to_an_end_if_every_step_is_fair() {
-    let fair: Vec<Fairness> = Fairness::weak_each(StepKind::ALL.map(|kind| kind as Label));
+    let fair: Vec<Fairness> = Fairness::weak_each(StepKind::ALL.iter().map(|kind| *kind as Label));
     for name in ["non-indexed", "ttl", "stale-job", "two-jobs", "suspend"] {
         let scope = named(name).unwrap();
         let explored = explored(&scope);

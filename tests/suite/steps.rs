@@ -1,0 +1,56 @@
+//! Each kind of step is possible somewhere: a step that no scope ever takes shows nothing.
+
+use jobcheck_explore::of_the_controller;
+use jobcheck_model::algorithm::progress_scopes::progress;
+use jobcheck_model::algorithm::scopes::{
+    all_faults, one_fault, recreation, rollouts, safe_with_two_leaders, ttl,
+};
+use jobcheck_model::check::{Bounds, explore};
+use jobcheck_model::scope::Scope;
+use jobcheck_model::scopes;
+use jobcheck_model::step::StepKind;
+
+/// Worlds of each scope that are looked at.
+const WORLDS: usize = 2_000;
+
+fn of_algorithms() -> Vec<Scope> {
+    [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults(), safe_with_two_leaders()].concat()
+}
+
+fn never_taken(scopes: impl IntoIterator<Item = Scope>) -> Vec<&'static str> {
+    let mut taken = [0; StepKind::ALL.len()];
+    for scope in scopes {
+        let partial_order = !scope.progress;
+        let bounds = Bounds { max_states: Some(WORLDS), partial_order, ..Bounds::none(2) };
+        let found = explore(&scope, &bounds);
+        taken.iter_mut().zip(&found.steps).for_each(|(sum, one)| *sum += one.taken);
+    }
+    StepKind::outside_scripts().filter(|kind| taken[*kind as usize] == 0).map(StepKind::name).collect()
+}
+
+#[test]
+fn the_algorithm_takes_every_kind_of_step() {
+    assert_eq!(never_taken(of_algorithms()), [""; 0]);
+}
+
+#[test]
+fn the_controllers_take_every_kind_of_step() {
+    assert_eq!(never_taken(of_algorithms().into_iter().map(of_the_controller)), [""; 0]);
+}
+
+/// What only scopes of algorithms have.
+const OF_ALGORITHMS_ALONE: &[StepKind] = &[
+    StepKind::SuccessTakenBack,
+    StepKind::UserRemovesTtl,
+    StepKind::OwnerDeleted,
+    StepKind::NamespaceDeleted,
+    StepKind::JobCreatedAgain,
+];
+
+#[test]
+fn the_specification_takes_every_kind_of_step_that_its_scopes_have() {
+    let lacks = never_taken([scopes::all(), scopes::gates::gates()].concat());
+    let of_algorithms = |kind: &StepKind| kind.is_of_an_algorithm() || OF_ALGORITHMS_ALONE.contains(kind);
+    let names = StepKind::outside_scripts().filter(of_algorithms).map(StepKind::name);
+    assert_eq!(lacks, names.collect::<Vec<_>>());
+}
