@@ -12,25 +12,30 @@
 //! - Pods end, unless the scope says that they need not: then the numbers are right once no more happens. And those of a Job with a deadline need not, unless they are deleted: its end is the deadline's matter
 //!   (SU-10).
 //! - The request of a dead process may reach the server, and need not.
+//! - What the API server refuses for ever ([`crate::env::refusals`]) may keep a Job from its end. Then everything else is
+//!   done: other pods are released and counted, and the numbers are right.
 //! - The scope's bounds are not in the way: a Job for which the bound on pods holds a creation back, or which waits
 //!   for a time that the scope does not have, need not come to an end.
 
+mod lack;
+
+pub(crate) use self::lack::shortcoming;
+
 use rustc_hash::FxHashMap;
 
+use crate::algorithm::io::CallName;
 use crate::algorithm::process::Process;
 use crate::algorithm::read::REFUSAL_LASTS;
 use crate::algorithm::steps::{Fortune, ProcessStep, is_held_back};
-use crate::algorithm::ttl::{TtlStep, clock};
+use crate::algorithm::ttl::TtlStep;
 use crate::catalogue::Req;
 use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
 use crate::env::clock::time_is_up;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
+use crate::env::refusals::{blocked, is_refused};
 use crate::explore::found::Found;
 use crate::explore::progress::{Builder, Edge, Fairness, Label, Lasso, Property, check};
-use crate::guards::ttl::expiry;
-use crate::job::{Job, JobStatus};
-use crate::pod::{Phase, Pod};
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::time::Time;
@@ -62,8 +67,7 @@ const BATCH: u32 = 4096;
 
 /// Looks at the graph of all worlds.
 fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
-    let mut actions =
-        Actions { scripted: scope.script.is_some(), endless: scope.endless, ..Actions::default() };
+    let mut actions = Actions { labels: FxHashMap::default(), scope };
     let mut rests = Vec::new();
     let mut builder = Builder::new();
     builder.initial(0);
@@ -99,7 +103,7 @@ fn limit(bounds: &Bounds) -> Option<Cut> {
 }
 
 /// A lasso as steps.
-fn told(scope: &Scope, actions: &mut Actions, worlds: &mut dyn Worlds, lasso: &Lasso) -> Found {
+fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso: &Lasso) -> Found {
     let mut step = |edge: &Edge| {
         let world = worlds.world(edge.from);
         let mut leaving = worlds.leaving(edge.from).into_iter();
@@ -140,7 +144,7 @@ enum Action {
 }
 
 impl Action {
-    fn of(step: &Step, world: &World, endless: bool) -> Action {
+    fn of(step: &Step, world: &World, scope: &Scope) -> Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
@@ -148,6 +152,15 @@ impl Action {
                     Action::Call(*job, *process)
                 }
                 ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
+                // What is refused for ever is answered at last, too.
+                ProcessStep::Call(call, Fortune::Fails) if is_refused(*call, world.life(*job), scope) => {
+                    Action::Call(*job, *process)
+                }
+                ProcessStep::Orphan(uid, Fortune::Fails)
+                    if is_refused(CallName::ReleasePod(*uid), world.life(*job), scope) =>
+                {
+                    Action::Orphan(*job, *process, *uid)
+                }
                 ProcessStep::ShowPod => Action::ShowPod(*job, *process),
                 ProcessStep::ShowJob => Action::ShowJob(*job, *process),
                 ProcessStep::Call(..)
@@ -162,7 +175,9 @@ impl Action {
             Step::Kubelet(_, _, KubeletStep::Ready | KubeletStep::Unready | KubeletStep::Flip) => {
                 Action::Unfair
             }
-            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid, endless) => Action::Unfair,
+            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid, scope.endless) => {
+                Action::Unfair
+            }
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
             Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {
                 Action::Disrupt(*job, *uid)
@@ -199,20 +214,17 @@ fn may_run_for_ever(life: &Life, uid: Uid, endless: bool) -> bool {
 }
 
 /// The labels of actions, as they come up.
-#[derive(Default)]
-struct Actions {
+struct Actions<'a> {
     labels: FxHashMap<Action, Label>,
-    /// Whether there is a script, so that whatever may happen happens at last.
-    scripted: bool,
-    /// Whether pods need not end.
-    endless: bool,
+    scope: &'a Scope,
 }
 
-impl Actions {
+impl Actions<'_> {
     fn label(&mut self, step: &Step, world: &World) -> Label {
         let fresh = Label::try_from(self.labels.len()).unwrap_or(Label::MAX);
-        let action = match Action::of(step, world, self.endless) {
-            Action::Unfair if self.scripted => Action::Script,
+        let action = match Action::of(step, world, self.scope) {
+            // Where there is a script, whatever may happen happens at last.
+            Action::Unfair if self.scope.script.is_some() => Action::Script,
             action => action,
         };
         *self.labels.entry(action).or_insert(fresh)
@@ -240,145 +252,12 @@ fn is_at_rest(world: &World, scope: &Scope) -> bool {
 
 /// Whether a Job has come to its end, and nobody has anything to do.
 fn is_over(life: &Life, world: &World, scope: &Scope) -> bool {
-    is_quiet(life) && shortcoming(life, world, scope).is_none()
+    (is_quiet(life) || blocked(life, scope).is_some()) && shortcoming(life, world, scope).is_none()
 }
 
 fn is_quiet(life: &Life) -> bool {
     let quiet = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
     life.processes.iter().all(quiet) && life.ttl.as_ref().is_none_or(|controller| controller.is_quiet())
-}
-
-/// What keeps a Job from its end, and the requirement that asks for it, where one does.
-pub(crate) fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
-    let (req, what) = lack(life, world, scope)?;
-    let told = match req {
-        // The numbers say it better.
-        Some(Req::PC01 | Req::PC03 | Req::RP08) => {
-            life.job.as_ref().and_then(|job| numbers(&job.status, life))
-        }
-        _ => None,
-    };
-    Some((req, told.unwrap_or_else(|| what.to_owned())))
-}
-
-/// The numbers of a status that are not those of the pods.
-fn numbers(status: &JobStatus, life: &Life) -> Option<String> {
-    let sums = life.pods.sums();
-    let ready = life.pods.iter().filter(|pod| pod.is_ready()).count();
-    let counts = [
-        ("active", status.active, i64::from(sums.active)),
-        ("ready", status.ready.unwrap_or(0), i64::try_from(ready).unwrap_or(i64::MAX)),
-        ("terminating", status.terminating.unwrap_or(0), i64::from(sums.terminating)),
-    ];
-    let wrong = counts.iter().find(|(_, said, is)| i64::from(*said) != *is);
-    wrong.map(|(name, said, is)| format!("status.{name} is {said}, and {is} pods are {name}"))
-}
-
-fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
-    let left = life.pods.iter().any(|pod| pod.finalizer && !life.past.owns(pod));
-    if left {
-        return Some((Some(Req::FT20), "a pod of a former Job of the name keeps its finalizer"));
-    }
-    let held = life.pods.iter().any(|pod| pod.finalizer);
-    let Some(job) = &life.job else {
-        return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
-    };
-    let finished = job.status.is_finished();
-    match () {
-        () if finished && held && job.deleting => {
-            Some((Some(Req::TT15), "the finished Job is being deleted, and a pod keeps its finalizer"))
-        }
-        () if finished && held => {
-            Some((Some(Req::FT23), "the Job is finished, and a pod keeps its finalizer"))
-        }
-        () if job.deleting && held => {
-            Some((Some(Req::FT19), "the Job is being deleted, and a pod keeps its finalizer"))
-        }
-        () if job.deleting => Some((None, "the Job is being deleted, and does not go")),
-        () if finished && has_expired(job, world, scope) => {
-            Some((Some(Req::TT14), "the Job has expired, and is not deleted"))
-        }
-        () if finished => None,
-        // MB-11: for the Job of another manager nobody need do anything.
-        () if !is_own(life) => None,
-        () if life.past.refused.is_some() => {
-            Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
-        }
-        () if job.spec.is_suspended() || job.spec.parallelism_count() == 0 => idle_lack(job, life),
-        () if is_late(job, world) => {
-            Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
-        }
-        () if is_forgotten(life) => {
-            Some((Some(Req::PC11), "the Job is not finished, has no pod, and no retry is due"))
-        }
-        () if scope.endless && life.pods.iter().any(Pod::is_active) => untrue(&job.status, life),
-        () => Some((None, "the Job is not finished")),
-    }
-}
-
-/// What a Job lacks that wants no pods now, and that need not finish before it does.
-fn idle_lack(job: &Job, life: &Life) -> Option<(Option<Req>, &'static str)> {
-    // BI-08: the last failed pod of an index waits for a replacement.
-    let waits = |pod: &Pod| job.spec.backoff_limit_per_index.is_some() && pod.phase == Phase::Failed;
-    let unaccounted = |pod: &Pod| pod.finalizer && pod.is_terminated() && !waits(pod);
-    match () {
-        () if job.status.is_decided() => Some((None, "the end of the Job is announced, and does not come")),
-        () if life.pods.iter().any(unaccounted) => {
-            Some((Some(Req::FT01), "the Job wants no pods, and one that has ended keeps its finalizer"))
-        }
-        () if job.status.listed() > 0 => {
-            Some((Some(Req::FT02), "the Job wants no pods, and pods are listed that no counter has"))
-        }
-        () if job.spec.is_suspended()
-            && life.pods.iter().any(|pod| life.past.owns(pod) && pod.is_active()) =>
-        {
-            Some((Some(Req::SU01), "the Job is suspended, and a pod is active"))
-        }
-        () if life.pods.iter().any(|pod| life.past.owns(pod) && pod.is_active()) => {
-            Some((Some(Req::PC04), "the Job wants no pods, and a pod is active"))
-        }
-        () => untrue(&job.status, life),
-    }
-}
-
-fn is_own(life: &Life) -> bool {
-    life.job.as_ref().is_some_and(|job| life.manager.gates.read(job).is_managed_by_built_in())
-}
-
-/// PC-11: pods are wanted, none is there, and nothing will wake the controller.
-fn is_forgotten(life: &Life) -> bool {
-    let wakes = life.processes.iter().any(|process| process.wake.is_some());
-    is_quiet(life) && !wakes && life.pods.iter().all(Pod::is_terminated)
-}
-
-/// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
-fn untrue(status: &JobStatus, life: &Life) -> Option<(Option<Req>, &'static str)> {
-    let count = |which: fn(&Pod) -> bool| {
-        i32::try_from(life.pods.iter().filter(|pod| life.past.owns(pod) && which(pod)).count())
-            .unwrap_or(i32::MAX)
-    };
-    match () {
-        () if status.active != count(Pod::is_active) => {
-            Some((Some(Req::PC01), "active is not the number of active pods"))
-        }
-        () if status.ready.unwrap_or(0) != count(Pod::is_ready) => {
-            Some((Some(Req::PC03), "ready is not the number of ready pods"))
-        }
-        () if status.terminating.unwrap_or(0) != count(Pod::is_terminating) => {
-            Some((Some(Req::RP08), "terminating is not the number of terminating pods"))
-        }
-        () => None,
-    }
-}
-
-/// By the clock of whoever deletes expired Jobs.
-fn has_expired(job: &Job, world: &World, scope: &Scope) -> bool {
-    expiry(job).is_some_and(|end| clock(world.now, scope) >= end)
-}
-
-fn is_late(job: &Job, world: &World) -> bool {
-    let started = job.status.start_time.zip(job.spec.active_deadline_seconds);
-    started.is_some_and(|(start, deadline)| world.now.since(start) >= deadline)
 }
 
 /// The longest time, in seconds, that anything lets a controller wait for: its deadline, the delay after as many failures

@@ -8,6 +8,7 @@ use crate::apiserver::RuleSet;
 use crate::catalogue::Req;
 use crate::constants::Constants;
 use crate::env::disruption::Disruption;
+use crate::env::refusals::Refusal;
 use crate::env::user::UserAction;
 use crate::gates::Gates;
 use crate::job::JobSpec;
@@ -58,6 +59,8 @@ pub struct Scope {
     pub algorithm: Algorithm,
     /// How often faults happen to a Job at most.
     pub faults: Faults,
+    /// What the API server refuses, however often it is asked.
+    pub refused: Vec<Refusal>,
     /// Whether the request of a process that dies may still reach the server.
     pub late_requests: bool,
     /// Whether it is asked that Jobs get somewhere, too ([`crate::progress`]): then nothing is reduced.

@@ -155,6 +155,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         disruptions: Vec::new(),
         algorithm: Algorithm::default(),
         faults: Faults::default(),
+        refused: Vec::new(),
         late_requests: false,
         progress: false,
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },

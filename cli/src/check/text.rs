@@ -153,6 +153,7 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(faults.losses > 0, format!("lost {}", faults.losses));
     add(faults.crashes > 0, format!("crash {}", faults.crashes));
     add(scope.late_requests, "late request".to_owned());
+    add(!scope.refused.is_empty(), "refused for ever".to_owned());
     add(faults.usurpations > 0, format!("two leaders {}", faults.usurpations));
     let ahead = scope.algorithm.ttl.unwrap_or_default();
     add(ahead != 0, format!("TTL clock {ahead:+} s"));

@@ -1,7 +1,7 @@
 //! The scopes in which Jobs are asked to get somewhere ([`crate::progress`]): small ones, for nothing is reduced there.
 
 use super::scopes::{
-    family, progress_of_flips, progress_of_namespaces, progress_of_recreation, progress_of_rollouts,
+    family, progress_of_flips, progress_of_namespaces, progress_of_recreation, progress_of_rollouts, refusals,
 };
 use super::steps::Faults;
 use crate::scope::Scope;
@@ -135,6 +135,7 @@ pub fn progress() -> Vec<Scope> {
         .chain(progress_of_namespaces())
         .chain(progress_of_flips())
         .chain(progress_of_rollouts())
+        .chain(refusals())
         .map(|scope| Scope { progress: true, ..scope });
     all.chain(progress_of_recreation()).collect()
 }

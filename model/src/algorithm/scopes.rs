@@ -2,11 +2,13 @@
 
 mod namespaces;
 mod recreation;
+mod refusals;
 mod rollouts;
 mod ttl;
 
 pub use namespaces::progress_of_namespaces;
 pub use recreation::{progress_of_recreation, recreation};
+pub use refusals::refusals;
 pub use rollouts::{progress_of_rollouts, rollouts};
 pub use ttl::{both, empty, one_pod, ttl};
 

@@ -1,5 +1,6 @@
 //! The steps of a process, faults included.
 
+use crate::env::refusals::is_refused;
 use crate::gates::Gates;
 use crate::incarnation::is_of_another;
 use crate::scope::Scope;
@@ -116,17 +117,17 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 }
 
 fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
-    let fortunes = || fortunes(life, scope);
+    let fortunes = |call: CallName| fortunes(life, call, scope);
     match &process.sync {
         Some(sync) => {
             for call in sync.calls().filter(|call| !is_held_back(life, call, scope)) {
-                fortunes().for_each(|fortune| add(ProcessStep::Call(call.name(), fortune)));
+                fortunes(call.name()).for_each(|fortune| add(ProcessStep::Call(call.name(), fortune)));
             }
         }
         None => deliveries::before_a_sync(life, process, scope, add),
     }
     for uid in &process.orphans {
-        fortunes().for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
+        fortunes(CallName::ReleasePod(*uid)).for_each(|fortune| add(ProcessStep::Orphan(*uid, fortune)));
     }
     deliveries::alone(life, process, scope, add);
     let leads_alone = life.processes.len() == 1;
@@ -146,10 +147,11 @@ fn of_process(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut
     }
 }
 
-fn fortunes(life: &Life, scope: &Scope) -> impl Iterator<Item = Fortune> + use<> {
-    let fails = life.faults.failures < scope.faults.failures;
-    let loses = life.faults.losses < scope.faults.losses;
-    [(true, Fortune::Handled), (fails, Fortune::Fails), (loses, Fortune::AnswerLost)]
+fn fortunes(life: &Life, call: CallName, scope: &Scope) -> impl Iterator<Item = Fortune> + use<> {
+    let refused = is_refused(call, life, scope);
+    let fails = refused || life.faults.failures < scope.faults.failures;
+    let loses = !refused && life.faults.losses < scope.faults.losses;
+    [(!refused, Fortune::Handled), (fails, Fortune::Fails), (loses, Fortune::AnswerLost)]
         .into_iter()
         .filter_map(|(possible, fortune)| possible.then_some(fortune))
 }
@@ -215,9 +217,11 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
 }
 
 fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time, scope: &Scope) {
+    let refused = is_refused(name, life, scope);
     let sync = life.processes[by].sync.as_ref();
     let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
-    let answer = send(life, fortune, |life, answered| commit(life, by, &request, answered, now, scope));
+    let answer =
+        send(life, fortune, refused, |life, answered| commit(life, by, &request, answered, now, scope));
     if answer == Answer::Done && name == CallName::WriteStatus {
         life.processes[by].remember_finish(&scope.algorithm.switches);
     }
@@ -227,12 +231,17 @@ fn call(life: &mut Life, by: usize, name: CallName, fortune: Fortune, now: Time,
     life.processes[by].answered(name, answer, &scope.settings());
 }
 
-/// Sends a request; `commit` is told whether its sender gets the answer.
-fn send(life: &mut Life, fortune: Fortune, commit: impl FnOnce(&mut Life, bool) -> Answer) -> Answer {
+/// Sends a request; `commit` is told whether its sender gets the answer. One that is refused for ever is not counted.
+fn send(
+    life: &mut Life,
+    fortune: Fortune,
+    refused: bool,
+    commit: impl FnOnce(&mut Life, bool) -> Answer,
+) -> Answer {
     match fortune {
         Fortune::Handled => commit(life, true),
         Fortune::Fails => {
-            life.faults.failures += 1;
+            life.faults.failures += u8::from(!refused);
             Answer::Error
         }
         Fortune::AnswerLost => {
@@ -247,7 +256,10 @@ fn send(life: &mut Life, fortune: Fortune, commit: impl FnOnce(&mut Life, bool) 
 fn orphan(life: &mut Life, by: usize, uid: Uid, fortune: Fortune, now: Time, scope: &Scope) {
     let Some(decision) = orphan_decision(life, by, uid, scope) else { return };
     let call = orphan_call(decision, uid);
-    let sent = call.map(|call| send(life, fortune, |life, _| commit_orphan(life, &call, now, scope)));
+    let sent = call.map(|call| {
+        let refused = is_refused(call.name(), life, scope);
+        send(life, fortune, refused, |life, _| commit_orphan(life, &call, now, scope))
+    });
     if sent != Some(Answer::Error) {
         life.processes[by].orphans.remove(&uid);
     }
@@ -321,7 +333,9 @@ pub fn land(world: &mut World, job: JobId, scope: &Scope) {
     let now = world.now;
     let life = world.life_mut(job);
     let late = life.late.take();
-    if let Some(late) = late.filter(|late| !is_held_back(life, &late.call, scope)) {
+    let arrives =
+        |late: &Late| !is_held_back(life, &late.call, scope) && !is_refused(late.call.name(), life, scope);
+    if let Some(late) = late.filter(arrives) {
         commit_late(life, &late, now, scope);
     }
 }

@@ -8,5 +8,6 @@ pub mod collector;
 pub mod crashes;
 pub mod disruption;
 pub mod kubelet;
+pub mod refusals;
 pub mod rollouts;
 pub mod user;

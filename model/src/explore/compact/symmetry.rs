@@ -51,11 +51,12 @@ const MOST_PODS: usize = 6;
 pub fn is_sound(scope: &Scope) -> bool {
     let by_first_pod = [Req::BO01, Req::BO04, Req::BO10, Req::RP10];
     // The TTL controller keeps versions of the Job, which are not renamed.
-    // Nor are pods that no Job of the present has; and a script names pods.
+    // Nor are pods that no Job of the present has; and a script names pods, as a refusal may.
     // A subject that reads the order of UIDs tells pods apart by their names.
     let is_renamed = scope.algorithm.ttl.is_none()
         && !scope.recreates()
         && scope.script.is_none()
+        && scope.refused.iter().all(|refusal| refusal.pod().is_none())
         && !scope.algorithm.subject.reads_uids;
     is_renamed && !scope.without.iter().any(|req| by_first_pod.contains(req))
 }
