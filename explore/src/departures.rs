@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, StatusWrite, Step};
+use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, Sequence, StatusWrite, Step};
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use jobcheck_controller::job::observed::{
     Controller, Deletion, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
@@ -139,7 +139,7 @@ const MADE: &[(Switch, Departure)] = &[
             |seen, plan| {
                 let pods = seen.clone().ended_strays().map(|pod| reference(pod)).collect::<Vec<_>>();
                 if !pods.is_empty() {
-                    plan.sequences.insert(0, vec![Step::from(Command::AdoptPods(pods))]);
+                    plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::AdoptPods(pods))]));
                 }
             },
         ),
@@ -163,7 +163,10 @@ const MADE: &[(Switch, Departure)] = &[
         Switch::CountsDespiteFailedRelease,
         Does(|_, plan| {
             let sequences = std::mem::take(&mut plan.sequences);
-            plan.sequences = sequences.into_iter().flatten().map(|step| vec![step]).collect();
+            let apart = |Sequence { when, steps }: Sequence| {
+                steps.into_iter().map(move |step| Sequence { when, steps: vec![step] })
+            };
+            plan.sequences = sequences.into_iter().flat_map(apart).collect();
         }),
     ),
     (
@@ -217,7 +220,7 @@ const MADE: &[(Switch, Departure)] = &[
         Switch::ComparesTerminatingWithItself,
         Does(|_, plan| {
             for sequence in &mut plan.sequences {
-                sequence.retain(
+                sequence.steps.retain(
                     |step| !matches!(&step.command, Command::WriteStatus(write) if is_of_terminating(write)),
                 );
             }
@@ -249,7 +252,7 @@ const MADE: &[(Switch, Departure)] = &[
             let release = |pod| Release { pod: reference(pod), policy_action: None };
             let releases: Vec<Release> = seen.pods.iter().filter(held).map(release).collect();
             if !releases.is_empty() {
-                plan.sequences.insert(0, vec![Step::from(Command::ReleasePods(releases))]);
+                plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::ReleasePods(releases))]));
             }
         }),
     ),
@@ -375,15 +378,17 @@ fn is_of_terminating(write: &StatusWrite) -> bool {
 
 /// Changes the status writes of a plan: each comes after the one before it.
 fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
-    let mut last: Option<StatusFacts> = None;
-    for step in plan.sequences.iter_mut().flatten() {
-        let Command::WriteStatus(write) = &mut step.command else { continue };
-        let write = Arc::make_mut(write);
-        if let Some(before) = last.take() {
-            write.before = before;
+    for sequence in &mut plan.sequences {
+        let mut last: Option<StatusFacts> = None;
+        for step in &mut sequence.steps {
+            let Command::WriteStatus(write) = &mut step.command else { continue };
+            let write = Arc::make_mut(write);
+            if let Some(before) = last.take() {
+                write.before = before;
+            }
+            change(&write.before, &mut write.after);
+            last = Some(write.after.clone());
         }
-        change(&write.before, &mut write.after);
-        last = Some(write.after.clone());
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef};
+use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
 use jobcheck_model::algorithm::io::{Io, Stop};
 use jobcheck_model::algorithm::read::{Failures, Kept, Read};
 use jobcheck_model::algorithm::switches::Switches;
@@ -41,7 +41,7 @@ pub struct Planned {
 /// What a plan comes to, whatever the pods are called.
 #[derive(Debug, PartialEq)]
 struct Meaning {
-    sequences: Vec<Vec<Meant>>,
+    sequences: Vec<(When, Vec<Meant>)>,
     memory: (Failures, Kept),
     wake_after: Option<Duration>,
 }
@@ -145,8 +145,8 @@ pub(crate) fn named(job: &Job, read: &Read) -> Vec<Uid> {
 impl Planned {
     fn meaning(&self, settings: &Settings<'_>) -> Meaning {
         let meant = |command: &Command| self.meant(command);
-        let sequence = |steps: &Vec<jobcheck_controller::job::command::Step>| {
-            steps.iter().map(|step| meant(&step.command)).collect()
+        let sequence = |sequence: &Sequence| {
+            (sequence.when, sequence.steps.iter().map(|step| meant(&step.command)).collect())
         };
         Meaning {
             sequences: self.plan.sequences.iter().map(sequence).collect(),

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::command::{PodRef, Release};
+use super::conditions::{FAILURE_TARGET, find_true};
 use super::fate::Fate;
-use super::observed::PodFacts;
+use super::observed::{PodFacts, PodFailureAction};
 use super::per_index::{Indexes, is_ignored};
 use super::view::{Pod, PodIndex, Verdict, View};
 use crate::values::Uid;
@@ -40,6 +41,8 @@ enum Treatment {
     RecordSuccess,
     /// Record it as a failure, and remove the finalizer.
     RecordFailure,
+    /// Record it as a failure, and leave the finalizer.
+    KeepFailure,
 }
 
 /// Decides for each pod that holds the finalizer.
@@ -67,10 +70,14 @@ pub fn account<'a>(
         room -= usize::from(takes_room);
         match treatment {
             Treatment::RecordSuccess => accounting.listed_succeeded.push(pod.facts.uid.clone()),
-            Treatment::RecordFailure => accounting.listed_failed.push(pod.facts.uid.clone()),
+            Treatment::RecordFailure | Treatment::KeepFailure => {
+                accounting.listed_failed.push(pod.facts.uid.clone());
+            }
             Treatment::Keep | Treatment::Release | Treatment::ReleaseForIndex => {}
         }
-        accounting.releases.push(*pod);
+        if treatment != Treatment::KeepFailure {
+            accounting.releases.push(*pod);
+        }
     }
     accounting
 }
@@ -106,6 +113,14 @@ fn treatment(
         (Verdict::Failed, _) if !ends && indexes.waits_for_replacement(pod) && !view.namespace_goes => {
             Treatment::Keep
         }
+        // S-03: a match that ends the Job is asked for as long as it is not stored; the end waits (TC-08).
+        (Verdict::Failed, _) if !ends && fails_job(view, pod) => {
+            if pod.listed {
+                Treatment::Keep
+            } else {
+                Treatment::KeepFailure
+            }
+        }
         (Verdict::Succeeded | Verdict::Failed, _) if pod.listed => Treatment::Release,
         // FT-09: nobody counts these.
         (Verdict::Succeeded | Verdict::Failed, PodIndex::Invalid) => Treatment::Release,
@@ -119,6 +134,12 @@ fn treatment(
         (Verdict::Alive, _) if ends => Treatment::Release,
         (Verdict::Alive, _) => Treatment::Keep,
     }
+}
+
+/// Whether the failure policy ends the Job for this pod, and the status does not say so yet.
+fn fails_job(view: &View, pod: &Pod) -> bool {
+    let is_stored = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
+    view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::FailJob) && !is_stored()
 }
 
 /// A success for an index whose failure is stored counts nowhere (BI-14), and one for an index that is stored as

@@ -39,6 +39,16 @@ pub enum Went {
     Wrong(Failure),
 }
 
+impl Went {
+    /// With another answer: the first failure counts, and each of them more than a pod that is gone.
+    pub fn worsen(&mut self, other: Went) {
+        match (&self, other) {
+            (Went::Wrong(_), _) | (_, Went::Well) => {}
+            (Went::Well | Went::Gone, worse) => *self = worse,
+        }
+    }
+}
+
 /// What an answer adds to the memory of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lesson {

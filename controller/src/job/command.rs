@@ -10,8 +10,9 @@ use crate::values::{ResourceVersion, Text, Uid};
 ///
 /// # How it is enacted
 ///
-/// By an [`Enactment`](super::enactment::Enactment), wherever it is. The sequences are performed in their order, each from its first step to its last. A step is one API call or a batch
-/// of independent calls.
+/// By an [`Enactment`](super::enactment::Enactment), wherever it is. The sequences are performed in their order, each from
+/// its first step to its last, but for those that depend on an earlier one ([`When`]). A step is one API call or a batch of
+/// independent calls.
 ///
 /// - A step that failed in any part ends its sequence. Failed is every answer but 2xx, and no answer. 404 to the removal
 ///   of a finalizer or to a deletion ends the sequence too, though it is no error: the caches will show the rest (H4,
@@ -22,14 +23,16 @@ use crate::values::{ResourceVersion, Text, Uid};
 ///   up its own count and the Job's end, and no other pod (EN-06); a quota that refuses new pods does not hold up the
 ///   counting of old ones (PC-13).
 ///
-/// A status write counts on the deletions before it in its sequence: it says that those pods terminate (PC-01, PC-02).
+/// A status write that comes [`When::Stopped`] counts on the deletions before it: it says that those pods terminate (PC-01,
+/// PC-02).
 ///
 /// After a failure the Job is observed again, with a delay of 1 s·2^n up to 60 s (requirements.md 0.1), or earlier if
-/// something happens. No decision reads an answer: a plan may be cut after any call without a loss (FT-02).
+/// something happens. No decision reads an answer, all are made before the first call: a plan may be cut after any call
+/// without a loss (FT-02).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Plan {
     /// What to do.
-    pub sequences: Vec<Vec<Step>>,
+    pub sequences: Vec<Sequence>,
     /// What to remember. It holds from the moment of planning on, whether or not the steps succeed.
     pub memory: Memory,
     /// Observe again after this long at the latest, even if nothing happens.
@@ -46,13 +49,45 @@ impl Plan {
     /// Whether nothing is to be done now.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sequences.iter().all(Vec::is_empty)
+        self.sequences.iter().all(|sequence| sequence.steps.is_empty())
     }
 
     /// All commands in their order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.sequences.iter().flatten().map(|step| &step.command)
+        self.sequences.iter().flat_map(|sequence| &sequence.steps).map(|step| &step.command)
     }
+}
+
+/// Steps of which each comes after the one before it has succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// When it is performed.
+    pub when: When,
+    /// What to do.
+    pub steps: Vec<Step>,
+}
+
+impl Sequence {
+    /// One that does not depend on others.
+    #[must_use]
+    pub fn always(steps: Vec<Step>) -> Sequence {
+        Sequence { when: When::Always, steps }
+    }
+}
+
+/// When a sequence is performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// In its turn, whatever became of others.
+    Always,
+    /// The same; the next two depend on it. It stops the Job, as its end or its suspension asks: all active pods go.
+    Stop,
+    /// All that stops the Job has succeeded.
+    Stopped,
+    /// All of it has failed, as where a webhook does not let the last active pod be deleted: the end is not announced, and
+    /// what has ended is counted all the same (TC-08). Where a part has succeeded, how many pods are active is seen once the
+    /// caches show it; the rest is tried again then.
+    NotStopped,
 }
 
 /// A command, and what is reported once it has succeeded as a whole.

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::call::{Call, Went};
-use super::command::{Command, NewPod, Plan, PodRef, Step};
+use super::command::{Command, NewPod, Plan, PodRef, Sequence, Step, When};
 use super::creation::batches;
 use super::observed::Memory;
 use crate::answer::{Answer, Failure};
@@ -42,6 +42,10 @@ pub struct Enactment<P> {
     awaited: usize,
     /// How the step went so far.
     went: Went,
+    /// How that went which stops the Job.
+    stop: Went,
+    /// Whether any call of it succeeded.
+    stopped_any: bool,
     failures: Vec<Failure>,
 }
 
@@ -76,6 +80,8 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
             open: Vec::new(),
             awaited: 0,
             went: Went::Well,
+            stop: Went::Well,
+            stopped_any: false,
             failures: Vec::new(),
         };
         enactment.begin_step();
@@ -120,7 +126,10 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
         if let (Call::WriteStatus(..), Ok(stored)) = (call, answer) {
             self.version = stored.resource_version.clone();
         }
-        self.note(call.went(answer, &self.job));
+        let went = call.went(answer, &self.job);
+        let stops = self.when(self.place.sequence) == Some(When::Stop);
+        self.stopped_any |= stops && !matches!(went, Went::Wrong(_));
+        self.went.worsen(went);
         let place = self.place;
         let is_whole = self.is_over() && self.later.is_empty() && self.went == Went::Well;
         self.go_on();
@@ -153,14 +162,6 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
         Outcome { memory: self.memory, failures: self.failures }
     }
 
-    /// The first failure counts, and each of them more than a pod that is gone.
-    fn note(&mut self, went: Went) {
-        match (&self.went, went) {
-            (Went::Wrong(_), _) | (_, Went::Well) => {}
-            (Went::Well | Went::Gone, worse) => self.went = worse,
-        }
-    }
-
     /// Opens the next calls, once all answers are there.
     fn go_on(&mut self) {
         while self.is_over() && self.step_at(self.place).is_some() {
@@ -175,7 +176,11 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
     fn end_step(&mut self) {
         let ends_plan = self.step_at(self.place).is_some_and(|step| step.command.ends_plan());
         let next_sequence = Place { sequence: self.place.sequence + 1, step: 0 };
-        self.place = match std::mem::replace(&mut self.went, Went::Well) {
+        let went = std::mem::replace(&mut self.went, Went::Well);
+        if self.when(self.place.sequence) == Some(When::Stop) {
+            self.stop.worsen(went.clone());
+        }
+        self.place = match went {
             Went::Well => Place { step: self.place.step + 1, ..self.place },
             Went::Gone => next_sequence,
             Went::Wrong(failure) => {
@@ -188,8 +193,7 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
 
     /// Begins the step that is under way from now on: at the end of a sequence the first one of the next.
     fn begin_step(&mut self) {
-        let length = |sequence: usize| self.plan.sequences.get(sequence).map(Vec::len);
-        while length(self.place.sequence).is_some_and(|length| self.place.step >= length) {
+        while self.plan.sequences.get(self.place.sequence).is_some_and(|it| !self.goes_on_in(it)) {
             self.place = Place { sequence: self.place.sequence + 1, step: 0 };
         }
         let command = self.step_at(self.place).map(|step| &step.command);
@@ -197,7 +201,24 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
     }
 
     fn step_at(&self, place: Place) -> Option<&Step> {
-        self.plan.sequences.get(place.sequence)?.get(place.step)
+        self.plan.sequences.get(place.sequence)?.steps.get(place.step)
+    }
+
+    fn goes_on_in(&self, sequence: &Sequence) -> bool {
+        self.place.step < sequence.steps.len() && self.is_due(sequence.when)
+    }
+
+    fn when(&self, sequence: usize) -> Option<When> {
+        self.plan.sequences.get(sequence).map(|sequence| sequence.when)
+    }
+
+    /// Whether a sequence is performed, as far as what stops the Job has gone.
+    fn is_due(&self, when: When) -> bool {
+        match when {
+            When::Always | When::Stop => true,
+            When::Stopped => self.stop == Went::Well,
+            When::NotStopped => self.stop != Went::Well && !self.stopped_any,
+        }
     }
 }
 

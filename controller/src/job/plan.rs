@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::accounting::{Accounting, account, pod_ref, releases};
+use super::accounting::{account, pod_ref, releases};
 use super::backoff;
-use super::command::{Command, Decision, Event, Plan, Step};
+use super::command::{Command, Decision, Event, Plan, Sequence, Step, When};
 use super::conditions::finished;
 use super::fate::{Fate, fate, runs_already, tally, time_left};
 use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings};
@@ -38,18 +38,18 @@ pub fn plan(observed: &Observed) -> Plan {
     let tally = tally(&view, &indexes);
     let record = backoff::updated(&memory.backoff, &view);
     let fate = fate(&view, &indexes, tally);
-    let decided = fate.as_ref().filter(|fate| !fate.by_stopping);
-    let accounting = account(&view, &indexes, decided, holds_indexes(&view, &indexes));
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
     let scaling = scale(work, fate.as_ref());
-    let writes = writes(&view, &indexes, fate.as_ref(), &accounting, &scaling);
-    assemble(
-        &view,
-        fate.as_ref(),
-        writes,
-        scaling,
-        Memory { backoff: record, released: released(&view, &memory), ..memory },
-    )
+    let sequences = sequences(&view, &indexes, fate.as_ref(), &scaling);
+    let memory = Memory { backoff: record, released: released(&view, &memory), ..memory };
+    Plan {
+        sequences,
+        memory,
+        wake_after: wake_after(&view, fate.as_ref(), &scaling),
+        decisions: decisions(&view, fate.as_ref(), &scaling),
+        events: Vec::new(),
+        action: Some(scaling.action),
+    }
 }
 
 /// Whose finalizer this process has removed; a pod that is adopted gets one again.
@@ -125,16 +125,34 @@ fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
     }
 }
 
-/// Record, release, count: the three steps of KEP-2307 in their order.
-fn writes(
-    view: &View,
-    indexes: &Indexes,
-    fate: Option<&Fate>,
-    accounting: &Accounting,
-    scaling: &Scaling,
-) -> Vec<Step> {
+/// What is done, in its order.
+fn sequences(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scaling) -> Vec<Sequence> {
+    let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
+    let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
+    let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
+    let mut all: Vec<Sequence> = claims.into_iter().map(Sequence::always).collect();
+    let scaled = |when| scaling.sequences.iter().map(move |steps| Sequence { when, steps: steps.clone() });
+    if scaling.stops {
+        all.extend(scaled(When::Stop));
+        // TC-08.
+        let [told, silent] =
+            [(fate, true), (None, false)].map(|(fate, stops)| writes(view, indexes, fate, scaling, stops));
+        all.push(Sequence { when: When::Stopped, steps: told });
+        all.push(Sequence { when: When::NotStopped, steps: silent });
+    } else {
+        all.push(Sequence::always(writes(view, indexes, fate, scaling, false)));
+        all.extend(scaled(When::Always));
+    }
+    all.retain(|sequence| !sequence.steps.is_empty());
+    all
+}
+
+/// Record, release, count: the three steps of KEP-2307 in their order. Where the Job `stops`, each active pod has been
+/// deleted before.
+fn writes(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scaling, stops: bool) -> Vec<Step> {
     let stored = &view.job().status;
-    let stops = !scaling.stop.is_empty();
+    let decided = fate.filter(|fate| !fate.by_stopping);
+    let accounting = &account(view, indexes, decided, holds_indexes(view, indexes));
     let recorded = status::first(view, indexes, fate, accounting, stops);
     // While more pods are created or deleted at once than one plan may, their number is not news: it is written when
     // the last of them is there. This keeps the status writes of a large Job few (SC-04).
@@ -146,25 +164,6 @@ fn writes(
         .into_iter()
         .flatten()
         .collect()
-}
-
-fn assemble(view: &View, fate: Option<&Fate>, writes: Vec<Step>, scaling: Scaling, memory: Memory) -> Plan {
-    let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
-    let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
-    let wake_after = wake_after(view, fate, &scaling);
-    let decisions = decisions(view, fate, &scaling);
-    let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
-    let stop_and_write = [scaling.stop, writes].concat();
-    let sequences =
-        claims.into_iter().chain([stop_and_write]).chain(scaling.sequences).filter(|it| !it.is_empty());
-    Plan {
-        sequences: sequences.collect(),
-        memory,
-        wake_after,
-        decisions,
-        events: Vec::new(),
-        action: Some(scaling.action),
-    }
 }
 
 fn batch<T>(of: Vec<T>, command: impl FnOnce(Vec<T>) -> Command) -> Vec<Step> {

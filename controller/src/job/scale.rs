@@ -14,10 +14,9 @@ use super::view::{Pod, View, waits_for_end};
 /// What is done about the pods of a Job. Either pods are deleted or pods are created (PC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scaling {
-    /// What comes before the status is written: all active pods go, as the Job ends or is suspended. The status says so,
-    /// and is not written if a deletion fails (TC-08).
-    pub stop: Vec<Step>,
-    /// What comes after, as a plan has it.
+    /// Whether all active pods go, as the Job ends or is suspended. That comes before the status is written, which says so.
+    pub stops: bool,
+    /// What is done, each by itself.
     pub sequences: Vec<Vec<Step>>,
     /// What the sync metrics call it (MX-11).
     pub action: SyncAction,
@@ -31,7 +30,7 @@ pub struct Scaling {
 
 impl Scaling {
     fn new(action: SyncAction) -> Self {
-        Scaling { stop: Vec::new(), sequences: Vec::new(), action, wait: None, capped: false, decision: None }
+        Scaling { stops: false, sequences: Vec::new(), action, wait: None, capped: false, decision: None }
     }
 
     fn because(self, requirement: &'static str, why: &'static str) -> Self {
@@ -63,7 +62,7 @@ pub fn scale(work: Work, fate: Option<&Fate>) -> Scaling {
         Scaling::new(SyncAction::Reconciling)
     } else if spec.suspend {
         let mut scaling = remove(work.view, surplus(work.view, work.view.active_count()), usize::MAX);
-        scaling.stop = scaling.sequences.drain(..).flatten().collect();
+        scaling.stops = !scaling.sequences.is_empty();
         scaling.because("SU-01", "suspended: all active pods go")
     } else {
         towards(work, wanted(work))
@@ -77,7 +76,8 @@ fn end(view: &View) -> Scaling {
     if active.is_empty() {
         return scaling;
     }
-    scaling.stop.push(delete(&active));
+    scaling.stops = true;
+    scaling.sequences.push(vec![delete(&active)]);
     scaling.because("TC-07", "the end is decided: active pods go")
 }
 

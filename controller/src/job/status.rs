@@ -24,13 +24,14 @@ pub enum Suspension {
 ///
 /// It is True only where all active pods are being deleted: who takes that for free resources is not deceived.
 #[must_use]
-pub fn suspension(view: &View, fate: Option<&Fate>) -> Suspension {
+pub fn suspension(view: &View, fate: Option<&Fate>, stops: bool) -> Suspension {
     let job = view.job();
+    let is_stopped = stops || view.active_count() == 0;
     let said = conditions::find_true(&job.status.conditions, SUSPENDED).is_some();
     if fate.is_some() || job.deletion.is_some() {
         Suspension::Unchanged
     } else if job.spec.suspend {
-        if !said { Suspension::Begins } else { Suspension::Unchanged }
+        if !said && is_stopped { Suspension::Begins } else { Suspension::Unchanged }
     } else if conditions::find_not_false(&job.status.conditions, SUSPENDED).is_some() {
         Suspension::Ends
     } else {
@@ -52,7 +53,7 @@ pub fn first(
     stops: bool,
 ) -> StatusFacts {
     let before = &view.job().status;
-    let suspension = suspension(view, fate);
+    let suspension = suspension(view, fate, stops);
     let uncounted = Uncounted {
         succeeded: accounting.listed_succeeded.clone(),
         failed: accounting.listed_failed.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::job::command::{Command, Plan, Release};
+use crate::job::command::{Command, Plan, Release, When};
 use crate::job::conditions;
 use crate::job::observed::{
     CompletionMode, Condition, ContainerFacts, ContainerKind, Controller, Deletion, JobFacts, Memory,
@@ -247,9 +247,11 @@ impl Case {
         shape(&self.plan())
     }
 
-    /// All status writes of the plan.
+    /// All status writes of the plan, as far as nothing fails.
     pub fn writes(&self) -> Vec<StatusFacts> {
-        self.plan().commands().filter_map(written).cloned().collect()
+        let plan = self.plan();
+        let steps = plan.sequences.iter().filter(|it| it.when != When::NotStopped).flat_map(|it| &it.steps);
+        steps.filter_map(|step| written(&step.command)).cloned().collect()
     }
 
     /// The only status write, or the first of two.
@@ -271,14 +273,26 @@ fn written(command: &Command) -> Option<&StatusFacts> {
 }
 
 /// `write, release a b, write | delete c`: the commands of a plan with the UIDs of their pods, or the indexes of new
-/// ones; commas stand between steps, bars between sequences.
+/// ones, as far as nothing fails; commas stand between steps, bars between sequences that do not depend on each other.
 pub fn shape(plan: &Plan) -> String {
-    let join = |parts: Vec<String>, by: &str| parts.join(by);
-    let sequences = plan
-        .sequences
-        .iter()
-        .map(|steps| join(steps.iter().map(|step| command(&step.command)).collect(), ", "));
-    join(sequences.collect(), " | ")
+    shape_without(plan, When::NotStopped)
+}
+
+/// The same where what stops the Job fails.
+pub fn shape_if_not_stopped(plan: &Plan) -> String {
+    shape_without(plan, When::Stopped)
+}
+
+fn shape_without(plan: &Plan, left_out: When) -> String {
+    plan.sequences.iter().filter(|it| it.when != left_out).fold(String::new(), |text, sequence| {
+        let steps: Vec<String> = sequence.steps.iter().map(|step| command(&step.command)).collect();
+        let by = match sequence.when {
+            _ if text.is_empty() => "",
+            When::Stopped => ", ",
+            When::Always | When::Stop | When::NotStopped => " | ",
+        };
+        text + by + &steps.join(", ")
+    })
 }
 
 fn command(command: &Command) -> String {

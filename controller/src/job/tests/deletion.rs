@@ -106,7 +106,7 @@ fn a_suspended_job_lets_its_pods_go_and_deletes_them() {
     suspended.spec.suspend = true;
     let mut case = Case::new(suspended, [pod("b"), pod("a"), pod("c").free(), pod("d").deleted().free()]);
     case.settings.max_pod_create_delete_per_sync = 1;
-    assert_eq!(case.shape(), "delete c, release a b, delete a b, write");
+    assert_eq!(case.shape(), "delete c | release a b, delete a b, write");
     assert_eq!(case.plan().wake_after, None);
 }
 

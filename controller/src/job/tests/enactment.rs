@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Failure, Shown};
 use crate::job::call::{Call, Lesson, Went, Written};
 use crate::job::command::{
-    Command, Creation, CreationReason, Event, Metric, NewPod, Plan, PodRef, Release, StatusWrite, Step,
+    Command, Creation, CreationReason, Event, Metric, NewPod, Plan, PodRef, Release, Sequence, StatusWrite,
+    Step, When,
 };
 use crate::job::enactment::Enactment;
 use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
@@ -48,7 +49,7 @@ fn plan(sequences: &[&[Command]]) -> Plan {
         events: vec![Event::normal("Step", &number.to_string())],
         ..Step::from(command.clone())
     };
-    let sequence = |steps: &&[Command]| steps.iter().enumerate().map(step).collect();
+    let sequence = |steps: &&[Command]| Sequence::always(steps.iter().enumerate().map(step).collect());
     Plan { sequences: sequences.iter().map(sequence).collect(), ..Plan::default() }
 }
 
@@ -373,4 +374,32 @@ fn each_call_is_a_request() {
     assert_eq!(adopt.2["metadata"]["resourceVersion"], "4");
     assert_eq!((give_up.0, give_up.1), (Verb::Patch, pod()));
     assert_eq!(give_up.2, requests::give_up_patch(&Uid::new("a"), &job.uid));
+}
+
+/// TC-08: what is done after the pods of a Job were to go, by what became of that.
+#[test]
+fn what_stops_a_job_decides_which_status_is_written() {
+    let one = |when, command| Sequence { when, steps: vec![Step::from(command)] };
+    let plan = Plan {
+        sequences: vec![
+            one(When::Stop, deletions(&["a", "b"])),
+            one(When::Stop, deletions(&["c"])),
+            one(When::Stopped, status()),
+            one(When::NotStopped, releases(&["f"])),
+            one(When::Always, releases(&["always"])),
+        ],
+        ..Plan::default()
+    };
+    let next = |answers: [&Answer; 3]| {
+        let mut enactment = begun(&plan);
+        answers.into_iter().for_each(|given| drop(answer(&mut enactment, 0, given)));
+        open(&enactment)
+    };
+    let (well, no, missing) = (&stored("6"), &Err(refused()), &Err(gone()));
+    assert_eq!(next([well, well, well]), ["status at 5"]);
+    assert_eq!(next([no, no, no]), ["release f"]);
+    // How many are active is not known before the caches show it.
+    for answers in [[no, well, no], [no, no, well], [no, missing, no], [well, missing, well]] {
+        assert_eq!(next(answers), ["release always"], "{answers:?}");
+    }
 }

@@ -13,4 +13,5 @@ mod per_index;
 mod properties;
 mod sets;
 mod status;
+mod stopping;
 mod world;

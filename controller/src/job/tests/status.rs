@@ -7,7 +7,7 @@ use crate::job::observed::{PodReplacementPolicy, StatusFacts, Uncounted};
 use crate::values::{Text, Time};
 
 fn steps(case: &Case) -> Vec<Step> {
-    case.plan().sequences.into_iter().flatten().collect()
+    case.plan().sequences.into_iter().flat_map(|sequence| sequence.steps).collect()
 }
 
 fn events(case: &Case) -> Vec<(bool, String)> {

@@ -37,6 +37,8 @@ pub struct World {
     recorded: BTreeMap<Uid, &'static str>,
     created: u64,
     pub writes: usize,
+    /// A pod whose deletion is refused.
+    pub undeletable: Option<Uid>,
 }
 
 /// What becomes of the calls of a plan.
@@ -65,6 +67,7 @@ impl World {
             recorded: BTreeMap::new(),
             created: 0,
             writes: 0,
+            undeletable: None,
         }
     }
 
@@ -187,6 +190,9 @@ impl World {
             Call::WriteStatus(write, version) => self.write(write, version),
             Call::ReleasePod(release) => {
                 self.change(&release.pod.uid, |it| it.tracking_finalizer = false, true)
+            }
+            Call::DeletePod(pod) if self.undeletable.as_ref() == Some(&pod.uid) => {
+                Err(Failure::Refused { code: 403, message: String::new() })
             }
             Call::DeletePod(pod) => {
                 let at = Deletion { at: self.now, grace_seconds: 0 };

@@ -11,7 +11,9 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
-use crate::job::command::{Command, Creation, CreationReason, NewPod, PodRef, Release, StatusWrite, Step};
+use crate::job::command::{
+    Command, Creation, CreationReason, NewPod, PodRef, Release, Sequence, StatusWrite, Step,
+};
 use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
 use crate::runtime::events;
 use crate::runtime::own_writes::{Freshness, Reached};
@@ -62,8 +64,10 @@ impl Fixture {
     }
 
     async fn enact(&self, sequences: Vec<Vec<Command>>) -> Outcome {
-        let sequences =
-            sequences.into_iter().map(|steps| steps.into_iter().map(Step::from).collect()).collect();
+        let sequences = sequences
+            .into_iter()
+            .map(|steps| Sequence::always(steps.into_iter().map(Step::from).collect()))
+            .collect();
         self.enactor.enact(&self.job, &Plan { sequences, ..Plan::default() }).await
     }
 
