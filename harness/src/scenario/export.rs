@@ -149,6 +149,9 @@ fn api_server(scope: &Scope) -> Result<Option<ApiServer>, ExportError> {
     if subject::rules(&gates) != scope.rules {
         return Err(ExportError::NoWord("an API server of another version"));
     }
+    if !scope.refused.is_empty() {
+        return Err(ExportError::NoWord("requests that are refused for ever"));
+    }
     Ok((scope.rules != RuleSet::V1_36).then(|| ApiServer { feature_gates: off(gates) }))
 }
 

@@ -288,6 +288,9 @@ impl Accounting<'_> {
     }
 
     fn release(&self, released: &[Uid], held: &mut BTreeSet<Uid>, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        if self.on(Switch::StopsAtFailedRelease) {
+            return self.release_in_turn(released, held, io);
+        }
         let last = self.last(released, io)?;
         let answers = io.all(released, |uid, branch| {
             branch.note(Effect::ExpectRelease(*uid));
@@ -310,6 +313,24 @@ impl Accounting<'_> {
             held.clear();
         }
         Ok(if failed { Answer::Error } else { Answer::Done })
+    }
+
+    /// A departure: one after the other, up to the first that fails.
+    fn release_in_turn(
+        &self,
+        released: &[Uid],
+        held: &mut BTreeSet<Uid>,
+        io: &mut Io<'_>,
+    ) -> Result<Answer, Stop> {
+        for uid in released {
+            io.note(Effect::ExpectRelease(*uid));
+            if io.call(Call::ReleasePod(*uid))? == Answer::Error {
+                io.note(Effect::NoRelease(*uid));
+                return Ok(Answer::Error);
+            }
+            held.remove(uid);
+        }
+        Ok(Answer::Done)
     }
 
     /// B03: which of the removals is the last, where the departure asks: the order of pods is chance.

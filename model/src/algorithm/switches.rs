@@ -63,6 +63,12 @@ pub enum Switch {
     CountsWholeListAfterLastRelease,
     /// B16: a UID is counted although the removal of its finalizer failed.
     CountsDespiteFailedRelease,
+    /// B16: one finalizer after the other is removed, up to the first that cannot be.
+    StopsAtFailedRelease,
+    /// PC-13: where a pod could not be created no status is written.
+    ForgetsStatusAfterFailedCreation,
+    /// TC-08: where a pod could not be deleted, none that has ended is counted.
+    ForgetsCountsAfterFailedDeletion,
     /// B04: nobody looks at the pods of a Job that is gone.
     ForgetsPodsOfGoneJobs,
     /// B06: nobody looks at the pods of a Job that is finished.

@@ -110,6 +110,7 @@ impl Sync<'_> {
         let went;
         if let Some(decided) = fate.clone() {
             went = manager.delete_active(&mut counts, io)?;
+            self.gives_up(went, Switch::ForgetsCountsAfterFailedDeletion)?;
             let hasty = self.settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
             if went == Went::Wrong || (!read.satisfied && !hasty) {
                 // TC-08: pods may be left that nobody would release.
@@ -120,6 +121,7 @@ impl Sync<'_> {
         } else {
             let manages = read.satisfied && !job.deleting;
             went = if manages { manager.manage(&mut counts, io)? } else { Went::Well };
+            self.gives_up(went, Switch::ForgetsStatusAfterFailedCreation)?;
             fate = completes(job, read, self.settings, &census, counts.active);
             if fate.is_none() && manages {
                 self.show_suspension(&mut status);
@@ -136,6 +138,11 @@ impl Sync<'_> {
         let accounting = Accounting { job, read, census, settings, fate, verdict_waits, terminating, status };
         accounting.run(io)?;
         if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// A departure: what failed ends the sync.
+    fn gives_up(&self, went: Went, departure: Switch) -> Result<(), Stop> {
+        if went == Went::Wrong && self.settings.switches.on(departure) { Err(Stop::Failed) } else { Ok(()) }
     }
 
     /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.

@@ -5,11 +5,13 @@ use crate::algorithm::steps::Faults;
 use crate::algorithm::switches::Switch;
 use crate::apiserver::Propagation;
 use crate::catalogue::Req;
+use crate::env::refusals::Refusal;
 use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
-use crate::mutants::worlds::{failing, lagging, late, per_index, retries, small};
+use crate::mutants::worlds::{failing, lagging, late, per_index, refused, retries, small};
 use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, patient};
+use crate::uid::Uid;
 
 /// Them.
 pub const STRAYING: &[Mutant] = &[
@@ -31,6 +33,30 @@ pub const STRAYING: &[Mutant] = &[
         switches: &[Switch::FailedIndexNotMinusCompleted],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) },
         shows: Shows::Strays(Req::SS17, 11),
+    },
+    Mutant {
+        id: "B16b",
+        issues: &["kubernetes/kubernetes#114366"],
+        title: "a pod whose finalizer no webhook lets go keeps all others from being counted",
+        switches: &[Switch::StopsAtFailedRelease],
+        world: || refused(Refusal::Patch(Uid(1)), small(many(2, 2), 2)),
+        shows: Shows::Strays(Req::FT01, 9),
+    },
+    Mutant {
+        id: "PC-13",
+        issues: &[],
+        title: "no status is written while a quota refuses pods",
+        switches: &[Switch::ForgetsStatusAfterFailedCreation],
+        world: || Scope { endless: true, ..refused(Refusal::PodsBeyond(1), small(many(2, 2), 2)) },
+        shows: Shows::Strays(Req::PC01, 3),
+    },
+    Mutant {
+        id: "TC-08",
+        issues: &[],
+        title: "no pod is counted while one that has to go cannot be deleted",
+        switches: &[Switch::ForgetsCountsAfterFailedDeletion],
+        world: || Scope { endless: true, ..refused(Refusal::Deletion(Uid(1)), small(many(2, 2), 2)) },
+        shows: Shows::Strays(Req::FT01, 5),
     },
     Mutant {
         id: "J-06",
