@@ -38,8 +38,9 @@ pub struct Past {
     pub widest: i32,
     /// The largest `completions` so far.
     pub most: Option<i32>,
-    /// Whether `completions` ever changed: an index that had succeeded may run again then (PC-23).
-    pub rescaled: bool,
+    /// The smallest `completions` so far. An index from there on was taken away, or came later: what it has been through
+    /// counts for nothing, and it may run again though it has succeeded (PC-23).
+    pub fewest: Option<i32>,
     /// Whether pods that terminate were replaced at once, by a specification that a user has changed since.
     pub was_impatient: bool,
     /// The first interim condition that was stored.
@@ -144,7 +145,7 @@ impl Past {
             strangers: 0,
             widest: job.spec.parallelism.unwrap_or(1),
             most: job.spec.completions,
-            rescaled: false,
+            fewest: job.spec.completions,
             was_impatient: false,
             decision: None,
             ending: None,
@@ -193,11 +194,10 @@ impl Past {
             let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
             // UG-10: what failed while nobody counted is not known.
             let known = self.gates.job_backoff_limit_per_index;
-            // PC-23: what was scaled down runs again from the start.
             // A pod that was chosen for deletion counts nowhere, and what it had carried on is forgotten (FT-16).
             let forgotten = self.pods.iter().any(|past| past.released && past.index == pod.index);
             let fits = pod.failure_count == failures || (forgotten && pod.failure_count < failures);
-            let wrong = !fits && fresh && !surprised && known && !self.rescaled;
+            let wrong = !fits && fresh && !surprised && known && self.was_always_there(pod.index);
             if job.spec.backoff_limit_per_index.is_some() && wrong {
                 self.slips.wrong_failure_count = Some(pod.uid);
             }
@@ -317,7 +317,8 @@ impl Past {
     /// Whether too few pods that can still be counted would be left without this active one.
     fn is_wanted(&self, pod: &Pod, job: &Job, pods: &Pods) -> bool {
         let Some(completions) = job.spec.completion_count() else { return false };
-        if self.decision.is_some() || job.spec.is_suspended() || self.rescaled {
+        let in_range = !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
+        if self.decision.is_some() || job.spec.is_suspended() || !in_range {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
@@ -387,12 +388,19 @@ impl Past {
         }
     }
 
+    /// PC-23: whether an index, or the Job where there are none, was never taken away by a user.
+    #[must_use]
+    pub fn was_always_there(&self, index: Option<Index>) -> bool {
+        let fewest = self.fewest.and_then(|fewest| Index::try_from(fewest).ok());
+        index.zip(fewest).is_none_or(|(index, fewest)| index < fewest)
+    }
+
     /// The user changed the specification.
     pub fn respecified(&mut self, before: &JobSpec, spec: &JobSpec) {
         self.was_impatient |= !before.replaces_only_failed();
         self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
-        self.rescaled |= self.most != spec.completions;
         self.most = self.most.max(spec.completions);
+        self.fewest = self.fewest.min(spec.completions);
         if let Some(decision) = &mut self.decision {
             decision.completions = decision.completions.min(spec.completions);
         }

@@ -45,7 +45,7 @@ impl Past {
             |past: &PodPast| past.unasked || (past.index == Some(index) && past.end == Some(End::Success));
         let known = !self.pods.iter().any(settles);
         let alone = pods.index_use(index).active == 1 && known;
-        open && alone && !self.rescaled && pods.sums().active <= spec.parallelism_count()
+        open && alone && self.was_always_there(Some(index)) && pods.sums().active <= spec.parallelism_count()
     }
 
     /// A manager writes a status: TC-14. What was counted and what has ended make an end, which the write does not
@@ -79,10 +79,12 @@ impl Past {
         let Some(completions) = job.spec.completion_count() else { return false };
         let ended_well =
             |past: &&PodPast| past.end == Some(End::Success) && past.listed != Some(End::Failure);
-        let successes = self.counting(job, pods).filter(ended_well);
+        // PC-23: of what was taken away no success counts, and which does that came again nobody can tell.
+        let stays = |past: &&PodPast| self.was_always_there(past.index);
+        let successes = self.counting(job, pods).filter(ended_well).filter(stays);
         // S-02: a success of an index that has failed counts nowhere.
         let indexed = job.spec.is_indexed();
-        if self.rescaled || job.spec.backoff_limit_per_index.is_some() {
+        if job.spec.backoff_limit_per_index.is_some() {
             return false;
         }
         let count = if indexed {
@@ -110,10 +112,9 @@ impl Past {
     /// often it has failed.
     pub(super) fn released_alone(&mut self, pod: &Pod, job: &Job, pods: &Pods) {
         // UG-10: what was done while the limits did not count is not looked at.
-        // PC-23: what was scaled down runs again from the start, whatever became of it.
         let counts = job.spec.backoff_limit_per_index.is_some()
             && self.gates.job_backoff_limit_per_index
-            && !self.rescaled;
+            && self.was_always_there(pod.index);
         let Some(index) = pod.index.filter(|_| counts) else { return };
         let completions = job.spec.completion_count();
         if pod.phase != Phase::Failed || self.decision.is_some() || pod.valid_index(completions).is_none() {

@@ -42,23 +42,22 @@ pub const NO_MORE_PODS_THAN_NEEDED: Property = Property {
     req: Req::PC04,
     name: "no more pods are active than successes are missing",
     broken: |life| {
-        if life.past.rescaled {
-            return None;
-        }
-        let wanted = i64::from(life.past.most?);
-        let used = count(life, Pod::is_active) + counted_successes(life);
+        // Of an Indexed Job that was scaled: those of the indexes that were always there.
+        let wanted = i64::from(life.past.fewest?);
+        let used = count(life, |pod| pod.is_active() && life.past.was_always_there(pod.index));
+        let used = used + counted_successes(life);
         (used > wanted).then(|| format!("{used} pods are active or have succeeded, {wanted} are wanted"))
     },
     premise: |it| counted_successes(it.life) > 0 && it.life.pods.sums().active > 0,
 };
 
 /// Pods of a class, those apart that no living process knew would be created (FT-28, SY-10).
-fn count(life: &Life, class: fn(&Pod) -> bool) -> i64 {
+fn count(life: &Life, class: impl Fn(&Pod) -> bool) -> i64 {
     i64::try_from(asked(life, class).count()).unwrap_or(i64::MAX)
 }
 
 /// An index that two such pods have.
-fn shared_index(life: &Life, class: fn(&Pod) -> bool) -> Option<Index> {
+fn shared_index(life: &Life, class: impl Fn(&Pod) -> bool) -> Option<Index> {
     let mut used = IndexSet::new();
     let mut indexes = asked(life, class).filter_map(|pod| pod.index);
     indexes.find(|index| {
@@ -68,7 +67,7 @@ fn shared_index(life: &Life, class: fn(&Pod) -> bool) -> Option<Index> {
     })
 }
 
-fn asked(life: &Life, class: fn(&Pod) -> bool) -> impl Iterator<Item = &Pod> {
+fn asked<'a>(life: &'a Life, class: impl Fn(&Pod) -> bool + 'a) -> impl Iterator<Item = &'a Pod> {
     let unasked = |pod: &Pod| life.past.pod(pod.uid).is_some_and(|past| past.unasked);
     life.pods.iter().filter(move |pod| pod.controlled && life.past.owns(pod) && class(pod) && !unasked(pod))
 }
@@ -84,6 +83,7 @@ fn counted_successes(life: &Life) -> i64 {
         // A success that was taken back counts only if it was recorded before.
         let stands = !past.flipped || past.listed == Some(End::Success) || completes;
         past.end == Some(End::Success)
+            && life.past.was_always_there(past.index)
             && !past.deleted
             && !past.released
             && !past.unasked

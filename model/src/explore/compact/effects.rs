@@ -283,7 +283,7 @@ pub fn so_far(past: &Past) -> Id {
         strangers,
         widest: _,
         most: _,
-        rescaled: _,
+        fewest: _,
         was_impatient: _,
         decision: _,
         ending: _,

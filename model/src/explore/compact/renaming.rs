@@ -172,7 +172,7 @@ impl Renaming {
             strangers: _,
             widest: _,
             most: _,
-            rescaled: _,
+            fewest: _,
             was_impatient: _,
             decision,
             ending,

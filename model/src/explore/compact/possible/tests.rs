@@ -35,7 +35,7 @@ const CHANGES: &[Change] = &[
     ("counted", |past| of_pods(past, |pod| pod.counted_failed = u8::from(pod.counted_failed == 0))),
     ("widest", |past| past.widest += 1),
     ("most", |past| past.most = None),
-    ("rescaled", |past| past.rescaled = !past.rescaled),
+    ("fewest", |past| past.fewest = None),
     ("wasImpatient", |past| past.was_impatient = !past.was_impatient),
     ("decision", |past| past.decision = None),
     ("ending", |past| past.ending = None),
