@@ -211,7 +211,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A number of bytes with its unit.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let problem = || format!("expected a size such as 512MB or 4GB, found {text:?}");
     let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(problem)?;
     let (number, unit) = text.split_at(digits);

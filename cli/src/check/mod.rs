@@ -32,11 +32,12 @@ use jobcheck_model::scopes;
 use jobcheck_model::step::StepKind;
 use jobcheck_model::subject::REFERENCE;
 
-pub use self::args::{CheckArgs, duration, guarded, mutant, processors, threads};
+pub use self::args::{CheckArgs, duration, guarded, mutant, processors, size, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
+pub use self::process::memory;
 pub use self::progress::Progress;
 pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;

@@ -11,6 +11,7 @@ use jobcheck_model::mutants::Mutant;
 
 use super::target::{Target, target};
 use crate::args::usual;
+use crate::check::{duration, size};
 use crate::controller::manager;
 
 /// Arguments of `jobcheck run`.
@@ -41,6 +42,12 @@ pub struct RunArgs {
     /// On model: give up a scenario after looking at this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
+    /// On model: give up after this time, such as 90s or 10m; scenarios that are left then are not finished.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// On model: give up a scenario once this much memory is in use, such as 512MB or 4GB.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
     /// Write native traces that `jobcheck replay` judges to this directory: on model and sim the counterexample of each
     /// scenario that is broken, on live, builtin and external the recording of each.
     #[arg(long, value_name = "DIR")]
@@ -94,7 +101,10 @@ impl RunArgs {
         let twice = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
         let live = &self.live;
         let is_there = live.cluster.is_some() || live.kubeconfig.is_some() || live.context.is_some();
-        if let Some(twice) = twice {
+        let on_model = self.targets.contains(&Target::Model);
+        if (self.budget.is_some() || self.max_memory.is_some()) && !on_model {
+            Some("--budget and --max-memory are for the target model, the only one that searches".to_owned())
+        } else if let Some(twice) = twice {
             Some(format!("the target {} is given twice", self.targets[twice].name()))
         } else if let (Some(mutant), Some(target)) = (self.mutant, real.first()) {
             let name = target.name();
@@ -164,6 +174,9 @@ mod tests {
         assert_eq!(objection(&[Target::Model, Target::Live], |_| {}), "");
         assert!(objection(&[Target::Sim, Target::Sim], |_| {}).contains("given twice"));
         assert!(objection(&[Target::External], |_| {}).contains("needs --managed-by"));
+        let budget = |args: &mut RunArgs| args.budget = Some(Duration::from_secs(1));
+        assert_eq!(objection(&[Target::Sim, Target::Model], budget), "");
+        assert!(objection(&[Target::Sim], budget).contains("for the target model"));
         let value = |args: &mut RunArgs| args.live.managed_by = Some("example.com/x".to_owned());
         assert!(objection(&[Target::External], value).contains("needs --cluster, "));
         assert!(objection(&[Target::Sim], value).contains("give --target"));

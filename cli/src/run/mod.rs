@@ -168,10 +168,11 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
 
 /// Runs scenarios in this process.
 fn run_here(target: Target, scenarios: &[Named], args: &RunArgs, report: &mut Report) {
+    let end = args.budget.map(|budget| Instant::now() + budget);
     for (file, scenario) in scenarios {
         let begun = Instant::now();
         let came = match target {
-            Target::Model => explore(file, scenario, args),
+            Target::Model => explore(file, scenario, args, end),
             _ => simulate(scenario, args).map(Came::Sim).map_err(|why| {
                 InputProblem::whole(Path::new(file), &format!("the API server refuses a Job: {why}"))
             }),
@@ -184,8 +185,19 @@ fn run_here(target: Target, scenarios: &[Named], args: &RunArgs, report: &mut Re
     }
 }
 
-fn explore(file: &str, scenario: &Scenario, args: &RunArgs) -> Result<Came, InputProblem> {
-    let bounds = Bounds { max_states: Some(args.max_states), ..Bounds::none(1) };
+fn explore(
+    file: &str,
+    scenario: &Scenario,
+    args: &RunArgs,
+    end: Option<Instant>,
+) -> Result<Came, InputProblem> {
+    let bounds = Bounds {
+        max_states: Some(args.max_states),
+        max_memory: args.max_memory,
+        memory: Arc::new(check::memory),
+        stop: Arc::new(move || end.is_some_and(|end| Instant::now() >= end)),
+        ..Bounds::none(1)
+    };
     let came = model::run(scenario, args.mutant, &bounds);
     Ok(Came::Model(Box::new(came.map_err(|error| InputProblem::of(file, &error))?)))
 }

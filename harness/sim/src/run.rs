@@ -9,7 +9,7 @@ use jobcheck_harness::scenario::{
 };
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_stage::{
-    Cluster as _, Rest, act, completion_index, create_job, create_pod, gates_told, header, objection,
+    Cluster as _, Rest, act, completion_index, create_job, create_pod, gates_told, header, objection, pods_of,
 };
 use serde_json::json;
 
@@ -112,11 +112,11 @@ impl<'a> Play<'a> {
             let number = self.position + 1;
             return Some(format!("step {number} (line {line}) is never possible: {why}"));
         }
-        let expectations = self.scenario.expect.iter().map(|claims| &claims.value);
-        expectations.into_iter().find_map(|claims| {
-            let job = self.entry(claims.job.as_deref());
-            let why = objection(&self.cluster, &job.name, claims)?;
-            Some(format!("an expectation is not met at the end: {why}"))
+        self.scenario.expect.iter().find_map(|claims| {
+            let (line, claims) = (claims.referenced.line(), &claims.value);
+            let job = &self.entry(claims.job.as_deref()).name;
+            let why = objection(&self.cluster, job, claims)?;
+            Some(format!("an expectation is not met at the end (line {line}, Job {job}): {why}"))
         })
     }
 
@@ -124,7 +124,7 @@ impl<'a> Play<'a> {
         let job = &self.entry(step.job.as_deref()).name;
         let claims = [&step.when, &step.r#await, &step.settle];
         let claims = claims.into_iter().flatten().find_map(|claims| objection(&self.cluster, job, claims));
-        claims.unwrap_or_else(|| "everybody is at rest".to_owned())
+        claims.unwrap_or_else(|| format!("everybody is at rest; {}", pods_of(&self.cluster, job)))
     }
 
     /// Somebody does something, if anybody can.

@@ -61,7 +61,9 @@ const MOST_ITEMS: usize = 10_000;
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default() };
     for (number, step) in (1..).zip(&scenario.steps) {
-        translation.step(number, &step.value).map_err(|why| ScenarioError::at(step.referenced, why))?;
+        translation
+            .step(number, step.referenced.line(), &step.value)
+            .map_err(|why| ScenarioError::at(step.referenced, why))?;
         let needs = &translation.needs;
         if needs.script.items.len() > MOST_ITEMS {
             let why = format!("the model takes at most {MOST_ITEMS} steps, seconds and requests included");
@@ -87,7 +89,14 @@ fn expectation(scenario: &Scenario, claims: &Spanned<Claims>) -> Result<Expectat
     let job = scenario.job(claims.value.job.as_deref());
     let job = job.map_err(|why| ScenarioError::at(claims.referenced, why))?;
     let requirement = claims.value.requirement.map(|id| id.0);
-    Ok(Expectation { job: id(job), claims: claims.value.to_model(), requirement })
+    let place = format!("line {}{}", claims.referenced.line(), named(scenario, job));
+    Ok(Expectation { job: id(job), claims: claims.value.to_model(), requirement, place })
+}
+
+/// The name of a Job, where there are several.
+fn named(scenario: &Scenario, job: usize) -> String {
+    let several = scenario.jobs.len() > 1;
+    scenario.jobs.get(job).filter(|_| several).map(|job| format!(", Job {}", job.name)).unwrap_or_default()
 }
 
 fn id(job: usize) -> JobId {
@@ -101,21 +110,15 @@ struct Translation<'a> {
 }
 
 impl Translation<'_> {
-    fn step(&mut self, number: usize, step: &Step) -> Result<(), String> {
+    fn step(&mut self, number: usize, line: u64, step: &Step) -> Result<(), String> {
         let job = self.scenario.job(step.job.as_deref())?;
         let when = step.when.as_ref().map(Claims::to_model).unwrap_or_default();
         let claims = step.r#await.as_ref().or(step.settle.as_ref());
         let requirement = claims.or(step.when.as_ref()).and_then(|claims| claims.requirement).map(|id| id.0);
         let optional = step.optional == Some(true);
-        let item = Item {
-            job: id(job),
-            what: What::Await,
-            when,
-            holds: self.holds,
-            optional,
-            requirement,
-            step: number,
-        };
+        let place = format!("step {number} (line {line}{})", named(self.scenario, job));
+        let item =
+            Item { job: id(job), what: What::Await, when, holds: self.holds, optional, requirement, place };
         let whats = match self.of_kubelet(step) {
             Some(what) => vec![what],
             None => match self.of_user(step, job)? {

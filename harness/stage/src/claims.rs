@@ -5,7 +5,7 @@ use jobcheck_model::indexes::IndexSet;
 use jobcheck_model::pod::TRACKING_FINALIZER;
 use serde_json::Value;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Created};
 use crate::pods::{has_not_ended, is_deleting, owner, phase};
 
 /// A Job and its pods, as they stand.
@@ -151,6 +151,18 @@ impl Counts {
 
 fn is_tracked(pod: &Value) -> bool {
     pod["metadata"]["finalizers"].as_array().is_some_and(|it| it.contains(&TRACKING_FINALIZER.into()))
+}
+
+/// The pods that a Job of this name got, and how they are, in words.
+#[must_use]
+pub fn pods_of(cluster: &impl Cluster, name: &str) -> String {
+    let told = |(number, created): (usize, &Created)| {
+        let Some(pod) = cluster.pod(&created.name) else { return format!("pod {number} is gone") };
+        let going = if pod["metadata"]["deletionTimestamp"].is_null() { "" } else { " and being deleted" };
+        format!("pod {number} is {}{going}", pod["status"]["phase"].as_str().unwrap_or("Pending"))
+    };
+    let pods: Vec<String> = (1..).zip(cluster.created(name)).map(told).collect();
+    if pods.is_empty() { format!("{name} has had no pod") } else { pods.join(", ") }
 }
 
 /// The first claim about a Job that does not hold, in words.

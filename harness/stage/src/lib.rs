@@ -20,7 +20,7 @@ pub use acts::{
     Choose, act, create_job, create_pod, failed_by_pod_gc, mirrored, preempted, with_other_labels,
     without_owner,
 };
-pub use claims::{Facts, Rest, Standing, objection};
+pub use claims::{Facts, Rest, Standing, objection, pods_of};
 pub use cluster::{Cluster, Created};
 pub use found::Found;
 pub use lines::{Lines, gates_told, header};

@@ -211,7 +211,7 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
 
 fn proceeds(before: &World, scope: &Scope) -> String {
     let item = scope.script.as_ref().and_then(|script| script.item(before));
-    item.map_or_else(|| "goes on".to_owned(), |item| format!("goes on after step {}", item.step))
+    item.map_or_else(|| "goes on".to_owned(), |item| format!("goes on after {}", item.place))
 }
 
 fn rolled_out(life: &Life, scope: &Scope) -> String {

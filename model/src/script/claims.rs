@@ -15,6 +15,8 @@ pub struct Expectation {
     pub claims: Vec<Claim>,
     /// The requirement that asks for it, if one is named.
     pub requirement: Option<Req>,
+    /// Where it stands, as a report calls it, such as `line 14`.
+    pub place: String,
 }
 
 /// One thing that is said of a Job, as etcd holds it and its pods.

@@ -55,8 +55,8 @@ pub struct Item {
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
     pub requirement: Option<Req>,
-    /// Number of the scenario's step that it belongs to, from 1.
-    pub step: usize,
+    /// Where it stands, as a report calls it, such as `step 2 (line 14)`.
+    pub place: String,
 }
 
 /// What is held up.

@@ -2,6 +2,7 @@
 
 use super::{Item, Script, What};
 use crate::catalogue::Req;
+use crate::pod::Pod;
 use crate::progress::shortcoming;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -49,12 +50,24 @@ fn stuck(item: &Item, world: &World) -> Shortfall {
     let reason = match (objection, &item.what) {
         (Some(objection), _) => objection,
         (None, What::Request(..)) => "no controller makes such a request".to_owned(),
-        (None, What::Kubelet(..) | What::Disrupt(..)) => "there is no such pod in a state for it".to_owned(),
+        (None, What::Kubelet(..) | What::Disrupt(..)) => {
+            format!("there is no such pod in a state for it, but {}", pods(life))
+        }
         (None, What::User(..)) => "the API server would not take it, or it changes nothing".to_owned(),
         (None, _) => "it is not possible".to_owned(),
     };
-    let why = format!("step {} waits for ever: {reason}, and nothing else can happen", item.step);
+    let why = format!("{} waits for ever: {reason}; nothing else can happen", item.place);
     Shortfall { requirement: item.requirement, why }
+}
+
+/// The pods of a Job, and how they are.
+fn pods(life: &Life) -> String {
+    let told = |pod: &Pod| {
+        let going = if pod.deleting { ", being deleted" } else { "" };
+        format!("pod {} ({:?}{going})", pod.uid.0, pod.phase)
+    };
+    let pods: Vec<String> = life.pods.iter().map(told).collect();
+    if pods.is_empty() { "no pod at all".to_owned() } else { pods.join(", ") }
 }
 
 fn unexpected(script: &Script, world: &World) -> Option<Shortfall> {
@@ -63,7 +76,7 @@ fn unexpected(script: &Script, world: &World) -> Option<Shortfall> {
         let objection = expected.claims.iter().find_map(|claim| claim.objection(life))?;
         Some(Shortfall {
             requirement: expected.requirement,
-            why: format!("what is expected at rest does not hold: {objection}"),
+            why: format!("what is expected at rest does not hold ({}): {objection}", expected.place),
         })
     })
 }
