@@ -117,8 +117,16 @@ impl Translation<'_> {
         let requirement = claims.or(step.when.as_ref()).and_then(|claims| claims.requirement).map(|id| id.0);
         let optional = step.optional == Some(true);
         let place = format!("step {number} (line {line}{})", named(self.scenario, job));
-        let item =
-            Item { job: id(job), what: What::Await, when, holds: self.holds, optional, requirement, place };
+        let item = Item {
+            job: id(job),
+            what: What::Await,
+            when,
+            holds: self.holds,
+            optional,
+            requirement,
+            step: number,
+            place,
+        };
         let whats = match self.of_kubelet(step) {
             Some(what) => vec![what],
             None => match self.of_user(step, job)? {

@@ -55,7 +55,9 @@ pub struct Item {
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
     pub requirement: Option<Req>,
-    /// Where it stands, as a report calls it, such as `step 2 (line 14)`.
+    /// Number of the scenario's step that it belongs to, from 1.
+    pub step: usize,
+    /// Where that stands, as a report calls it, such as `step 2 (line 14)`.
     pub place: String,
 }
 
