@@ -31,6 +31,20 @@ fn the_library_holds_with_every_seed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What `jobcheck fuzz` found, by its seed: a mistake of the controllers, or of the judge.
+#[test]
+fn what_was_found_by_chance_holds() {
+    for entry in fs::read_dir(root().join("tests/suite/fuzzed")).unwrap() {
+        let path = entry.unwrap().path();
+        let seed: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        let scenario = read(&fs::read_to_string(&path).unwrap()).unwrap();
+        for seed in (0..50).chain([seed]) {
+            let outcome = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap();
+            assert!(outcome.exit() == Exit::Conforms, "{}, seed {seed}: {:?}", scenario.name, outcome.told());
+        }
+    }
+}
+
 /// A seed decides everything.
 #[test]
 fn a_seed_gives_the_same_trace_to_the_byte() {

@@ -77,8 +77,8 @@ impl BackoffRecord {
         }
     }
 
-    /// A status write of this view was stored, and its sender does not know: 1.36 keeps the record after the answer, others
-    /// may before the request.
+    /// A status write of this view was refused, or was stored and its sender does not know: 1.36 keeps the record after the
+    /// answer, others may before the request.
     pub fn keep_perhaps(&mut self, view: &View<'_>) {
         let mut kept = self.other.take().unwrap_or_else(|| Box::new(self.clone()));
         kept.keep(view);

@@ -15,6 +15,7 @@ use jobcheck_model::guards::status::{
 use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
+use jobcheck_model::view::Reading;
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
 use jobcheck_traces::Verb;
 
@@ -326,6 +327,12 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.find_unseen_base(it);
     track.trouble.refused(event);
+    if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
+        // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
+        // is known where the trace tells what the sync had read.
+        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|_, _| {});
+        track.keep_backoff(false, settings);
+    }
     let refused = track.refused;
     track.status_tried();
     track.setbacks.answered(event);

@@ -153,8 +153,10 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     }
     let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
     let stored = track.stored.clone().map(read);
-    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
-    if track.complete && !chosen_before_it_failed(track, event, before, settings) {
+    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before); nor is what a
+    // process had seen that was dead when its request came.
+    let is_shown = track.complete && !event.posthumous;
+    if is_shown && !chosen_before_it_failed(track, event, before, settings) {
         judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
