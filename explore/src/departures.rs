@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, Sequence, StatusWrite, Step};
+use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, Sequence, StatusWrite, Step, When};
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use jobcheck_controller::job::observed::{
     Controller, Deletion, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
@@ -168,6 +168,27 @@ const MADE: &[(Switch, Departure)] = &[
             };
             plan.sequences = sequences.into_iter().flat_map(apart).collect();
         }),
+    ),
+    (
+        Switch::StopsAtFailedRelease,
+        Does(|_, plan| {
+            for sequence in &mut plan.sequences {
+                sequence.steps = sequence.steps.drain(..).flat_map(one_by_one).collect();
+            }
+        }),
+    ),
+    (
+        Switch::ForgetsStatusAfterFailedCreation,
+        Does(|_, plan| {
+            let creates = |step: &Step| matches!(step.command, Command::CreatePods(_));
+            let steps = std::mem::take(&mut plan.sequences).into_iter().flat_map(|it| it.steps);
+            let (first, then): (Vec<Step>, Vec<Step>) = steps.partition(creates);
+            plan.sequences = vec![Sequence::always([first, then].concat())];
+        }),
+    ),
+    (
+        Switch::ForgetsCountsAfterFailedDeletion,
+        Does(|_, plan| plan.sequences.retain(|sequence| sequence.when != When::NotStopped)),
     ),
     (
         Switch::RecomputesCounters,
@@ -389,6 +410,16 @@ fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
             change(&write.before, &mut write.after);
             last = Some(write.after.clone());
         }
+    }
+}
+
+/// A batch of removals as a step for each.
+fn one_by_one(step: Step) -> Vec<Step> {
+    match step.command {
+        Command::ReleasePods(pods) => {
+            pods.into_iter().map(|pod| Step::from(Command::ReleasePods(vec![pod]))).collect()
+        }
+        _ => vec![step],
     }
 }
 

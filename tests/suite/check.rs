@@ -80,6 +80,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("endless-pods", 1564, 13),
     ("second-deletion", 959, 11),
     ("second-deletion-orphaning", 357, 10),
+    ("denied-condition", 152, 9),
     ("gates/pod-replacement-policy", 2902, 14),
     ("gates/pod-failure-policy", 1173, 12),
     ("gates/backoff-limit-per-index", 4475, 16),

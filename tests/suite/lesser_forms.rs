@@ -11,13 +11,15 @@ use jobcheck_model::scope::Scope;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
-use crate::rendered::{begins_with_the_job, told, walked};
+use crate::rendered::{begins_with_the_job, has_a_user_of_the_status, told, walked};
 
 /// The scopes in which every process hears of what it wrote: only a whole native trace says of a write that its
 /// sender does not.
 fn heard() -> Vec<Scope> {
-    let heard =
-        |scope: &Scope| scope.faults.losses == 0 && !scope.late_requests && begins_with_the_job(scope);
+    let heard = |scope: &Scope| {
+        let known = begins_with_the_job(scope) && !has_a_user_of_the_status(scope);
+        scope.faults.losses == 0 && !scope.late_requests && known
+    };
     scopes::one_fault().into_iter().filter(heard).collect()
 }
 

@@ -124,7 +124,9 @@ fn steps_and_properties_do_not_depend_on_names() {
 /// The same deep in the scopes where everything goes wrong, and with each known defect.
 #[test]
 fn nor_do_they_on_random_walks() {
-    let departures = MUTANTS.iter().map(Mutant::scope);
+    // What is refused for ever may be about one pod.
+    let alike = |scope: &Scope| scope.refused.iter().all(|refusal| refusal.pod().is_none());
+    let departures = MUTANTS.iter().map(Mutant::scope).filter(alike);
     let mut compared = 0;
     for scope in algorithm::all_faults().into_iter().chain(algorithm::large()).chain(departures) {
         let scope = with_lazy_caches(Some(scope));
