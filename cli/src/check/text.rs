@@ -66,6 +66,7 @@ pub fn bounds(scope: &Scope) -> String {
     add(faults.crashes > 0, times(faults.crashes, "crash"));
     add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
     add(faults.usurpations > 0, "two leaders for a while".to_owned());
+    scope.refused.iter().for_each(|refusal| add(true, format!("refused for ever: {refusal}")));
     add(!scope.unasked.is_empty(), format!("all is asked but {}", ids(scope.unasked)));
     add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
     let ahead = scope.algorithm.ttl.unwrap_or_default();

@@ -3,6 +3,7 @@
 //! Other faults end ([`crate::algorithm::steps::Faults`]). These last, so that a Job may never come to its end; what else
 //! there is to do has to be done all the same (B16, PC-13, TC-08).
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use crate::algorithm::io::CallName;
@@ -47,6 +48,19 @@ impl Refusal {
         match self {
             Refusal::Deletion(uid) | Refusal::Patch(uid) => Some(uid),
             Refusal::PodsBeyond(_) | Refusal::Status => None,
+        }
+    }
+}
+
+/// As it follows "refused for ever:".
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::PodsBeyond(0) => write!(f, "every creation of a pod"),
+            Refusal::PodsBeyond(most) => write!(f, "creations of pods while {most} has not ended"),
+            Refusal::Deletion(uid) => write!(f, "deletions of pod {}", uid.0),
+            Refusal::Patch(uid) => write!(f, "changes of pod {}", uid.0),
+            Refusal::Status => write!(f, "status writes"),
         }
     }
 }

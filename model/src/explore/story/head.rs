@@ -200,4 +200,5 @@ fn faults(scope: &Scope, parts: &mut Vec<String>) {
         parts.push("a request of the dead process may still be handled".to_owned());
     }
     parts.extend(times(faults.usurpations, "time two leaders", "times two leaders"));
+    parts.extend(scope.refused.iter().map(|refusal| format!("refused for ever: {refusal}")));
 }
