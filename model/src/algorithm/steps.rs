@@ -39,9 +39,12 @@ pub enum ProcessStep {
     RelistJobs,
     /// It dies, and is started again.
     Crash,
-    /// It dies while this request is on the way, and is started again.
+    /// It dies while this request of its sync is on the way, and is started again. Requests of the orphan path and of the TTL
+    /// controller do not come late: both decide anew about each object, and remember nothing, so that one that is
+    /// handled just before its process dies leaves the same behind.
     CrashInFlight(CallName),
-    /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it).
+    /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it). During a sync
+    /// alone: a leader that is idle then is one that has ended the sync meanwhile, while the other one did nothing.
     Usurp,
     /// It notices at last, and stops; requests of it that were not handled never will be.
     Resign,
