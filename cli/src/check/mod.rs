@@ -265,7 +265,11 @@ fn write_files(report: &Report, args: &CheckArgs, start: Instant) -> bool {
     let graph = match (&args.dot, report.runs.as_slice()) {
         (Some(file), [run]) => {
             let end = args.budget.map(|budget| start + budget);
-            write(file, &dot::render(&run.scope, &bounds(args, args.threads(), &run.scope, end, None)))
+            let bounds = bounds(args, args.threads(), &run.scope, end, None);
+            let way = run.found().map_or(&[][..], |found| &found.path);
+            // The way has the names of its pods.
+            let symmetry = bounds.symmetry && way.is_empty();
+            write(file, &dot::render(&run.scope, &Bounds { symmetry, ..bounds }, way))
         }
         _ => true,
     };

@@ -78,7 +78,25 @@ fn a_graph_is_of_one_scope() {
     assert_eq!(run.code, 0, "{run:?}");
     let graph = std::fs::read_to_string(&file).unwrap();
     assert!(graph.starts_with("digraph \"two-jobs\" {") && graph.contains("  0 -> 1 [label="), "{graph}");
+    assert!(!graph.contains("red"), "{graph}");
     assert_eq!(check(&["--dot", file.to_str().unwrap()]).code, 2);
+}
+
+#[test]
+fn the_way_to_what_is_broken_is_red_in_the_graph() {
+    let folder = Folder::new();
+    let file = folder.path("graph.dot");
+    let run = check(&["--mutant", "B18", "--dot", file.to_str().unwrap()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    let graph = std::fs::read_to_string(&file).unwrap();
+    let red = graph.lines().filter(|line| line.contains("color=red"));
+    let edges: Vec<(&str, &str)> =
+        red.filter_map(|line| line.trim().split(" [").next()?.split_once(" -> ")).collect();
+    let way: Vec<&str> =
+        std::iter::successors(Some("0"), |at| edges.iter().find(|(from, _)| from == at).map(|(_, to)| *to))
+            .collect();
+    assert!(edges.len() > 5 && way.len() == edges.len() + 1, "{graph}");
+    assert!(graph.contains(&format!("  {} [color=red];", way[edges.len()])), "{graph}");
 }
 
 #[test]

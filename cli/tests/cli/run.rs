@@ -194,7 +194,7 @@ fn what_can_be_read_is_run_beside_what_cannot() {
 fn a_step_that_is_never_possible_is_told_and_not_skipped() {
     let stuck = run(&[], &with("steps:\n- succeed: {pod: 2}\n"));
     assert_eq!(stuck.code, 1, "{stuck:?}");
-    assert!(stuck.out.contains("step 1 waits for ever: there is no such pod"), "{}", stuck.out);
+    assert!(stuck.out.contains("step 1 (line 9) waits for ever: there is no such pod"), "{}", stuck.out);
     let optional = run(&[], &with("steps:\n- succeed: {pod: 2}\n  optional: true\n"));
     assert_eq!(optional.code, 0, "{optional:?}");
     let waits = run(&[], &with("steps:\n- await: {active: 7}\n"));
