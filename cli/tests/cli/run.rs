@@ -198,7 +198,7 @@ fn a_step_that_is_never_possible_is_told_and_not_skipped() {
     let optional = run(&[], &with("steps:\n- succeed: {pod: 2}\n  optional: true\n"));
     assert_eq!(optional.code, 0, "{optional:?}");
     let waits = run(&[], &with("steps:\n- await: {active: 7}\n"));
-    assert!(waits.out.contains("step 1 waits for ever: active is 1, not 7"), "{}", waits.out);
+    assert!(waits.out.contains("step 1 (line 9) waits for ever: active is 1, not 7"), "{}", waits.out);
 }
 
 #[test]
