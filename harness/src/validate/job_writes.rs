@@ -1,5 +1,6 @@
 //! Judging writes to a Job.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
@@ -15,9 +16,12 @@ use jobcheck_model::guards::status::{
 use jobcheck_model::guards::suspend::judge_resumption_time;
 use jobcheck_model::guards::ttl::judge_ttl_deletion;
 use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
-use jobcheck_model::view::Reading;
+use jobcheck_model::pod::Pod;
+use jobcheck_model::pods::Pods;
+use jobcheck_model::view::{Reading, View};
 use jobcheck_model::{Broken, Findings, Req, Said, Time, Uid};
 use jobcheck_traces::Verb;
+use rustc_hash::FxHashSet;
 
 use super::actor::Role;
 use super::event::{Event, JobEvent};
@@ -247,9 +251,11 @@ fn executor_decision(
     }
     let old = track.stored.clone();
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
+    let readopted = track.counted.readopted.clone();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
-            unannounced::judge_decision(view, &new, findings);
+            let cache = without_finalizer(view.cache, &readopted);
+            unannounced::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
         });
     known::check_watched_h2(track, event, after);
     if explained && !event.overlapped {
@@ -260,6 +266,17 @@ fn executor_decision(
         let heard = !track.unheard(event);
         track.keep_backoff(heard, settings);
     }
+}
+
+/// S-05: a pod that was counted and got its finalizer again is not to be listed once more; that it was adopted is told where
+/// it happened.
+fn without_finalizer<'a>(pods: &'a Pods, readopted: &FxHashSet<Uid>) -> Cow<'a, Pods> {
+    let held = |uid: &&Uid| pods.get(**uid).is_some_and(|pod| pod.finalizer);
+    readopted.iter().filter(held).fold(Cow::Borrowed(pods), |mut pods, uid| {
+        let pod = pods.get(*uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+        pods.to_mut().set(*uid, pod);
+        pods
+    })
 }
 
 /// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
