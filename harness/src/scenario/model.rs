@@ -160,7 +160,6 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
             ..Algorithm::default()
         },
         faults: needs.faults,
-        refused: Vec::new(),
         late_requests: needs.late_requests,
         progress: true,
         constants,
