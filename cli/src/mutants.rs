@@ -58,6 +58,8 @@ pub enum Format {
     Text,
     /// docs/mutants.schema.json.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 const AFTER_HELP: &str = "\
@@ -159,6 +161,7 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let rendered = match args.output {
         Format::Text => Ok(text(&runs, &others, !args.defects.is_empty(), global)),
         Format::Json => check::to_json(&whole(&runs, args.subject, &others, exit)),
+        Format::Yaml => check::to_yaml(&whole(&runs, args.subject, &others, exit)),
     };
     let exit = check::print(rendered, exit);
     let saved = args.save.as_ref().is_none_or(|directory| save(directory, &runs));

@@ -71,6 +71,8 @@ pub enum Format {
     Text,
     /// docs/fuzz.schema.json; with --generated docs/generated.schema.json.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 const AFTER_HELP: &str = "\

@@ -114,6 +114,7 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
     let rendered = match args.output {
         Format::Text => Ok(report::text(&sums, seed, begun.elapsed())),
         Format::Json => check::to_json(&whole),
+        Format::Yaml => check::to_yaml(&whole),
     };
     let exit = check::print(rendered, sums.exit());
     let Some(directory) = &args.save else { return exit };

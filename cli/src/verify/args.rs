@@ -37,6 +37,8 @@ pub enum Format {
     Text,
     /// As verify.json in the report folder.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 const AFTER_HELP: &str = "\

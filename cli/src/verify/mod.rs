@@ -94,8 +94,9 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     let parts: Vec<Timed> = parts.iter().map(timed).collect();
     let exit = worst(parts.iter().map(|it| it.part.exit));
     let report = whole(&parts, exit, begun.elapsed());
-    let json = match check::to_json(&report) {
-        Ok(json) => json,
+    let rendered = check::to_json(&report).and_then(|json| Ok((json, check::to_yaml(&report)?)));
+    let (json, yaml) = match rendered {
+        Ok(rendered) => rendered,
         Err(error) => {
             eprintln!("internal error, please report it: {error:#}");
             return Exit::Internal;
@@ -104,6 +105,7 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     let printed = match args.output {
         Format::Text => text::render(&parts, exit, begun.elapsed(), &args.report),
         Format::Json => json.clone(),
+        Format::Yaml => yaml,
     };
     let exit = output::print(&printed, exit);
     match write(&args.report, &parts, &json) {

@@ -10,6 +10,24 @@ use crate::support::{
     replay,
 };
 
+/// Whoever writes JSON writes the same as YAML.
+#[test]
+fn what_is_written_as_json_is_written_as_yaml_too() {
+    for command in [
+        &["mutants", "B18"][..],
+        &["fuzz", "--seed=1", "--runs=2"],
+        &["fuzz", "--generated", "stale-caches/adoption", "--steps=50"],
+    ] {
+        let run = |form: &str| jobcheck(command.iter().copied().chain(["-o", form]));
+        let (json, yaml) = (run("json"), run("yaml"));
+        assert_eq!((json.code, yaml.code), (0, 0), "{command:?}: {yaml:?}");
+        let read: Value = serde_saphyr::from_str(&yaml.out).unwrap();
+        for field in ["apiVersion", "kind", "exitCode"] {
+            assert_eq!(read[field], json.json()[field], "{command:?}");
+        }
+    }
+}
+
 #[test]
 fn json_fits_the_schema_and_holds_the_evidence() {
     let folder = Folder::new();

@@ -67,6 +67,7 @@ pub fn run(args: &FuzzArgs, names: &[String], seed: u64, global: &Global) -> Exi
     let rendered = match args.output {
         Format::Text => Ok(report::text(&sums, args.mutant, global)),
         Format::Json => check::to_json(&report::whole(&sums, args.mutant)),
+        Format::Yaml => check::to_yaml(&report::whole(&sums, args.mutant)),
     };
     let exit = check::print(rendered, sums.exit());
     match &args.save {
