@@ -18,6 +18,18 @@ fn a_recording_of_the_built_in_controller_conforms_in_a_few_lines() {
 }
 
 #[test]
+fn what_a_watch_shows_is_judged_alike_in_a_native_trace() {
+    let folder = Folder::new();
+    let native = lines("nonindexed-success.watch").into_iter().map(|line| format!("{{\"watched\":{line}}}"));
+    let header = r#"{"format":"jobcheck.dev/trace","version":"1.1"}"#.to_owned();
+    let native = folder.write_lines("native.jsonl", &[header].into_iter().chain(native).collect::<Vec<_>>());
+    let judged = |file| replay(["-ojson".as_ref(), std::path::Path::as_os_str(file)]).json();
+    let (native, stream) = (judged(&native), judged(&recording("nonindexed-success.watch")));
+    assert_eq!(native["requirements"], stream["requirements"]);
+    assert_eq!(native["traces"][0]["jobs"][0]["judged"], stream["traces"][0]["jobs"][0]["judged"]);
+}
+
+#[test]
 fn a_violation_is_told_with_its_place_both_sides_and_the_rule() {
     let folder = Folder::new();
     let file = folder.write_lines("bad.jsonl", &counted_too_much());

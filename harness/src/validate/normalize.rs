@@ -411,7 +411,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         overlapped: false,
         observer: None,
         place: record.place,
-        form: record.form,
+        // A native trace holds what watches show, too: without actors, and without gaps between its marks.
+        form: if matches!(record.body, Said::Watched(_)) { Form::Watch } else { record.form },
         when: None,
         actor: None,
         verb: None,
