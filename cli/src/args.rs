@@ -12,6 +12,7 @@ use crate::controller::ControllerArgs;
 use crate::explore::ExploreArgs;
 use crate::fuzz::FuzzArgs;
 use crate::mutants::MutantsArgs;
+use crate::record::RecordArgs;
 use crate::replay::ReplayArgs;
 use crate::run::RunArgs;
 use crate::verify::VerifyArgs;
@@ -35,6 +36,8 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Judge recorded traces: audit logs, watch streams, native traces.
     Replay(ReplayArgs),
+    /// Record what happens to Jobs and pods on any cluster, for replay.
+    Record(RecordArgs),
     /// Explore the specification: every behaviour of small scopes keeps the invariants.
     Check(CheckArgs),
     /// Step through a scope in the browser.

@@ -34,7 +34,7 @@ fn message(arguments: &[OsString], said: &str) -> String {
 }
 
 /// A word as a shell would take it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

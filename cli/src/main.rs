@@ -10,6 +10,7 @@ mod fuzz;
 mod internal_error;
 mod mutants;
 mod output;
+mod record;
 mod replay;
 mod run;
 mod save;
@@ -52,6 +53,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
+        Command::Record(args) => record::run(&args, &cli.global),
         Command::Run(args) => run::run(&args, &cli.global),
         Command::Cluster(args) => cluster::run(&args, &cli.global),
         Command::Controller(args) => controller::run(&args, &cli.global),

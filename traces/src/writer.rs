@@ -48,6 +48,15 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Hands on what was written so far, whole lines.
+    ///
+    /// # Errors
+    ///
+    /// Where flushing fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Ends the trace and gives back what it was written to, flushed.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ pub mod request;
 pub mod resource;
 mod rules;
 mod schema;
-mod selector;
+pub mod selector;
 pub mod server;
 pub mod store;
 mod update;

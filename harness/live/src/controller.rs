@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use jobcheck_cluster::process::{MARK, Process};
 use jobcheck_harness::report::Subject;
 use jobcheck_model::gates::Gates;
+use jobcheck_record::Access;
 use rustix::process::Signal;
 
 use crate::error::Error;
-use crate::site::Access;
 
 /// How the process is started.
 #[derive(Clone, Debug)]

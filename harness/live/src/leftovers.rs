@@ -8,12 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use jobcheck_cluster::process::{Process, boot, marked, wait};
+use jobcheck_record::Access;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::site::{Access, empty, gone, labelled, send};
+use crate::site::{empty, gone, labelled, send};
 
 const FILE: &str = "run.json";
 /// How long the operating system may take to end processes.

@@ -6,7 +6,7 @@
 //! | who manages the Jobs | [`Manager`] |
 //! | what cannot be run there, and why | [`unfit`] |
 //! | a run: whose turn it is, what is waited for | `play` |
-//! | users and kubelets, over HTTP; what the watches have shown | `stage`, `connection`, `seen`, `watch` |
+//! | users and kubelets, over HTTP; what the watches have shown | `stage`, `connection`, `seen` |
 //! | the shipped controllers as a process | `controller` |
 //! | the audit log, or the watches, as a native trace | `recording` |
 //! | what a killed run left behind | `leftovers` |
@@ -34,7 +34,6 @@ mod seen;
 mod site;
 mod stage;
 mod unfit;
-mod watch;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -47,8 +46,9 @@ use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 
 pub use error::Error;
+pub use jobcheck_record::Access;
 pub use play::QUIET;
-pub use site::{Access, Site};
+pub use site::Site;
 pub use unfit::unfit;
 
 /// Who manages the Jobs of a run.

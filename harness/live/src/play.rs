@@ -3,12 +3,13 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use jobcheck_apiserver::resource::Resource;
 use jobcheck_harness::report::Subject;
 use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
+use jobcheck_record::watch::{self, Scope, Shown};
 use jobcheck_stage::{
     Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, gates_told, header, objection,
 };
+use jobcheck_traces::{Resource, WatchKind};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,6 @@ use crate::error::Error;
 use crate::recording::Recording;
 use crate::site::Site;
 use crate::stage::Stage;
-use crate::watch::{self, Shown};
 use crate::{Manager, Plan};
 
 /// Who did nothing for so long is taken to be at rest: twice the time for which Job controllers collect events of pods.
@@ -70,7 +70,7 @@ struct Play<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     stage: Stage,
-    events: Receiver<Shown>,
+    events: Receiver<(Resource, Shown)>,
     _watches: Watches,
     recording: Recording,
     controller: Option<Controller>,
@@ -147,9 +147,12 @@ impl<'a> Play<'a> {
         let (sender, events) = channel();
         let mut watches = Watches(Vec::new());
         for resource in [Resource::Jobs, Resource::Pods] {
-            let version = site.runtime().block_on(watch::version(&site.client(), namespace, resource))?;
-            let watch = watch::follow(site.client(), namespace.to_owned(), resource, version, sender.clone());
-            watches.0.push(site.runtime().spawn(watch));
+            let scope = Scope { namespace: Some(namespace.to_owned()), resource };
+            let listed = site.runtime().block_on(watch::list(&site.client(), &scope));
+            let version = listed.map_err(Error::Server)?.version;
+            let out = sender.clone();
+            let out = move |shown| out.send((resource, shown)).is_ok();
+            watches.0.push(site.runtime().spawn(watch::follow(site.client(), scope, version, out)));
         }
         for entry in &scenario.jobs {
             create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
@@ -196,12 +199,12 @@ impl<'a> Play<'a> {
                 return Err(Error::Interrupted);
             }
             self.controller.as_mut().map_or(Ok(()), Controller::check)?;
-            if let Ok(shown) = self.events.recv_timeout(TICK) {
-                self.take(shown)?;
+            if let Ok((resource, shown)) = self.events.recv_timeout(TICK) {
+                self.take(resource, shown)?;
                 // What waits for a passing moment is tried at each.
-                while let Ok(shown) = self.events.try_recv() {
+                while let Ok((resource, shown)) = self.events.try_recv() {
                     self.steps()?;
-                    self.take(shown)?;
+                    self.take(resource, shown)?;
                 }
             }
             self.steps()?;
@@ -216,20 +219,21 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn take(&mut self, shown: Shown) -> Result<(), Error> {
+    fn take(&mut self, resource: Resource, shown: Shown) -> Result<(), Error> {
         match shown {
             Shown::Event { kind, object } => {
-                self.recording.watched(kind, &object);
-                if kind == "DELETED" {
+                self.recording.watched(kind.name(), &object);
+                if kind == WatchKind::Deleted {
                     self.stage.seen.removed(&object);
                 } else {
                     self.stage.seen.shown(object);
                 }
             }
-            Shown::Again { resource, why, objects } => {
+            Shown::Again { why, listed } => {
                 self.recording.missed(resource, &why);
-                self.stage.seen.listed(resource, objects);
+                self.stage.seen.listed(resource, listed.objects);
             }
+            Shown::Reached(_) | Shown::Lost(_) => {}
         }
         Ok(())
     }

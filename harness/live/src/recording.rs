@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_stage::Lines;
+use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
@@ -78,9 +79,9 @@ impl Recording {
     }
 
     /// A watch has missed something. The audit log has not.
-    pub(crate) fn missed(&mut self, resource: Resource, why: &str) {
+    pub(crate) fn missed(&mut self, resource: Watched, why: &str) {
         if self.audit.is_none() {
-            self.mark(json!({ "kind": "gap", "resource": resource.facts().plural, "reason": why }));
+            self.mark(json!({ "kind": "gap", "resource": resource.name(), "reason": why }));
         }
     }
 

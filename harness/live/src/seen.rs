@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_record::watch::text;
 use jobcheck_stage::Created;
+use jobcheck_traces::Resource as Watched;
 use serde_json::Value;
 
 /// Jobs and pods of a namespace, as far as they are known.
@@ -91,8 +93,8 @@ impl Seen {
     }
 
     /// Only these objects are there.
-    pub(crate) fn listed(&mut self, resource: Resource, objects: Vec<Value>) {
-        let known = if resource == Resource::Jobs { &self.jobs } else { &self.pods };
+    pub(crate) fn listed(&mut self, resource: Watched, objects: Vec<Value>) {
+        let known = if resource == Watched::Jobs { &self.jobs } else { &self.pods };
         let is_there = |object: &&Value| objects.iter().any(|it| text(it, "uid") == text(object, "uid"));
         let missing: Vec<Value> = known.values().filter(|it| !is_there(it)).cloned().collect();
         missing.iter().for_each(|object| self.removed(object));
@@ -138,11 +140,6 @@ fn resource(object: &Value) -> Option<Resource> {
     }
 }
 
-/// A field of `metadata`.
-pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object["metadata"][field].as_str().unwrap_or_default()
-}
-
 fn version(object: &Value) -> u64 {
     text(object, "resourceVersion").parse().unwrap_or(0)
 }
@@ -175,7 +172,7 @@ mod tests {
     fn a_new_list_takes_away_what_it_does_not_hold() {
         let mut seen = Seen::nothing();
         seen.shown(pod("a", 5));
-        seen.listed(Resource::Pods, vec![pod("b", 9)]);
+        seen.listed(Watched::Pods, vec![pod("b", 9)]);
         assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["b"]);
         assert_eq!(seen.created("job").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     }

@@ -6,9 +6,8 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
 use jobcheck_cluster::{Home, told};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use serde::{Deserialize, Serialize};
+use jobcheck_record::{Access, permission};
+use kube::Client;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
@@ -24,8 +23,8 @@ const GOES: Duration = Duration::from_secs(60);
 const ACCOUNT: Duration = Duration::from_secs(10);
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(100);
-/// What may have to be done; the group, the resource, and the verbs.
-const NEEDED: [(&str, &str, &[&str]); 7] = [
+/// What may have to be done.
+const NEEDED: [permission::Need; 7] = [
     ("", "namespaces", &["create", "delete", "list"]),
     ("", "nodes", &["create", "delete"]),
     ("batch", "jobs", &["create", "delete", "list", "patch", "watch"]),
@@ -34,36 +33,6 @@ const NEEDED: [(&str, &str, &[&str]); 7] = [
     ("", "pods/status", &["patch", "update"]),
     ("", "pods/binding", &["create"]),
 ];
-
-/// The way to a cluster, as kubectl takes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Access {
-    /// `--kubeconfig`; else `$KUBECONFIG`, `~/.kube/config`, and the service account of the pod.
-    pub kubeconfig: Option<PathBuf>,
-    /// `--context`; else the current one.
-    pub context: Option<String>,
-}
-
-impl Access {
-    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
-    pub(crate) async fn client(&self) -> Result<Client, Error> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(path) => match Kubeconfig::read_from(path) {
-                Ok(file) => Config::from_custom_kubeconfig(file, &options).await.map_err(|it| told(&it)),
-                Err(error) => Err(told(&error)),
-            },
-            None if self.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| told(&error))
-            }
-            None => Config::infer().await.map_err(|error| told(&error)),
-        };
-        let mut config = config.map_err(Error::NoCluster)?;
-        config.default_retry = false;
-        Client::try_from(config).map_err(|error| Error::NoCluster(told(&error)))
-    }
-}
 
 /// A cluster, as long as scenarios are run there. What the runs have made there goes with [`Site::close`].
 pub struct Site {
@@ -87,7 +56,7 @@ impl Site {
     pub async fn open(access: Access, audit_log: Option<PathBuf>, is_own: bool) -> Result<Site, Error> {
         let home = Home::find()?;
         leftovers::clear(&home.runs()).await?;
-        let client = access.client().await?;
+        let client = access.client().await.map_err(Error::NoCluster)?;
         let version = client.apiserver_version().await;
         version.map_err(|error| Error::NoCluster(told(&error)))?;
         if !is_own {
@@ -238,23 +207,7 @@ pub(crate) async fn labelled(client: &Client, id: &str) -> Result<Vec<String>, E
 }
 
 async fn check_permissions(client: &Client) -> Result<(), Error> {
-    let mut lacking = Vec::new();
-    for (group, resource, verbs) in NEEDED {
-        let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-        for verb in verbs {
-            let attributes =
-                json!({"verb": verb, "group": group, "resource": plural, "subresource": subresource});
-            let review = json!({
-                "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-                "spec": {"resourceAttributes": attributes},
-            });
-            let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-            let answer = send(client, "POST", path, &review).await?;
-            if answer["status"]["allowed"] != true {
-                lacking.push(format!("{verb} {resource}"));
-            }
-        }
-    }
+    let lacking = permission::lacking(client, &NEEDED, None).await.map_err(Error::Server)?;
     if lacking.is_empty() { Ok(()) } else { Err(Error::Permission(lacking)) }
 }
 

@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::kubelet::Kubelet;
 use jobcheck_apiserver::request::{Api, Request, Response};
+use jobcheck_record::watch::text;
 use jobcheck_stage::{Cluster, Created, is_to_be_removed};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::seen::{Seen, text};
+use crate::seen::Seen;
 
 /// The scheduler that the pods of a run wait for; there is none of this name.
 const SCHEDULER: &str = "jobcheck";

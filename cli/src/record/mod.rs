@@ -1,0 +1,156 @@
+//! `jobcheck record`: what happens to Jobs and pods on a cluster, as a native trace.
+
+mod args;
+mod progress;
+
+use std::io::ErrorKind;
+
+use anstream::eprintln;
+use jobcheck_controller::runtime::signals;
+use jobcheck_harness::report::{Exit, rules};
+use jobcheck_record::{
+    AuditLog, Error, News, Tally, Target, Trace, Watching, Webhook, audit_log, watches, webhook,
+};
+use jobcheck_traces::Header;
+use tokio_util::sync::CancellationToken;
+
+pub use self::args::RecordArgs;
+use self::progress::{Progress, told};
+use crate::args::Global;
+use crate::internal_error::quoted;
+use crate::output;
+
+/// Records until it is to end; returns what it comes to.
+pub fn run(args: &RecordArgs, global: &Global) -> Exit {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start threads: {error}");
+            return Exit::Environment;
+        }
+    };
+    match runtime.block_on(until_stopped(args, global)) {
+        Ok(Some(tally)) => announce(args, &tally),
+        Ok(None) => {
+            eprintln!("error: interrupted: nothing was recorded");
+            Exit::Environment
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Error) -> Exit {
+    let exit = match error {
+        // A reader that has seen enough, such as `head`, is no error.
+        Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
+        Error::Exists(_) | Error::AuditLog { .. } => Exit::Unreadable,
+        Error::Internal(_) => Exit::Internal,
+        Error::NoCluster(_)
+        | Error::Server(_)
+        | Error::Permission { .. }
+        | Error::Output { .. }
+        | Error::Listen { .. } => Exit::Environment,
+    };
+    eprintln!("error: {}", error.to_string().lines().map(output::clean).collect::<Vec<_>>().join("\n"));
+    exit
+}
+
+/// One line: what was recorded, and how it is judged.
+fn announce(args: &RecordArgs, tally: &Tally) -> Exit {
+    let exit = if tally.gaps.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
+    let file = quoted(&args.output.to_string_lossy());
+    let line = format!("recorded {}; judge it: jobcheck replay {file}\n", told(tally));
+    if args.target() == Target::Stdout {
+        eprintln!("recorded {}", told(tally));
+        return exit;
+    }
+    output::print(&line, exit)
+}
+
+/// What was recorded; nothing if it was to stop before it began.
+async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tally>, Error> {
+    let internal = |error: std::io::Error| Error::Internal(format!("cannot take signals: {error}"));
+    let stop = signals::listen().map_err(internal)?;
+    let progress = Progress::new(!global.quiet);
+    let source = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(None),
+        source = Source::open(args, &progress) => source?,
+    };
+    // A file that is there means that the recording has begun.
+    let mut trace = Trace::begin(&args.target(), source.header())?;
+    if let Some(time) = args.time {
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(time).await;
+            stop.cancel();
+        });
+    }
+    source.record(args, &mut trace, &stop, &mut |news| progress.hear(&news)).await?;
+    trace.end().map(Some)
+}
+
+/// Where a recording comes from.
+enum Source {
+    Watches { client: kube::Client, what: Watching, header: Header },
+    Audit(AuditLog, Header),
+    Webhook(Webhook, Header),
+}
+
+impl Source {
+    async fn open(args: &RecordArgs, progress: &Progress) -> Result<Source, Error> {
+        if let Some(file) = &args.audit {
+            return Ok(Source::Audit(AuditLog::open(file)?, header(None)));
+        }
+        if let Some(address) = &args.audit_webhook {
+            let webhook = Webhook::listen(address).await?;
+            progress.note(&format!("the webhook is http://{}/", webhook.address()));
+            return Ok(Source::Webhook(webhook, header(None)));
+        }
+        let client = args.access().client().await.map_err(Error::NoCluster)?;
+        let version = client.apiserver_version().await;
+        let version = version.map_err(|error| Error::NoCluster(jobcheck_cluster::told(&error)))?;
+        let namespaces = match (args.all_namespaces, &args.namespaces[..]) {
+            (true, _) => Vec::new(),
+            (false, []) => vec![client.default_namespace().to_owned()],
+            (false, given) => given.to_vec(),
+        };
+        let what = Watching { namespaces, labels: args.selector.clone() };
+        what.check(&client).await?;
+        for name in what.missing(&client).await {
+            progress.note(&format!(
+                "there is no namespace {name} yet: what happens there once it is made is recorded"
+            ));
+        }
+        // Some clusters say 36+.
+        let minor: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
+        let version = format!("{}.{minor}", version.major);
+        let header = header(Some(version).filter(|it| rules(it).is_ok()));
+        Ok(Source::Watches { client, what, header })
+    }
+
+    fn header(&self) -> &Header {
+        match self {
+            Source::Watches { header, .. } | Source::Audit(_, header) | Source::Webhook(_, header) => header,
+        }
+    }
+
+    async fn record(
+        self,
+        args: &RecordArgs,
+        trace: &mut Trace,
+        stop: &CancellationToken,
+        hear: &mut dyn FnMut(News<'_>),
+    ) -> Result<(), Error> {
+        match self {
+            Source::Watches { client, what, .. } => watches(&client, &what, trace, stop, hear).await,
+            Source::Audit(log, _) => audit_log(log, &args.namespaces, trace, stop, hear).await,
+            Source::Webhook(address, _) => webhook(address, &args.namespaces, trace, stop, hear).await,
+        }
+    }
+}
+
+fn header(kubernetes: Option<String>) -> Header {
+    let producer = Some(format!("jobcheck {}, record", env!("CARGO_PKG_VERSION")));
+    Header { kubernetes, producer, ..Header::new() }
+}

@@ -1,0 +1,124 @@
+//! Which Jobs are recorded, and with them which pods.
+
+use std::collections::BTreeSet;
+
+use jobcheck_apiserver::resource::Resource as Kind;
+use jobcheck_apiserver::selector::Selector;
+use jobcheck_traces::Resource;
+use serde_json::Value;
+
+use crate::watch::text;
+
+/// Labels of a pod that name its Job, by UID and by name; the older ones without a prefix.
+const UIDS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
+const NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
+
+/// Labels of Jobs, as kubectl's `-l` takes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels(Selector);
+
+impl Labels {
+    /// Reads them.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn parse(text: &str) -> Result<Labels, String> {
+        Selector::parse(Kind::Jobs, text, "").map(Labels)
+    }
+}
+
+/// The objects that are recorded. A Job that was chosen once stays so, and a pod of it, whatever becomes of their labels: a
+/// trace that lacks what happened to one of them would tell of something that nobody did.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    labels: Option<Labels>,
+    /// UIDs of Jobs.
+    jobs: BTreeSet<String>,
+    /// Namespace and name of Jobs.
+    names: BTreeSet<(String, String)>,
+    /// UIDs of pods that are there.
+    pods: BTreeSet<String>,
+}
+
+impl Selection {
+    /// Of Jobs with these labels, or all.
+    pub(crate) fn new(labels: Option<Labels>) -> Selection {
+        Selection { labels, jobs: BTreeSet::new(), names: BTreeSet::new(), pods: BTreeSet::new() }
+    }
+
+    /// Whether an object is recorded. Asked of all objects in the order of their versions.
+    pub(crate) fn takes(&mut self, resource: Resource, object: &Value, is_gone: bool) -> bool {
+        let Some(labels) = &self.labels else { return true };
+        let uid = text(object, "uid");
+        match resource {
+            Resource::Jobs => {
+                let takes = self.jobs.contains(uid) || labels.0.matches(object);
+                if takes {
+                    self.jobs.insert(uid.to_owned());
+                    self.names
+                        .insert((text(object, "namespace").to_owned(), text(object, "name").to_owned()));
+                }
+                takes
+            }
+            Resource::Pods => {
+                let takes = self.pods.contains(uid) || self.is_of_a_job(object);
+                if is_gone {
+                    self.pods.remove(uid);
+                } else if takes {
+                    self.pods.insert(uid.to_owned());
+                }
+                takes
+            }
+        }
+    }
+
+    /// Whether a pod is owned by a Job that is recorded, or could be adopted by one.
+    fn is_of_a_job(&self, pod: &Value) -> bool {
+        let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let labelled = |name: &&str| pod["metadata"]["labels"].get(*name).and_then(Value::as_str);
+        let namespace = text(pod, "namespace");
+        let named = |name: &str| self.names.contains(&(namespace.to_owned(), name.to_owned()));
+        owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| self.jobs.contains(uid))
+            || UIDS.iter().filter_map(labelled).any(|uid| self.jobs.contains(uid))
+            || NAMES.iter().filter_map(labelled).any(named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn job(uid: &str, label: &str) -> Value {
+        json!({"metadata": {"uid": uid, "name": uid, "namespace": "ns", "labels": {"team": label}}})
+    }
+
+    fn pod(uid: &str, owner: &str) -> Value {
+        json!({"metadata": {"uid": uid, "namespace": "ns", "ownerReferences": [{"uid": owner}]}})
+    }
+
+    #[test]
+    fn a_job_is_chosen_by_its_labels_and_stays_so_with_all_its_pods() {
+        let mut selection = Selection::new(Some(Labels::parse("team=a").unwrap()));
+        assert!(selection.takes(Resource::Jobs, &job("j1", "a"), false));
+        assert!(!selection.takes(Resource::Jobs, &job("j2", "b"), false));
+        assert!(selection.takes(Resource::Jobs, &job("j1", "b"), false));
+        assert!(selection.takes(Resource::Pods, &pod("p1", "j1"), false));
+        assert!(!selection.takes(Resource::Pods, &pod("p2", "j2"), false));
+        let orphan = json!({"metadata": {"uid": "p1", "namespace": "ns"}});
+        assert!(
+            selection.takes(Resource::Pods, &orphan, true)
+                && !selection.takes(Resource::Pods, &orphan, false)
+        );
+        let adoptable = json!({"metadata": {"uid": "p3", "namespace": "ns", "labels": {"job-name": "j1"}}});
+        assert!(selection.takes(Resource::Pods, &adoptable, false));
+    }
+
+    #[test]
+    fn wrong_labels_are_refused() {
+        assert!(Labels::parse("a in (b").is_err() && Labels::parse("a=b=c").is_err());
+        assert!(Labels::parse("a in (b,c),!d").is_ok());
+    }
+}

@@ -1,0 +1,234 @@
+//! The trace that is written.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jobcheck_traces::{Body, Header, Mark, MarkKind, Resource, Writer};
+
+use crate::error::Error;
+
+/// How many records are written at a time at most.
+const BATCH: u64 = 1_000;
+
+/// Where a trace goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Whether one that is there already is overwritten.
+        force: bool,
+    },
+}
+
+/// What was recorded so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    jobs: BTreeSet<String>,
+    pods: BTreeSet<String>,
+    /// Watch events, or requests.
+    pub records: u64,
+    /// Why something may be missing, in order.
+    pub gaps: Vec<String>,
+}
+
+impl Tally {
+    /// How many Jobs the trace shows.
+    #[must_use]
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// How many pods the trace shows.
+    #[must_use]
+    pub fn pods(&self) -> usize {
+        self.pods.len()
+    }
+
+    fn count(&mut self, body: &Body<'_>) {
+        let (resource, uid) = match body {
+            Body::Watched(watched) => (watched.resource, Some(watched.uid)),
+            Body::Request(request) => (request.resource, request.uid),
+            _ => return,
+        };
+        self.records += 1;
+        let seen = if resource == Resource::Jobs { &mut self.jobs } else { &mut self.pods };
+        if let Some(uid) = uid.filter(|uid| !seen.contains(*uid)) {
+            seen.insert(uid.to_owned());
+        }
+    }
+}
+
+/// A native trace under way. What is in the file are whole lines at any time, also once writing has failed.
+#[derive(Debug)]
+pub struct Trace {
+    name: String,
+    writer: Writer<Lines>,
+    tally: Tally,
+    /// Records that are in the file.
+    stored: u64,
+}
+
+impl Trace {
+    /// Begins a trace.
+    ///
+    /// # Errors
+    ///
+    /// The file is there already, or cannot be written.
+    pub fn begin(target: &Target, header: &Header) -> Result<Trace, Error> {
+        let (name, out) = match target {
+            Target::Stdout => ("standard output".to_owned(), Out::Stdout),
+            Target::File { path, force } => (path.display().to_string(), open(path, *force)?),
+        };
+        let failed = |source| Error::Output { name: name.clone(), source, records: 0 };
+        let lines = Lines { out, waiting: Vec::new(), complete: 0 };
+        let writer = Writer::new(lines, header).map_err(failed)?;
+        let mut trace = Trace { name, writer, tally: Tally::default(), stored: 0 };
+        trace.mark(MarkKind::Start)?;
+        trace.flush()?;
+        Ok(trace)
+    }
+
+    /// What was recorded so far.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Something may be missing from here on; of this resource, or of both.
+    pub(crate) fn gap(&mut self, resource: Option<Resource>, reason: String) -> Result<(), Error> {
+        self.tally.gaps.push(reason.clone());
+        self.mark(MarkKind::Gap { resource, reason })
+    }
+
+    pub(crate) fn write(&mut self, body: &Body<'_>) -> Result<(), Error> {
+        let written = self.writer.write(body);
+        self.tally.count(body);
+        self.checked(written)?;
+        if self.tally.records >= self.stored + BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Puts what was written into the file.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        let flushed = self.writer.flush();
+        self.checked(flushed)?;
+        self.stored = self.tally.records;
+        Ok(())
+    }
+
+    /// Ends the trace on purpose.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn end(mut self) -> Result<Tally, Error> {
+        self.mark(MarkKind::End)?;
+        self.flush()?;
+        Ok(self.tally)
+    }
+
+    fn mark(&mut self, kind: MarkKind) -> Result<(), Error> {
+        let mark = Mark { at: Some(now()), kind };
+        let written = self.writer.write(&Body::Mark(&mark));
+        self.checked(written)
+    }
+
+    fn checked(&self, written: io::Result<()>) -> Result<(), Error> {
+        written.map_err(|source| Error::Output { name: self.name.clone(), source, records: self.stored })
+    }
+}
+
+/// Now, in microseconds since the epoch.
+pub(crate) fn now() -> i64 {
+    Timestamp::now().as_microsecond()
+}
+
+/// Devices and pipes are not overwritten.
+fn open(path: &Path, force: bool) -> Result<Out, Error> {
+    let failed = |source| Error::Output { name: path.display().to_string(), source, records: 0 };
+    let is_stream = |kind: std::fs::FileType| kind.is_char_device() || kind.is_fifo() || kind.is_socket();
+    if std::fs::metadata(path).is_ok_and(|data| is_stream(data.file_type())) {
+        return File::options().write(true).open(path).map(Out::Stream).map_err(failed);
+    }
+    if force {
+        return File::create(path).map(Out::File).map_err(failed);
+    }
+    File::create_new(path).map(Out::File).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
+        _ => failed(error),
+    })
+}
+
+#[derive(Debug)]
+enum Out {
+    Stdout,
+    Stream(File),
+    File(File),
+}
+
+/// Lines that wait to be written, all together.
+#[derive(Debug)]
+struct Lines {
+    out: Out,
+    waiting: Vec<u8>,
+    /// Bytes of the lines that are in the file.
+    complete: u64,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let written = match &mut self.out {
+            Out::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(&self.waiting).and_then(|()| out.flush())
+            }
+            Out::Stream(file) | Out::File(file) => file.write_all(&self.waiting),
+        };
+        match (&written, &self.out) {
+            (Ok(()), _) => self.complete += self.waiting.len() as u64,
+            // Half a line would make the whole file unreadable. If that fails, too, nothing more can be done.
+            (Err(_), Out::File(file)) => drop(file.set_len(self.complete)),
+            (Err(_), _) => {}
+        }
+        self.waiting.clear();
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("jobcheck-record-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_file_is_overwritten_only_if_that_is_wanted() {
+        let folder = folder("overwrite");
+        let path = folder.join("trace.jsonl");
+        let target = |force| Target::File { path: path.clone(), force };
+        Trace::begin(&target(false), &Header::new()).unwrap().end().unwrap();
+        let first = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(first.lines().count(), 3, "{first}");
+        assert!(matches!(Trace::begin(&target(false), &Header::new()), Err(Error::Exists(_))));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+        Trace::begin(&target(true), &Header::new()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
