@@ -48,6 +48,11 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// What the trace is written to.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+
     /// Hands on what was written so far, whole lines.
     ///
     /// # Errors

@@ -17,32 +17,40 @@ pub struct RecordArgs {
     /// Overwrite the file if it is there already.
     #[arg(long)]
     pub force: bool,
-    /// Record this namespace; can be repeated. Without it, watches record that of the kubeconfig's context, audit logs
-    /// and webhooks all.
-    #[arg(short, long = "namespace", value_name = "NAMESPACE", value_parser = namespace)]
+    /// Record this namespace; can be repeated. Without it, watches record that of the
+    /// kubeconfig's context, audit logs and webhooks all.
+    #[arg(short, long = "namespace", verbatim_doc_comment, value_name = "NAMESPACE", value_parser = namespace)]
     pub namespaces: Vec<String>,
     /// Record all namespaces.
     #[arg(short = 'A', long, conflicts_with = "namespaces")]
     pub all_namespaces: bool,
-    /// Record Jobs with these labels, such as team=a,tier!=test, and the pods of those Jobs, whatever labels they have.
-    #[arg(short = 'l', long, value_name = "LABELS", value_parser = Labels::parse)]
+    /// Record Jobs with these labels, such as team=a,tier!=test, and the pods of those Jobs,
+    /// whatever labels they have.
+    #[arg(short = 'l', long, verbatim_doc_comment, value_name = "LABELS", value_parser = Labels::parse)]
     pub selector: Option<Labels>,
     /// End after this time, such as 90s or 1h30m; else at Ctrl-C or SIGTERM.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_forward)]
     pub time: Option<Duration>,
-    /// Kubeconfig file of the cluster; else $KUBECONFIG, ~/.kube/config, or the service account of the pod.
-    #[arg(long, value_name = "FILE")]
+    /// Kubeconfig file of the cluster; else $KUBECONFIG, ~/.kube/config, or the service account
+    /// of the pod.
+    #[arg(long, verbatim_doc_comment, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; else its current one.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Record from this audit log of kube-apiserver instead of watches: what is written to it from now on, also once
-    /// it was rotated.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["selector", "kubeconfig", "context"])]
+    /// Record from this audit log of kube-apiserver instead of watches: what is written to it
+    /// from now on, also once it was rotated.
+    #[arg(long, verbatim_doc_comment, value_name = "FILE", conflicts_with_all = ["selector", "kubeconfig", "context"])]
     pub audit: Option<PathBuf>,
-    /// Be an audit webhook at this address, such as 127.0.0.1:9443, to which kube-apiserver sends audit events: plain
-    /// HTTP, for whoever can open a connection. Port 0 is any that is free.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["audit", "selector", "kubeconfig", "context"])]
+    /// Be an audit webhook at this address, such as 127.0.0.1:9443, to which kube-apiserver
+    /// sends audit events: plain HTTP, for whoever can open a connection. Port 0 is any that
+    /// is free.
+    #[arg(
+        long,
+        verbatim_doc_comment,
+        value_name = "HOST:PORT",
+        conflicts_with_all = ["audit", "selector", "kubeconfig", "context"]
+    )]
     pub audit_webhook: Option<String>,
 }
 
@@ -66,8 +74,8 @@ Exit codes:
   0  recorded, and ended by Ctrl-C, SIGTERM or --for
   2  wrong usage, the file is there already, or the audit log cannot be read
   3  recorded, with a gap: something may be missing
-  4  no cluster, no permission, the address is taken, or the trace cannot be written (a full disk, say); what was
-     written before can be judged
+  4  no cluster, no permission, the address is taken, or the trace cannot be written (a full disk, say);
+     what was written before can be judged
   5  internal error: please report it";
 
 impl RecordArgs {

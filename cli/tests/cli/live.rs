@@ -1,9 +1,9 @@
 //! `jobcheck cluster` and `jobcheck run` with a real control plane, which is built with Go first where it is not there yet.
 //! `cargo test -- --skip live::` leaves these tests out.
 
+mod record;
 mod scenarios;
 
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::cluster::{Clusters, job, kill, processes};
-use crate::support::binary;
+use crate::support::controller;
 
 /// Starts a control plane, or says what is missing for it.
 fn up(clusters: &Clusters, arguments: &[&str]) {
@@ -59,16 +59,6 @@ async fn the_built_in_controllers_run_jobs_and_all_of_it_ends() {
     clusters.assert_gone(&processes(&cluster));
 }
 
-/// A controller of this test.
-struct Controller(Child);
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[tokio::test]
 async fn the_shipped_controller_runs_jobs_on_what_was_started_after_a_kill() {
     let clusters = Clusters::new();
@@ -87,9 +77,7 @@ async fn the_shipped_controller_runs_jobs_on_what_was_started_after_a_kill() {
         "{cluster}"
     );
 
-    let mut controller = binary();
-    controller.args(["controller", "--kubeconfig", cluster["kubeconfig"].as_str().unwrap()]);
-    let _controller = Controller(controller.stderr(Stdio::null()).spawn().unwrap());
+    let _controller = controller(cluster["kubeconfig"].as_str().unwrap());
     pods_of_a_job(clusters.client("default").await).await;
     clusters.ok(&["down"]);
     clusters.assert_gone(&[processes(&half), processes(&cluster)].concat());

@@ -12,6 +12,7 @@ mod mutants;
 mod options;
 mod outputs;
 mod readme;
+mod record;
 mod run;
 mod schema;
 mod support;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
@@ -58,6 +58,23 @@ pub fn finish(command: &mut Command, input: &[u8]) -> Run {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// The shipped controllers, for one test.
+pub struct Controller(pub Child);
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts them on a cluster.
+pub fn controller(kubeconfig: &str) -> Controller {
+    let mut controller = binary();
+    controller.args(["controller", "--kubeconfig", kubeconfig]).stderr(Stdio::null());
+    Controller(controller.spawn().unwrap())
 }
 
 /// A recording of the corpus, such as `nonindexed-success.audit`.

@@ -25,14 +25,14 @@ pub enum Error {
     #[error("{} is there already: --force overwrites it", .0.display())]
     Exists(PathBuf),
     /// The trace cannot be written.
-    #[error("cannot write {name}: {source}; {}", kept(*.records))]
+    #[error("cannot write {name}: {source}; {}", kept(*.lines))]
     Output {
         /// The file, or standard output.
         name: String,
         /// Why not.
         source: std::io::Error,
-        /// How many records were written before, and stay readable.
-        records: u64,
+        /// How many lines were written before, and stay readable.
+        lines: u64,
     },
     /// The audit log cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
@@ -55,10 +55,10 @@ pub enum Error {
     Internal(String),
 }
 
-fn kept(records: u64) -> String {
-    match records {
+fn kept(lines: u64) -> String {
+    match lines {
         0 => "nothing was recorded".to_owned(),
-        1 => "the record before is there, and can be judged".to_owned(),
-        more => format!("the {more} records before are there, and can be judged"),
+        1 => "the line before is there, and can be read".to_owned(),
+        more => format!("the {more} lines before are there, and can be judged"),
     }
 }

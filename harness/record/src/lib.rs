@@ -19,6 +19,7 @@
 
 mod access;
 mod audit;
+mod change;
 mod error;
 mod hold;
 pub mod permission;

@@ -7,11 +7,14 @@ use jobcheck_apiserver::selector::Selector;
 use jobcheck_traces::Resource;
 use serde_json::Value;
 
+use crate::change::{controller, is_job};
 use crate::watch::text;
 
 /// Labels of a pod that name its Job, by UID and by name; the older ones without a prefix.
 const UIDS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
+/// By it Jobs mark the pods that they count.
+const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
 /// Labels of Jobs, as kubectl's `-l` takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +52,9 @@ impl Selection {
 
     /// Whether an object is recorded. Asked of all objects in the order of their versions.
     pub(crate) fn takes(&mut self, resource: Resource, object: &Value, is_gone: bool) -> bool {
+        if resource == Resource::Pods && is_foreign(object) {
+            return false;
+        }
         let Some(labels) = &self.labels else { return true };
         let uid = text(object, "uid");
         match resource {
@@ -85,6 +91,13 @@ impl Selection {
     }
 }
 
+/// Whether a pod is controlled by something else than a Job, and no Job has marked it: no Job can have to do with it.
+fn is_foreign(pod: &Value) -> bool {
+    let finalizers = pod["metadata"]["finalizers"].as_array().into_iter().flatten();
+    let is_tracked = finalizers.into_iter().any(|it| *it == FINALIZER);
+    !is_tracked && controller(pod).is_some_and(|owner| !is_job(owner))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -114,6 +127,19 @@ mod tests {
         );
         let adoptable = json!({"metadata": {"uid": "p3", "namespace": "ns", "labels": {"job-name": "j1"}}});
         assert!(selection.takes(Resource::Pods, &adoptable, false));
+    }
+
+    #[test]
+    fn pods_that_no_job_can_have_to_do_with_are_left_out() {
+        let mut selection = Selection::new(None);
+        let owned = |kind: &str, finalizers: &[&str]| {
+            let owner = json!({"uid": "o", "controller": true, "kind": kind, "apiVersion": "batch/v1"});
+            json!({"metadata": {"uid": "p", "ownerReferences": [owner], "finalizers": finalizers}})
+        };
+        assert!(selection.takes(Resource::Pods, &owned("Job", &[]), false));
+        assert!(selection.takes(Resource::Pods, &owned("ReplicaSet", &[FINALIZER]), false));
+        assert!(!selection.takes(Resource::Pods, &owned("ReplicaSet", &[]), false));
+        assert!(selection.takes(Resource::Pods, &json!({"metadata": {"uid": "p"}}), false));
     }
 
     #[test]

@@ -72,8 +72,8 @@ pub struct Trace {
     name: String,
     writer: Writer<Lines>,
     tally: Tally,
-    /// Records that are in the file.
-    stored: u64,
+    /// Records that were handed on.
+    flushed: u64,
 }
 
 impl Trace {
@@ -87,10 +87,10 @@ impl Trace {
             Target::Stdout => ("standard output".to_owned(), Out::Stdout),
             Target::File { path, force } => (path.display().to_string(), open(path, *force)?),
         };
-        let failed = |source| Error::Output { name: name.clone(), source, records: 0 };
-        let lines = Lines { out, waiting: Vec::new(), complete: 0 };
+        let failed = |source| Error::Output { name: name.clone(), source, lines: 0 };
+        let lines = Lines { out, waiting: Vec::new(), complete: 0, count: 0 };
         let writer = Writer::new(lines, header).map_err(failed)?;
-        let mut trace = Trace { name, writer, tally: Tally::default(), stored: 0 };
+        let mut trace = Trace { name, writer, tally: Tally::default(), flushed: 0 };
         trace.mark(MarkKind::Start)?;
         trace.flush()?;
         Ok(trace)
@@ -112,14 +112,14 @@ impl Trace {
         let written = self.writer.write(body);
         self.tally.count(body);
         self.checked(written)?;
-        if self.tally.records >= self.stored + BATCH { self.flush() } else { Ok(()) }
+        if self.tally.records >= self.flushed + BATCH { self.flush() } else { Ok(()) }
     }
 
     /// Puts what was written into the file.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let flushed = self.writer.flush();
         self.checked(flushed)?;
-        self.stored = self.tally.records;
+        self.flushed = self.tally.records;
         Ok(())
     }
 
@@ -141,7 +141,8 @@ impl Trace {
     }
 
     fn checked(&self, written: io::Result<()>) -> Result<(), Error> {
-        written.map_err(|source| Error::Output { name: self.name.clone(), source, records: self.stored })
+        let lines = self.writer.get_ref().count;
+        written.map_err(|source| Error::Output { name: self.name.clone(), source, lines })
     }
 }
 
@@ -152,7 +153,7 @@ pub(crate) fn now() -> i64 {
 
 /// Devices and pipes are not overwritten.
 fn open(path: &Path, force: bool) -> Result<Out, Error> {
-    let failed = |source| Error::Output { name: path.display().to_string(), source, records: 0 };
+    let failed = |source| Error::Output { name: path.display().to_string(), source, lines: 0 };
     let is_stream = |kind: std::fs::FileType| kind.is_char_device() || kind.is_fifo() || kind.is_socket();
     if std::fs::metadata(path).is_ok_and(|data| is_stream(data.file_type())) {
         return File::options().write(true).open(path).map(Out::Stream).map_err(failed);
@@ -178,8 +179,9 @@ enum Out {
 struct Lines {
     out: Out,
     waiting: Vec<u8>,
-    /// Bytes of the lines that are in the file.
+    /// Bytes of the lines that are in the file, and how many they are.
     complete: u64,
+    count: u64,
 }
 
 impl Write for Lines {
@@ -189,22 +191,34 @@ impl Write for Lines {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let written = match &mut self.out {
-            Out::Stdout => {
-                let mut out = io::stdout().lock();
-                out.write_all(&self.waiting).and_then(|()| out.flush())
-            }
-            Out::Stream(file) | Out::File(file) => file.write_all(&self.waiting),
+        let mut written = 0;
+        let result = match &mut self.out {
+            Out::Stdout => write_all(&mut io::stdout().lock(), &self.waiting, &mut written),
+            Out::Stream(file) | Out::File(file) => write_all(file, &self.waiting, &mut written),
         };
-        match (&written, &self.out) {
-            (Ok(()), _) => self.complete += self.waiting.len() as u64,
-            // Half a line would make the whole file unreadable. If that fails, too, nothing more can be done.
-            (Err(_), Out::File(file)) => drop(file.set_len(self.complete)),
-            (Err(_), _) => {}
-        }
+        let whole = self.waiting[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.complete += whole as u64;
+        self.count += self.waiting[..whole].iter().filter(|byte| **byte == b'\n').count() as u64;
         self.waiting.clear();
-        written
+        if let (Err(_), Out::File(file)) = (&result, &self.out) {
+            // Half a line would make the file unreadable from there on. If that fails, too, nothing more can be done.
+            let _ = file.set_len(self.complete);
+        }
+        result
     }
+}
+
+/// Writes it all; how much of it was written is known also where that fails.
+fn write_all(out: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+    while *written < bytes.len() {
+        match out.write(&bytes[*written..]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    out.flush()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jobcheck_traces::{Body, Object, Resource, WatchKind, Watched};
+use jobcheck_traces::{Body, Resource, WatchKind};
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -15,10 +15,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::change::{Change, Idle, number_of};
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::selection::{Labels, Selection};
-use crate::trace::{Trace, now};
+use crate::trace::Trace;
 use crate::watch::{self, Listed, Scope, Shown, text};
 use crate::{News, permission};
 
@@ -129,21 +130,24 @@ pub async fn watches(
         inbox,
         selection: Selection::new(what.labels.clone()),
         hold: Hold::new(WAIT),
+        idle: Idle::default(),
         followed: Vec::new(),
     };
     // They end with it.
     let mut watches = JoinSet::new();
     for place in what.places() {
+        let mut there = Vec::new();
         // The pods first: a Job that nobody has begun then has none that could be missing.
         for resource in [Resource::Pods, Resource::Jobs] {
             let scope = Scope { namespace: place.clone(), resource };
             let listed = watch::list(client, &scope).await.map_err(Error::Server)?;
             let (number, version) = (recording.followed.len(), listed.version.clone());
-            recording.follow(scope.clone(), listed);
+            there.extend(recording.follow(scope.clone(), listed));
             let out = sender.clone();
             let out = move |shown| out.send((number, shown)).is_ok();
             watches.spawn(watch::follow(client.clone(), scope, version, out));
         }
+        recording.begin(there);
     }
     recording.until(stop).await?;
     recording.end().await
@@ -178,18 +182,6 @@ enum Waiting {
     Gap(Resource, String),
 }
 
-/// A change of an object.
-struct Change {
-    resource: Resource,
-    kind: WatchKind,
-    at: i64,
-    namespace: String,
-    name: String,
-    uid: String,
-    version: u64,
-    object: Value,
-}
-
 struct Recording<'a> {
     client: &'a Client,
     trace: &'a mut Trace,
@@ -197,19 +189,27 @@ struct Recording<'a> {
     inbox: UnboundedReceiver<(usize, Shown)>,
     selection: Selection,
     hold: Hold<Waiting>,
+    idle: Idle,
     followed: Vec<Followed>,
 }
 
 impl Recording<'_> {
-    /// A watch begins behind this list.
-    fn follow(&mut self, scope: Scope, listed: Listed) {
-        let (number, version) = (self.followed.len(), number_of(&listed.version));
-        self.followed.push(Followed { scope, version: 0, known: BTreeMap::new(), is_lost: false });
-        for object in listed.objects {
-            // Lists come one after the other: none is late.
-            let _ = self.shown(number, WatchKind::Added, object);
+    /// A watch begins behind this list; what was listed.
+    fn follow(&mut self, scope: Scope, listed: Listed) -> Vec<Change> {
+        let (resource, version) = (scope.resource, number_of(&listed.version));
+        let objects = listed.objects.into_iter();
+        let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, it)).collect();
+        let known = there.iter().map(|it| (it.uid().to_owned(), it.version)).collect();
+        self.followed.push(Followed { scope, version, known, is_lost: false });
+        there
+    }
+
+    /// What is there when the recording begins.
+    fn begin(&mut self, there: Vec<Change>) {
+        for change in self.idle.take(there) {
+            // Nothing was written yet: none is late.
+            self.hold.push(change.version, Waiting::Shown(Box::new(change)));
         }
-        self.followed[number].version = version;
     }
 
     async fn until(&mut self, stop: &CancellationToken) -> Result<(), Error> {
@@ -261,8 +261,7 @@ impl Recording<'_> {
         let reason = format!("{} broke off: {why}", followed.told());
         (self.hear)(News::Note(format!("a gap: {reason}")));
         let known = std::mem::take(&mut followed.known);
-        let in_time = self.hold.push(followed.version, Waiting::Gap(followed.scope.resource, reason));
-        self.note_late(number, in_time)?;
+        self.hold.push(followed.version, Waiting::Gap(followed.scope.resource, reason));
         for object in listed.objects {
             let (uid, version) = (text(&object, "uid"), number_of(text(&object, "resourceVersion")));
             if known.get(uid) == Some(&version) {
@@ -278,21 +277,12 @@ impl Recording<'_> {
 
     fn shown(&mut self, number: usize, kind: WatchKind, object: Value) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        let change = Change {
-            resource: followed.scope.resource,
-            kind,
-            at: now(),
-            namespace: text(&object, "namespace").to_owned(),
-            name: text(&object, "name").to_owned(),
-            uid: text(&object, "uid").to_owned(),
-            version: number_of(text(&object, "resourceVersion")),
-            object,
-        };
+        let change = Change::new(followed.scope.resource, kind, object);
         let version = change.version;
         if kind == WatchKind::Deleted {
-            followed.known.remove(&change.uid);
+            followed.known.remove(change.uid());
         } else {
-            followed.known.insert(change.uid.clone(), version);
+            followed.known.insert(change.uid().to_owned(), version);
         }
         followed.version = followed.version.max(version);
         let in_time = self.hold.push(version, Waiting::Shown(Box::new(change)));
@@ -323,21 +313,17 @@ impl Recording<'_> {
             Waiting::Gap(resource, reason) => return self.trace.gap(Some(*resource), reason.clone()),
             Waiting::Shown(change) => change,
         };
+        for before in self.idle.wake(change) {
+            self.put(&before)?;
+        }
+        self.put(change)
+    }
+
+    fn put(&mut self, change: &Change) -> Result<(), Error> {
         if !self.selection.takes(change.resource, &change.object, change.kind == WatchKind::Deleted) {
             return Ok(());
         }
-        let text = change.object.to_string();
-        let object = Object::new(&text).map_err(|error| Error::Internal(error.to_string()))?;
-        self.trace.write(&Body::Watched(Watched {
-            kind: change.kind,
-            resource: change.resource,
-            namespace: &change.namespace,
-            name: &change.name,
-            uid: &change.uid,
-            version: change.version,
-            at: Some(change.at),
-            object,
-        }))
+        change.show(|watched| self.trace.write(&Body::Watched(watched)))
     }
 
     /// Waits until the watches have shown what there is, and writes what came up to then.
@@ -380,11 +366,6 @@ impl Recording<'_> {
         }
         Ok(wanted.iter().map(|(_, version)| *version).min().unwrap_or(0))
     }
-}
-
-/// A version as a number; versions of an API server can be compared, those of Jobs with those of pods as well.
-fn number_of(version: &str) -> u64 {
-    version.parse().unwrap_or(0)
 }
 
 #[cfg(test)]

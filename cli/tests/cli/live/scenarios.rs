@@ -12,10 +12,10 @@ use kube::api::{Api, ListParams};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{Controller, up};
+use super::up;
 use crate::cluster::{Clusters, kill};
 use crate::schema;
-use crate::support::{Folder, binary, finish};
+use crate::support::{Controller, Folder, binary, finish};
 
 fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("scenarios")

@@ -1,0 +1,158 @@
+//! Recordings by audit events, those of the corpus.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Recording, verdict};
+use crate::support::{Folder, Run, binary, lines, recording, replay};
+
+const CORPUS: &str = "nonindexed-success.audit";
+
+fn add(path: &Path, lines: &[String]) {
+    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    file.write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+}
+
+/// The name of the last object that a recording is about, which is in the trace once it is whole.
+fn judged(run: &Run) -> Value {
+    run.json()["traces"][0]["jobs"][0]["judged"].clone()
+}
+
+/// The trace tells what the corpus does.
+fn assert_same(trace: &Path) {
+    let json = |path: &Path| replay(["-ojson".as_ref(), path.as_os_str()]);
+    let (found, expected) = (json(trace), json(&recording(CORPUS)));
+    assert_eq!((found.code, judged(&found)), (0, judged(&expected)), "{found:?}");
+    assert_eq!(found.json()["requirements"], expected.json()["requirements"]);
+}
+
+/// Waits until the trace has so many requests.
+fn until(recording: &Recording, requests: usize) {
+    for _ in 0..600 {
+        if recording.text().lines().filter(|line| line.starts_with("{\"request\"")).count() >= requests {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("not {requests} requests after a minute: {}", recording.text());
+}
+
+#[test]
+fn an_audit_log_is_followed_through_its_rotation() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    let all = lines(CORPUS);
+    add(&log, &lines("completions-zero.audit"));
+    let recording = Recording::begin(trace.clone(), &["--audit", log.to_str().unwrap()]);
+    add(&log, &all[..8]);
+    until(&recording, 4);
+    add(&log, &all[8..10]);
+    fs::rename(&log, folder.path("audit-1.log")).unwrap();
+    add(&log, &all[10..]);
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 0 && run.out.starts_with("recorded 1 Job and 3 pods in "), "{run:?}");
+    assert_same(&trace);
+}
+
+#[test]
+fn an_audit_log_that_is_truncated_is_a_gap() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    let all = lines(CORPUS);
+    add(&log, &[]);
+    let mut recording = Recording::begin(trace.clone(), &["--audit", log.to_str().unwrap()]);
+    add(&log, &all[..12]);
+    until(&recording, 6);
+    File::create(&log).unwrap();
+    recording.until("\"kind\":\"gap\"");
+    add(&log, &all[12..]);
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 3 && run.out.contains(", 1 gap;") && run.err.contains("it was truncated"), "{run:?}");
+    assert_eq!(verdict(&trace), ("inconclusive".to_owned(), 3));
+}
+
+#[test]
+fn namespaces_are_chosen() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    add(&log, &[]);
+    let arguments =
+        ["--audit", log.to_str().unwrap(), "-n", "t-nonindexed-success-1795220909", "-n", "other"];
+    let recording = Recording::begin(trace.clone(), &arguments);
+    add(&log, &[lines("completions-zero.audit"), lines(CORPUS)].concat());
+    until(&recording, 1);
+    assert_eq!(recording.end(Signal::INT).code, 0);
+    assert_same(&trace);
+}
+
+/// Sends a body, and returns the code of the answer.
+fn post(address: &str, body: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /audit HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// A batch as kube-apiserver sends it: its items do not say what they are.
+fn batch(lines: &[String]) -> String {
+    let item = |line: &String| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        let fields = event.as_object_mut().unwrap();
+        (fields.remove("kind"), fields.remove("apiVersion"));
+        event.to_string()
+    };
+    let items: Vec<String> = lines.iter().map(item).collect();
+    format!(
+        r#"{{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{{}},"items":[{}]}}"#,
+        items.join(",")
+    )
+}
+
+/// A webhook, and its address.
+fn webhook(trace: &Path) -> (Recording, String) {
+    let mut recording = Recording::begin(trace.to_owned(), &["--audit-webhook", "127.0.0.1:0"]);
+    let said = recording.says();
+    let address =
+        said.trim().strip_prefix("note: the webhook is http://").unwrap_or_else(|| panic!("{said}"));
+    let address = address.trim_end_matches('/').to_owned();
+    (recording, address)
+}
+
+#[test]
+fn a_webhook_takes_batches_in_any_order_and_what_is_sent_again() {
+    let folder = Folder::new();
+    let trace = folder.path("trace.jsonl");
+    let all = lines(CORPUS);
+    let (recording, address) = webhook(&trace);
+    for part in [&all[9..14], &all[..9], &all[5..14], &all[14..]] {
+        assert_eq!(post(&address, &batch(part)), 200);
+    }
+    let run = recording.end(Signal::TERM);
+    assert!(run.code == 0 && run.out.starts_with("recorded 1 Job and 3 pods in "), "{run:?}");
+    assert_same(&trace);
+}
+
+#[test]
+fn what_is_no_batch_is_refused_and_a_gap() {
+    let folder = Folder::new();
+    let trace = folder.path("trace.jsonl");
+    let (recording, address) = webhook(&trace);
+    assert_eq!(post(&address, &batch(&lines(CORPUS))), 200);
+    assert_eq!(post(&address, "{\"kind\":\"Pod\"}"), 400);
+    let taken = binary().args(["record", "-o", "-", "--audit-webhook", &address]).output().unwrap();
+    assert_eq!(taken.status.code(), Some(4));
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 3 && run.err.contains("expected an EventList of audit.k8s.io/v1"), "{run:?}");
+    assert_ne!(verdict(&trace).0, "conforms");
+}

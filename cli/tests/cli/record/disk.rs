@@ -1,0 +1,45 @@
+//! Traces that cannot be written.
+
+use std::fs;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::{Recording, verdict};
+use crate::support::{Folder, jobcheck, lines};
+
+#[test]
+fn a_full_disk_is_told_and_what_was_written_before_can_be_judged() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    fs::write(&log, "").unwrap();
+    // As a disk that is full after 20 blocks: what is written beyond fails.
+    let mut command = Command::new("bash");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 20; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_jobcheck")]);
+    command.args(["record", "-o"]).arg(&trace).arg("--audit").arg(&log);
+    let recording = Recording::of(command, trace.clone());
+    fs::write(&log, lines("nonindexed-success.audit").join("\n") + "\n").unwrap();
+    let run = recording.wait();
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("cannot write") && run.err.contains("lines before are there"), "{run:?}");
+    let text = fs::read_to_string(&trace).unwrap();
+    assert!(text.ends_with("}\n") && text.contains("{\"request\""), "{text}");
+    assert_ne!(verdict(&trace).1, 2);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten_unless_that_is_wanted() {
+    let folder = Folder::new();
+    let log = folder.write("audit.log", "");
+    let trace = folder.write("trace.jsonl", "precious\n");
+    let (log, path) = (log.to_str().unwrap(), trace.to_str().unwrap());
+    let run = jobcheck(["record", "--audit", log, "-o", path]);
+    assert!(run.code == 2 && run.err.contains("--force overwrites it"), "{run:?}");
+    assert_eq!(fs::read_to_string(&trace).unwrap(), "precious\n");
+    let recording = Recording::begin(trace.clone(), &["--audit", log, "--force"]);
+    assert_eq!(recording.end(Signal::INT).code, 0);
+    assert!(!fs::read_to_string(&trace).unwrap().contains("precious"));
+    let nowhere = folder.path("no/such/folder/trace.jsonl");
+    let run = jobcheck(["record", "--audit", log, "-o", nowhere.to_str().unwrap()]);
+    assert!(run.code == 4 && run.err.contains("cannot write"), "{run:?}");
+}
