@@ -63,6 +63,7 @@ fn the_model_knows_neither_traces_nor_controllers_nor_kube() {
         ("jobcheck-apiserver", &["jobcheck-controller", "jobcheck"]),
         ("jobcheck-cluster", &["jobcheck-controller", "jobcheck"]),
         ("jobcheck-stage", &["jobcheck-controller", "jobcheck-explore", "jobcheck"]),
+        ("jobcheck-record", &["jobcheck-controller", "jobcheck-explore", "jobcheck-live", "jobcheck"]),
         // The shipped controllers are a process to it, like any other.
         ("jobcheck-live", &["jobcheck-controller", "jobcheck-explore", "jobcheck"]),
         ("jobcheck-controller", &["jobcheck-model", "jobcheck-apiserver", "jobcheck-harness", "jobcheck"]),

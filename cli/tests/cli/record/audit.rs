@@ -109,7 +109,7 @@ fn batch(lines: &[String]) -> String {
     let item = |line: &String| {
         let mut event: Value = serde_json::from_str(line).unwrap();
         let fields = event.as_object_mut().unwrap();
-        (fields.remove("kind"), fields.remove("apiVersion"));
+        fields.retain(|name, _| !matches!(name.as_str(), "kind" | "apiVersion"));
         event.to_string()
     };
     let items: Vec<String> = lines.iter().map(item).collect();
