@@ -39,6 +39,7 @@ mod secrets;
 mod state;
 pub mod status;
 mod up;
+mod usage;
 
 pub use error::{Error, Log, told};
 pub use home::Home;
@@ -46,3 +47,4 @@ pub use launch::log as log_file;
 pub use name::Name;
 pub use state::{Component, Kind, State};
 pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};
+pub use usage::Usage;

@@ -6,13 +6,14 @@ use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClo
 use jobcheck_apiserver::request::{Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_cluster::Usage;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::Result;
-use crate::controller::{Controller, Start, Used};
+use crate::controller::{Controller, Start};
 use crate::jobs::NAMESPACE;
 use crate::kubelet::{Fate, Playing, play};
 use crate::observer::{Observer, Seen};
@@ -29,7 +30,7 @@ pub struct Bench {
     _kubelet: Playing,
     server: SharedServer,
     observer: Observer,
-    before: Used,
+    before: Usage,
     begun: Instant,
     runtime: Option<Runtime>,
 }

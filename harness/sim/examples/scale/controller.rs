@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use jobcheck_cluster::Usage;
 use jobcheck_controller::runtime::client::Target;
 use jobcheck_controller::runtime::config::Config;
 use jobcheck_controller::runtime::run::run as run_controllers;
@@ -22,8 +23,6 @@ pub const WORD: &str = "--controller";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long an answer of its metrics may take.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Clock ticks a second in `/proc/PID/stat`: the same on every platform of Linux (`USER_HZ`).
-const TICKS: f64 = 100.0;
 const SYNC_BUCKET: &str = "job_controller_job_sync_duration_seconds_bucket{";
 
 /// How the controllers are started; all else is as shipped.
@@ -75,17 +74,6 @@ pub struct Controller {
     metrics: SocketAddr,
 }
 
-/// What a process has used.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Used {
-    /// Seconds of CPU.
-    pub cpu: f64,
-    /// Resident memory now, in kB.
-    pub resident: u64,
-    /// The most that it ever was.
-    pub peak: u64,
-}
-
 impl Controller {
     /// Starts the controllers, and waits until their caches are filled.
     ///
@@ -133,19 +121,8 @@ impl Controller {
     ///
     /// # Errors
     /// `/proc` does not have them: this is no Linux, or it ended.
-    pub fn used(&self) -> Result<Used> {
-        let folder = PathBuf::from(format!("/proc/{}", self.child.id()));
-        let stat = fs::read_to_string(folder.join("stat"))?;
-        // After the name, which may hold anything: utime and stime are fields 14 and 15.
-        let fields: Vec<&str> =
-            stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|it| it.parse::<f64>().ok()).unwrap_or(0.0);
-        let status = fs::read_to_string(folder.join("status"))?;
-        let memory = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|it| it.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-        };
-        Ok(Used { cpu: (ticks(11) + ticks(12)) / TICKS, resident: memory("VmRSS:"), peak: memory("VmHWM:") })
+    pub fn used(&self) -> Result<Usage> {
+        Ok(Usage::of(self.child.id())?)
     }
 
     /// How many syncs there were, and the bound of the bucket that holds the 99th percentile of their seconds.
