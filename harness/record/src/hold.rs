@@ -41,6 +41,15 @@ impl<T> Hold<T> {
         (first.0.0 <= last).then(|| self.next()).flatten()
     }
 
+    /// The next thing, whatever its key. Once there is none, keys may begin anew.
+    pub(crate) fn any(&mut self) -> Option<T> {
+        let next = self.next();
+        if next.is_none() {
+            self.given = 0;
+        }
+        next
+    }
+
     fn next(&mut self) -> Option<T> {
         let ((key, _), (_, thing)) = self.held.pop_first()?;
         self.given = self.given.max(key);
@@ -63,6 +72,8 @@ mod tests {
         );
         assert!(!hold.push(4, "late") && hold.push(9, "e"));
         assert_eq!([hold.up_to(8), hold.up_to(8), hold.up_to(9)], [Some("late"), None, Some("d")]);
+        assert_eq!([hold.any(), hold.any()], [Some("e"), None]);
+        assert!(hold.push(1, "anew"));
         let mut hold = Hold::new(Duration::ZERO);
         hold.push(7, "at once");
         assert_eq!(hold.ripe(0), Some("at once"));

@@ -18,6 +18,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const SECONDS: u32 = 280;
 /// `410 Gone`: the history that would be needed is compacted.
 const GONE: u16 = 410;
+/// What an API server says that has not come so far yet: its etcd was restored, or is another one.
+const AHEAD: &str = "Too large resource version";
 
 /// What a watch shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,7 +166,9 @@ async fn until_it_ends(
 
 fn refused(error: &kube::Error) -> End {
     match error {
-        kube::Error::Api(status) if status.code == GONE => End::Missed(said(status)),
+        kube::Error::Api(status) if status.code == GONE || status.message.contains(AHEAD) => {
+            End::Missed(said(status))
+        }
         // It would come again, as often as it is asked for.
         kube::Error::SerdeError(error) => End::Missed(format!("an event that cannot be read: {error}")),
         error => End::Cut(Some(told(error))),

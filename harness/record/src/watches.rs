@@ -73,11 +73,7 @@ impl Watching {
         Err(Error::Permission { lacking: lacking.join("; "), advice: advice.join("\n") })
     }
 
-    /// The namespaces that are not there; whether one is there cannot always be asked.
-    ///
-    /// # Errors
-    ///
-    /// None: what cannot be asked counts as being there.
+    /// The namespaces that are not there. One that the account may not ask for counts as being there.
     pub async fn missing(&self, client: &Client) -> Vec<&str> {
         let mut missing = Vec::new();
         for name in &self.namespaces {
@@ -262,6 +258,12 @@ impl Recording<'_> {
         (self.hear)(News::Note(format!("a gap: {reason}")));
         let known = std::mem::take(&mut followed.known);
         self.hold.push(followed.version, Waiting::Gap(followed.scope.resource, reason));
+        if number_of(&listed.version) < followed.version {
+            // It is another etcd, whose versions tell nothing of those before.
+            while let Some(waiting) = self.hold.any() {
+                self.write(&waiting)?;
+            }
+        }
         for object in listed.objects {
             let (uid, version) = (text(&object, "uid"), number_of(text(&object, "resourceVersion")));
             if known.get(uid) == Some(&version) {
@@ -351,6 +353,12 @@ impl Recording<'_> {
             let listed = listed.unwrap_or_else(|_| Err("it does not answer".to_owned()));
             let listed =
                 listed.map_err(|why| format!("at the end the API server could not be asked: {why}"))?;
+            if number_of(&listed.version) < followed.version {
+                return Err(format!(
+                    "at the end {} is ahead of what there is: etcd was replaced",
+                    followed.told()
+                ));
+            }
             let objects = listed.objects.iter();
             let versions =
                 objects.map(|it| (text(it, "uid").to_owned(), number_of(text(it, "resourceVersion"))));

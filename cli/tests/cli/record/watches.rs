@@ -215,3 +215,23 @@ async fn an_api_server_that_is_gone_at_the_end_is_a_gap() {
     let run = recording.end(Signal::INT);
     assert!(run.code == 3 && run.err.contains("at the end the API server could not be asked"), "{run:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_server_that_has_lost_what_it_held_is_a_gap() {
+    let (folder, mut embedded) = (Folder::new(), Embedded::new().await);
+    let file = folder.path("kubeconfig");
+    embedded.kubeconfig(&file);
+    let _controller = controller(file.to_str().unwrap());
+    let mut recording =
+        Recording::begin(folder.path("lost.jsonl"), &["--kubeconfig", file.to_str().unwrap()]);
+    run_a_job(embedded.client(), "one").await;
+    recording.until("\"type\":\"Complete\"");
+    embedded.end().await;
+    let server = Server::new(Config::default(), jiff::Timestamp::now());
+    embedded.server = SharedServer::new(server, SystemClock);
+    embedded.begin().await;
+    let trace = recording.trace.clone();
+    let run = recording.end(Signal::INT);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert_eq!(verdict(&trace), ("inconclusive".to_owned(), 3));
+}

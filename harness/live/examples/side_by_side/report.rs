@@ -109,7 +109,7 @@ impl Report {
     /// All of it, also each round.
     ///
     /// # Errors
-    /// None that could be made here.
+    /// A figure that JSON cannot have.
     pub fn json(&self) -> Result<String> {
         let measured = |(case, all): (&Case, &BTreeMap<Who, Vec<Figures>>)| {
             let rounds = all.iter().map(|(who, figures)| (who.name(), json!(figures)));
