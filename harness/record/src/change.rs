@@ -101,6 +101,13 @@ impl Idle {
         others
     }
 
+    /// All that was there before, in the order of versions.
+    pub(crate) fn all(&mut self) -> Vec<Change> {
+        let mut all: Vec<Change> = std::mem::take(&mut self.0).into_values().flatten().collect();
+        all.sort_by_key(|it| it.version);
+        all
+    }
+
     /// Something happens to what a change is about: what was there before it, in the order of versions.
     pub(crate) fn wake(&mut self, change: &Change) -> Vec<Change> {
         let mut woken = change.job().and_then(|uid| self.0.remove(uid)).unwrap_or_default();
@@ -133,6 +140,8 @@ mod tests {
         assert_eq!(others.iter().map(Change::uid).collect::<Vec<_>>(), ["new"]);
         let woken = idle.wake(&pod("p", "9", "begun"));
         assert_eq!(woken.iter().map(Change::uid).collect::<Vec<_>>(), ["p", "begun"]);
-        assert!(idle.wake(&job("begun", "10", json!({}))).is_empty());
+        assert!(idle.wake(&job("begun", "10", json!({}))).is_empty() && idle.all().is_empty());
+        idle.take(vec![job("begun", "7", json!({"active": 1}))]);
+        assert_eq!(idle.all().iter().map(Change::uid).collect::<Vec<_>>(), ["begun"]);
     }
 }

@@ -312,7 +312,13 @@ impl Recording<'_> {
 
     fn write(&mut self, waiting: &Waiting) -> Result<(), Error> {
         let change = match waiting {
-            Waiting::Gap(resource, reason) => return self.trace.gap(Some(*resource), reason.clone()),
+            Waiting::Gap(resource, reason) => {
+                // What was there before it may change unseen: told later, it would seem to be of after the gap.
+                for before in self.idle.all() {
+                    self.put(&before)?;
+                }
+                return self.trace.gap(Some(*resource), reason.clone());
+            }
             Waiting::Shown(change) => change,
         };
         for before in self.idle.wake(change) {

@@ -147,10 +147,10 @@ async fn away(embedded: &mut Embedded, is_compacted: bool, folder: &Folder) -> (
     embedded.kubeconfig(&file);
     let file = file.to_str().unwrap().to_owned();
     let controller = controller(&file);
+    run_a_job(embedded.client(), "before").await;
     let mut recording =
         Recording::begin(folder.path("away.jsonl"), &["--kubeconfig", &file, "-n", "default"]);
-    let begun = embedded.client();
-    run_a_job(begun, "first").await;
+    run_a_job(embedded.client(), "first").await;
     recording.until("\"type\":\"Complete\"");
     embedded.end().await;
     // A change of each resource that the watches do not see, and cannot be shown later where it is forgotten.
@@ -170,7 +170,9 @@ async fn touch(client: &Client) {
     use serde_json::json;
     let labelled = Patch::Merge(json!({"metadata": {"labels": {"touched": "yes"}}}));
     let jobs: Api<Job> = Api::default_namespaced(client.clone());
-    jobs.patch("first", &PatchParams::default(), &labelled).await.unwrap();
+    for job in ["before", "first"] {
+        jobs.patch(job, &PatchParams::default(), &labelled).await.unwrap();
+    }
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         pods.patch(&pod.metadata.name.unwrap(), &PatchParams::default(), &labelled).await.unwrap();
@@ -183,8 +185,8 @@ async fn a_watch_that_broke_off_goes_on_where_it_was() {
     let (recording, _controller) = away(&mut embedded, false, &folder).await;
     let trace = recording.trace.clone();
     let run = recording.end(Signal::INT);
-    assert!(run.code == 0 && run.out.starts_with("recorded 2 Jobs and 4 pods"), "{run:?}");
-    assert_eq!(std::fs::read_to_string(&trace).unwrap().matches("\"touched\":\"yes\"").count(), 3);
+    assert!(run.code == 0 && run.out.starts_with("recorded 3 Jobs and 6 pods"), "{run:?}");
+    assert_eq!(std::fs::read_to_string(&trace).unwrap().matches("\"touched\":\"yes\"").count(), 6);
     assert_eq!(verdict(&trace), ("conforms".to_owned(), 0));
 }
 
@@ -192,16 +194,19 @@ async fn a_watch_that_broke_off_goes_on_where_it_was() {
 async fn a_watch_that_has_expired_is_a_gap_and_the_verdict_inconclusive() {
     let (folder, mut embedded) = (Folder::new(), Embedded::new().await);
     let (recording, _controller) = away(&mut embedded, true, &folder).await;
-    let (trace, text) = (recording.trace.clone(), recording.text());
+    let trace = recording.trace.clone();
     let run = recording.end(Signal::INT);
     assert!(run.code == 3 && run.out.contains(", 2 gaps"), "{run:?}");
-    let text = text + &std::fs::read_to_string(&trace).unwrap();
+    let text = std::fs::read_to_string(&trace).unwrap();
     for resource in ["jobs", "pods"] {
         let marked = |line: &str| {
             line.contains("\"kind\":\"gap\"") && line.contains(&format!("\"resource\":\"{resource}\""))
         };
         assert!(text.lines().any(marked), "{text}");
     }
+    // What was there before the gap is told before it.
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in {text}"));
+    assert!(at("\"name\":\"before\"") < at("\"kind\":\"gap\""), "{text}");
     assert_eq!(verdict(&trace), ("inconclusive".to_owned(), 3));
 }
 

@@ -75,7 +75,8 @@ impl Bench {
             seconds: (ended - begun).as_secs_f64(),
             last_seconds: ended.saturating_duration_since(last).as_secs_f64(),
             calls: all - calls,
-            cpu_seconds: after.cpu - used.cpu,
+            // It is told in hundredths.
+            cpu_seconds: ((after.cpu - used.cpu) * 100.0).round() / 100.0,
             peak_mb: after.peak as f64 / 1_000.0,
         })
     }
