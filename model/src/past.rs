@@ -322,7 +322,9 @@ impl Past {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let counts = |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod);
+        let stays = |pod: &Pod| !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
+        let counts =
+            |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod) && stays(pod);
         let others = |other: &&Pod| other.uid != pod.uid && counts(other);
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
@@ -337,7 +339,11 @@ impl Past {
         };
         let successes = self.pods.iter().filter(counts);
         if job.spec.is_indexed() {
-            successes.filter_map(|past| past.index).collect::<IndexSet>().len()
+            // PC-23: of what was taken away, and may have come again, no success counts.
+            let there = job.spec.completion_count().unwrap_or(0);
+            let indexes = successes.filter_map(|past| past.index);
+            let counting = indexes.filter(|index| *index < there && self.was_always_there(Some(*index)));
+            counting.collect::<IndexSet>().len()
         } else {
             u32::try_from(successes.count()).unwrap_or(u32::MAX)
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::command::{PodRef, Release};
-use super::conditions::{FAILURE_TARGET, find_true};
+use super::conditions::{FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true};
 use super::fate::Fate;
 use super::observed::{PodFacts, PodFailureAction};
 use super::per_index::{Indexes, is_ignored};
@@ -115,7 +115,7 @@ fn treatment(
         }
         // S-03: a match that ends the Job is asked for as long as it is not stored; the end waits (TC-08).
         (Verdict::Failed, _) if !ends && fails_job(view, pod) => {
-            if pod.listed {
+            if pod.listed || !pod.countable() {
                 Treatment::Keep
             } else {
                 Treatment::KeepFailure
@@ -136,9 +136,11 @@ fn treatment(
     }
 }
 
-/// Whether the failure policy ends the Job for this pod, and the status does not say so yet.
+/// Whether the failure policy ends the Job for this pod, and the status does not say yet how the Job ends (PF-08).
 fn fails_job(view: &View, pod: &Pod) -> bool {
-    let is_stored = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
+    let stored = &view.job().status.conditions;
+    let is_stored =
+        || [FAILURE_TARGET, SUCCESS_CRITERIA_MET].iter().any(|kind| find_true(stored, kind).is_some());
     view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::FailJob) && !is_stored()
 }
 

@@ -7,7 +7,7 @@ use super::accounting::{account, pod_ref, releases};
 use super::backoff;
 use super::command::{Command, Decision, Event, Plan, Sequence, Step, When};
 use super::conditions::finished;
-use super::fate::{Fate, fate, runs_already, tally, time_left};
+use super::fate::{Fate, Interim, fate, runs_already, tally, time_left};
 use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings};
 use super::per_index::Indexes;
 use super::report::status_step;
@@ -131,16 +131,20 @@ fn sequences(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scal
     let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
     let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
     let mut all: Vec<Sequence> = claims.into_iter().map(Sequence::always).collect();
+    let decided = fate.filter(|fate| !fate.by_stopping);
     let scaled = |when| scaling.sequences.iter().map(move |steps| Sequence { when, steps: steps.clone() });
     if scaling.stops {
         all.extend(scaled(When::Stop));
-        // TC-08.
-        let [told, silent] =
-            [(fate, true), (None, false)].map(|(fate, stops)| writes(view, indexes, fate, scaling, stops));
+        // TC-08: no end is announced, and nothing is let go for one. One that is stored stays (SU-05).
+        let stored = fate.filter(|fate| matches!(fate.interim, Interim::Stored(_)));
+        let told = writes(view, indexes, [fate, decided], scaling, true);
         all.push(Sequence { when: When::Stopped, steps: told });
-        all.push(Sequence { when: When::NotStopped, steps: silent });
+        all.push(Sequence {
+            when: When::NotStopped,
+            steps: writes(view, indexes, [stored, None], scaling, false),
+        });
     } else {
-        all.push(Sequence::always(writes(view, indexes, fate, scaling, false)));
+        all.push(Sequence::always(writes(view, indexes, [fate, decided], scaling, false)));
         all.extend(scaled(When::Always));
     }
     all.retain(|sequence| !sequence.steps.is_empty());
@@ -149,9 +153,16 @@ fn sequences(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scal
 
 /// Record, release, count: the three steps of KEP-2307 in their order. Where the Job `stops`, each active pod has been
 /// deleted before.
-fn writes(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scaling, stops: bool) -> Vec<Step> {
+///
+/// The status tells of the first fate, and pods are let go for the second.
+fn writes(
+    view: &View,
+    indexes: &Indexes,
+    [fate, decided]: [Option<&Fate>; 2],
+    scaling: &Scaling,
+    stops: bool,
+) -> Vec<Step> {
     let stored = &view.job().status;
-    let decided = fate.filter(|fate| !fate.by_stopping);
     let accounting = &account(view, indexes, decided, holds_indexes(view, indexes));
     let recorded = status::first(view, indexes, fate, accounting, stops);
     // While more pods are created or deleted at once than one plan may, their number is not news: it is written when

@@ -93,7 +93,7 @@ impl Track {
     ) -> Explained {
         let setting = Setting {
             latest,
-            deletes_failed: match (settings.has_actors, self.refused.deletions > 0) {
+            deletes_failed: match (settings.has_actors, self.refused.deletions + self.refused.unheard > 0) {
                 (false, _) => DeletesFailed::Unknown,
                 (true, true) => DeletesFailed::Yes,
                 (true, false) => DeletesFailed::No,

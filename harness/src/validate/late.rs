@@ -9,6 +9,7 @@ use jobcheck_model::{Findings, Time, Uid};
 use super::event::Event;
 use super::frontier::{Explained, Versions};
 use super::history::{OwnWrite, Position};
+use super::setbacks::RefusedWrite;
 use super::settings::Settings;
 use super::track::Track;
 
@@ -39,7 +40,13 @@ impl Track {
         if event.overlapped {
             self.late.writes.push((uid, self.history.end()));
         }
-        Some(write).filter(|_| !self.unheard(event))
+        if !self.unheard(event) {
+            return Some(write);
+        }
+        if !event.posthumous && matches!(write, OwnWrite::Delete | OwnWrite::Release) {
+            self.pod_write_refused(RefusedWrite::Unheard);
+        }
+        None
     }
 
     /// Whether the process that works now does not know of this request.

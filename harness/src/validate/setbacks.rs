@@ -122,6 +122,8 @@ pub struct Refused {
     pub without_namespace: u32,
     /// Removals of a finalizer that found no pod.
     pub releases_of_nothing: u32,
+    /// Deletions, and removals of a finalizer, that were handled, and whose answer was lost.
+    pub unheard: u32,
 }
 
 /// A refused write to a pod.
@@ -133,6 +135,8 @@ pub enum RefusedWrite {
     DeletionOfNothing,
     /// Answered with 404.
     ReleaseOfNothing,
+    /// TC-08: a deletion, or what comes before it, was handled, and its answer was lost.
+    Unheard,
     /// PC-13.
     Creation,
     /// PC-12.
@@ -146,6 +150,7 @@ impl Refused {
             RefusedWrite::Deletion => self.deletions += 1,
             RefusedWrite::DeletionOfNothing => self.deletions_of_nothing += 1,
             RefusedWrite::ReleaseOfNothing => self.releases_of_nothing += 1,
+            RefusedWrite::Unheard => self.unheard += 1,
             RefusedWrite::Creation => self.creations += 1,
             RefusedWrite::CreationWithoutNamespace => {
                 self.creations += 1;

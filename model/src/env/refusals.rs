@@ -22,7 +22,7 @@ pub enum Refusal {
     Deletion(Uid),
     /// Patches of a pod: its finalizer and its owner stay.
     Patch(Uid),
-    /// Status writes.
+    /// Status writes, once the Job has begun.
     Status,
 }
 
@@ -37,7 +37,9 @@ impl Refusal {
                 Refusal::Patch(refused),
                 CallName::ReleasePod(uid) | CallName::AdoptPod(uid) | CallName::GiveUpPod(uid),
             ) => refused == uid,
-            (Refusal::Status, CallName::WriteStatus) => true,
+            (Refusal::Status, CallName::WriteStatus) => {
+                life.job.as_ref().is_some_and(|job| job.status.start_time.is_some())
+            }
             _ => false,
         }
     }
@@ -60,7 +62,7 @@ impl Display for Refusal {
             Refusal::PodsBeyond(most) => write!(f, "creations of pods while {most} has not ended"),
             Refusal::Deletion(uid) => write!(f, "deletions of pod {}", uid.0),
             Refusal::Patch(uid) => write!(f, "changes of pod {}", uid.0),
-            Refusal::Status => write!(f, "status writes"),
+            Refusal::Status => write!(f, "status writes after the first"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Pods that have to go and cannot be deleted or released: what does not depend on them goes on (TC-08, EN-06).
 
-use super::build::{Case, ago, pod, rule, said, shape_if_not_stopped, uids, wide};
+use super::build::{Case, ago, indexed, pod, rule, said, shape_if_not_stopped, uids, wide};
 use super::world::{Fault, World, end};
 use crate::job::command::{Command, Plan, When};
 use crate::job::conditions::{FAILED, FAILURE_TARGET, SUSPENDED, finished};
@@ -94,4 +94,37 @@ fn a_pod_that_cannot_be_deleted_holds_up_the_end_and_no_other_pod() {
     end(&mut world);
     assert!(finished(&world.job.status.conditions));
     assert_eq!((world.job.status.failed, world.job.status.succeeded), (3, 0));
+}
+
+/// FT-09: a pod of an index that was scaled away is in no list, whatever rests on it.
+#[test]
+fn a_pod_without_an_index_that_fails_its_job_is_kept_and_listed_nowhere() {
+    let strict = indexed(1, 1).rules(vec![rule(PodFailureAction::FailJob, "Bad")]);
+    let bad = failed("bad").index(1).condition("Bad", "True", None);
+    let plan = Case::new(strict, vec![bad, pod("a").index(0)]).plan();
+    assert_eq!(shape_if_not_stopped(&plan), "delete a | write");
+    assert_eq!(uids(&silent(&plan)[0].uncounted.clone().unwrap().failed), [""; 0]);
+}
+
+/// SU-05: an end that is announced stays so, and a Job that ends is not resumed.
+#[test]
+fn where_an_end_is_stored_nothing_is_said_of_a_resumption() {
+    let mut ending = failing().status_with(FAILURE_TARGET, "True", "BackoffLimitExceeded");
+    ending = ending.status_with(SUSPENDED, "True", "JobSuspended");
+    ending.status.start_time = Some(ago(60));
+    let started = ending.status.start_time;
+    let plan = Case::new(ending, vec![failed("f"), pod("a")]).plan();
+    let last = silent(&plan).pop().unwrap();
+    assert_eq!(said(&last, SUSPENDED), Some(("True", "JobSuspended")));
+    assert_eq!((last.failed, last.start_time), (1, started));
+}
+
+/// PF-08: where the end is announced no match is asked for any more.
+#[test]
+fn where_a_success_is_stored_a_pod_that_matches_is_let_go() {
+    let strict = wide(3, 3).rules(vec![rule(PodFailureAction::FailJob, "Bad")]);
+    let met = strict.status_with("SuccessCriteriaMet", "True", "SuccessPolicy");
+    let bad = failed("bad").condition("Bad", "True", None);
+    let plan = Case::new(met, vec![bad, pod("a")]).plan();
+    assert_eq!(shape_if_not_stopped(&plan), "delete a | write, release bad, write");
 }

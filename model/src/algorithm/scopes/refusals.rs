@@ -55,11 +55,12 @@ fn kept_pod() -> Scope {
 
 fn kept_index() -> Scope {
     let about = "no webhook lets the finalizer of a pod go: other indexes are completed";
-    refused(Refusal::Patch(FIRST), scope("refused/kept-index", about, many_indexes(2, 2), 3))
+    let spec = JobSpec { backoff_limit: Some(1), ..many_indexes(2, 2) };
+    refused(Refusal::Patch(FIRST), scope("refused/kept-index", about, spec, 4))
 }
 
 fn status() -> Scope {
-    let about = "no status is ever stored: no pod is counted, and none is released";
+    let about = "no status is stored after the first: no pod is counted, and none is released";
     refused(Refusal::Status, scope("refused/status", about, many(2, 1), 2))
 }
 
