@@ -44,6 +44,15 @@ impl Refusal {
         }
     }
 
+    /// How many pods there may be that have not ended.
+    #[must_use]
+    pub fn most_pods(self) -> Option<usize> {
+        match self {
+            Refusal::PodsBeyond(most) => Some(most),
+            Refusal::Deletion(_) | Refusal::Patch(_) | Refusal::Status => None,
+        }
+    }
+
     /// The pod that it names.
     #[must_use]
     pub fn pod(self) -> Option<Uid> {

@@ -74,7 +74,7 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
         () if life.past.refused.is_some() => {
             Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
         }
-        () if blocked.is_some() || is_idle(job) => idle_lack(job, life, blocked),
+        () if blocked.is_some() || is_idle(job) => idle_lack(job, life, scope, blocked),
         () if is_late(job, world) => {
             Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
         }
@@ -91,13 +91,41 @@ fn is_idle(job: &Job) -> bool {
     job.spec.is_suspended() || job.spec.parallelism_count() == 0
 }
 
+/// EN-06: whether fewer pods are active than are wanted and may be created. Not asked where the end of the Job is decided, or
+/// where limits per index say what is wanted.
+fn lacks_pods(job: &Job, life: &Life, scope: &Scope) -> bool {
+    let (spec, status) = (&job.spec, &job.status);
+    let verdict =
+        life.pods.iter().any(|pod| is_proof(pod, job)) || life.past.has_failed_too_often(job, &life.pods);
+    if is_idle(job) || status.is_decided() || verdict || spec.backoff_limit_per_index.is_some() {
+        return false;
+    }
+    let done = match spec.is_indexed() {
+        true => status.completed(spec.completion_count()).len(),
+        false => {
+            let listed = u32::try_from(status.uncounted_succeeded().len()).unwrap_or(u32::MAX);
+            u32::try_from(status.succeeded).unwrap_or(0).saturating_add(listed)
+        }
+    };
+    let Some(missing) = spec.completion_count().map(|count| count.saturating_sub(done)) else { return false };
+    let wanted = missing.min(spec.parallelism_count()) as usize;
+    let room = scope.refused.iter().filter_map(|refusal| refusal.most_pods()).min();
+    let active = life.pods.iter().filter(|pod| life.past.owns(pod) && pod.is_active()).count();
+    active < room.map_or(wanted, |room| wanted.min(room))
+}
+
 /// S-03: whether a verdict rests on a pod that is not stored yet, which is kept until it is.
 fn is_proof(pod: &Pod, job: &Job) -> bool {
     !job.status.is_decided() && fail_job_message(pod).is_some()
 }
 
 /// What a Job lacks that need not finish now: it wants no pods, or the API server refuses what its end takes.
-fn idle_lack(job: &Job, life: &Life, blocked: Option<Blocked>) -> Option<(Option<Req>, &'static str)> {
+fn idle_lack(
+    job: &Job,
+    life: &Life,
+    scope: &Scope,
+    blocked: Option<Blocked>,
+) -> Option<(Option<Req>, &'static str)> {
     let spared = |pod: &Pod| blocked.is_none_or(|blocked| blocked.spares(pod));
     let listed = |pod: &Pod| job.status.lists(pod.uid);
     let kept = life.pods.iter().filter(|pod| listed(pod) && (!spared(pod) || is_proof(pod, job))).count();
@@ -120,6 +148,13 @@ fn idle_lack(job: &Job, life: &Life, blocked: Option<Blocked>) -> Option<(Option
         () if is_idle(job) && life.pods.iter().any(is_active) => {
             Some((Some(Req::PC04), "the Job wants no pods, and a pod is active"))
         }
+        () if blocked.is_some() && job.status.is_decided() && life.pods.iter().any(is_active) => {
+            Some((Some(Req::TC07), "the end of the Job is announced, and a pod is active"))
+        }
+        () if lacks_pods(job, life, scope) => Some((
+            Some(Req::PC08),
+            "a pod is wanted that nothing keeps from being created, and there is none",
+        )),
         () => untrue(&job.status, life),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::shortcoming;
-use crate::algorithm::scopes::run_by_the_algorithm;
+use crate::algorithm::scopes::{refusals, run_by_the_algorithm};
 use crate::catalogue::Req;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Text, Uncounted};
 use crate::pod::Phase;
@@ -28,7 +28,7 @@ fn owed(change: impl FnOnce(&mut Life)) -> Option<Option<Req>> {
 
 fn has_pod(life: &mut Life, phase: Phase) {
     life.find(FoundPod { controlled: true, phase });
-    let mut pod = life.pods.iter().next().unwrap().clone();
+    let mut pod = life.pods.iter().last().unwrap().clone();
     pod.finalizer = true;
     life.set_pod(pod.uid, Some(pod), 0);
 }
@@ -85,4 +85,40 @@ fn an_end_that_was_announced_comes_though_the_job_is_suspended() {
         });
     };
     assert_eq!(owed(announced), Some(None));
+}
+
+/// EN-06: of a pod that nobody lets go only what depends on it is excused.
+#[test]
+fn beside_a_pod_that_is_kept_others_are_created_and_counted() {
+    let scope = refusals().into_iter().find(|scope| scope.name == "refused/kept-pod").unwrap();
+    let owed = |change: &dyn Fn(&mut Life)| {
+        let mut world = initial(&scope);
+        has_pod(&mut world.lives[0], Phase::Failed);
+        change(&mut world.lives[0]);
+        shortcoming(&world.lives[0], &world, &scope).map(|(req, _)| req)
+    };
+    assert_eq!(owed(&|_| {}), Some(Some(Req::PC08)));
+    let both_run = |life: &mut Life| {
+        has_pod(life, Phase::Pending);
+        has_pod(life, Phase::Pending);
+        Arc::make_mut(life.job.as_mut().unwrap()).status.active = 2;
+    };
+    assert_eq!(owed(&both_run), None);
+    let one_has_ended = |life: &mut Life| {
+        both_run(life);
+        has_pod(life, Phase::Failed);
+    };
+    assert_eq!(owed(&one_has_ended), Some(Some(Req::FT01)));
+    let announced = |life: &mut Life| {
+        both_run(life);
+        let job = Arc::make_mut(life.job.as_mut().unwrap());
+        job.status.conditions = vec![Condition {
+            kind: ConditionKind::FailureTarget,
+            status: ConditionStatus::True,
+            reason: Text::from(""),
+            message: Text::from(""),
+            last_transition_time: None,
+        }];
+    };
+    assert_eq!(owed(&announced), Some(Some(Req::TC07)));
 }
