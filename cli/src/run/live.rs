@@ -1,6 +1,7 @@
 //! Scenarios on a real API server: the cluster, many runs at a time, and the end of it all.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, 
 use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::Scenario;
-use jobcheck_live::{Access, Error, Manager, Plan, Site, unfit};
+use jobcheck_live::{Access, Error, Manager, Plan, Site, needs_process, unfit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -55,8 +56,16 @@ impl Real {
 
     /// Runs the scenarios on this target, in their order.
     pub fn run_all(&self, target: Target, scenarios: &[Named], args: &RunArgs, global: &Global) -> Vec<Run> {
-        let runs = self.runtime.block_on(on_cluster(target, scenarios, args, global, &self.stop));
-        runs.unwrap_or_else(|error| none(target, scenarios, &error))
+        let mut runs: Vec<(usize, Run)> = Vec::new();
+        for (controllers, of_part) in parts(target, scenarios, args) {
+            let named: Vec<Named> = of_part.iter().map(|number| scenarios[*number].clone()).collect();
+            let part = Part { target, controllers, args };
+            let done = self.runtime.block_on(part.run(&named, global, &self.stop));
+            let done = done.unwrap_or_else(|error| none(target, &named, &error));
+            runs.extend(of_part.into_iter().zip(done));
+        }
+        runs.sort_by_key(|(number, _)| *number);
+        runs.into_iter().map(|(_, run)| run).collect()
     }
 }
 
@@ -79,52 +88,105 @@ fn failure(target: Target, (file, scenario): &Named, error: &Error) -> Run {
 /// Where the scenarios run.
 struct Ground {
     access: Access,
-    audit_log: Option<std::path::PathBuf>,
+    audit_log: Option<PathBuf>,
     /// The control plane that was started for this; it ends with this value.
     own: Option<Cluster>,
+    /// That control plane as a program.
+    program: Option<PathBuf>,
     /// Whether no other controllers of Jobs and of TTLs are there.
     is_free: bool,
 }
 
-async fn on_cluster(
+/// Scenarios that run on one cluster, which has these controllers if it is one of the run's own.
+struct Part<'a> {
     target: Target,
-    scenarios: &[Named],
-    args: &RunArgs,
-    global: &Global,
-    stop: &CancellationToken,
-) -> Result<Vec<Run>, Error> {
-    let progress = Progress::new(!global.quiet);
-    let ground = tokio::select! {
-        biased;
-        () = stop.cancelled() => return Err(Error::Interrupted),
-        ground = ground(target, args, &progress) => ground?,
-    };
-    let plan = plan(target, args, ground.is_free)?;
-    let site = Site::open(ground.access.clone(), ground.audit_log.clone(), ground.own.is_some()).await?;
-    let site = Arc::new(site);
-    let many = Many { target, plan, site: Arc::clone(&site), stop: stop.clone() };
-    let runs = many.run(scenarios, args.live.parallel, &progress).await;
-    // What the runs have made goes, whatever came of them.
-    let closed = site.close().await;
-    if let Some(cluster) = ground.own {
-        cluster.stop()?;
-    }
-    closed?;
-    Ok(runs)
+    controllers: Controllers,
+    args: &'a RunArgs,
 }
 
-/// The cluster that was asked for, or one of its own.
-async fn ground(target: Target, args: &RunArgs, progress: &Progress) -> Result<Ground, Error> {
+/// Which scenarios run together, by their numbers. On a control plane of its own, `builtin` has one kube-controller-manager
+/// for all; those in which something happens to it have each one of their own, on another control plane without it.
+fn parts(target: Target, scenarios: &[Named], args: &RunArgs) -> Vec<(Controllers, Vec<usize>)> {
+    let all = 0..scenarios.len();
+    if target != Target::BuiltIn {
+        return vec![(Controllers::Collectors, all.collect())];
+    }
+    let (alone, together): (Vec<usize>, Vec<usize>) =
+        all.partition(|number| is_own(args) && needs_process(&scenarios[*number].1));
+    let both = [(Controllers::BuiltIn, together), (Controllers::Collectors, alone)];
+    both.into_iter().filter(|(_, numbers)| !numbers.is_empty()).collect()
+}
+
+/// Whether the run starts a control plane.
+fn is_own(args: &RunArgs) -> bool {
     let live = &args.live;
-    if let Some(name) = &live.cluster {
-        return known(target, name).await;
+    live.cluster.is_none() && live.kubeconfig.is_none() && live.context.is_none()
+}
+
+impl Part<'_> {
+    async fn run(
+        &self,
+        scenarios: &[Named],
+        global: &Global,
+        stop: &CancellationToken,
+    ) -> Result<Vec<Run>, Error> {
+        let progress = Progress::new(!global.quiet);
+        let ground = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(Error::Interrupted),
+            ground = self.ground(&progress) => ground?,
+        };
+        let plan = self.plan(&ground)?;
+        let site = Site::open(ground.access, ground.audit_log, ground.own.is_some()).await?;
+        let site = Arc::new(site);
+        let many = Many { target: self.target, plan, site: Arc::clone(&site), stop: stop.clone() };
+        let runs = many.run(scenarios, self.args.live.parallel, &progress).await;
+        // What the runs have made goes, whatever came of them.
+        let closed = site.close().await;
+        if let Some(cluster) = ground.own {
+            cluster.stop()?;
+        }
+        closed?;
+        Ok(runs)
     }
-    if live.kubeconfig.is_some() || live.context.is_some() {
-        let access = Access { kubeconfig: live.kubeconfig.clone(), context: live.context.clone() };
-        return Ok(Ground { access, audit_log: None, own: None, is_free: false });
+
+    /// The cluster that was asked for, or one of its own.
+    async fn ground(&self, progress: &Progress) -> Result<Ground, Error> {
+        let live = &self.args.live;
+        if let Some(name) = &live.cluster {
+            return known(self.target, name).await;
+        }
+        if live.kubeconfig.is_some() || live.context.is_some() {
+            let access = Access { kubeconfig: live.kubeconfig.clone(), context: live.context.clone() };
+            return Ok(Ground { access, audit_log: None, own: None, program: None, is_free: false });
+        }
+        started(self.target, self.controllers, progress).await
     }
-    let controllers = if target == Target::BuiltIn { Controllers::BuiltIn } else { Controllers::Collectors };
-    started(target, controllers, progress).await
+
+    fn plan(&self, ground: &Ground) -> Result<Plan, Error> {
+        let (args, is_free) = (self.args, ground.is_free);
+        let live = &args.live;
+        let given = live.managed_by.clone();
+        let (manager, managed_by) = match self.target {
+            // Where there is none, each run has its own.
+            Target::BuiltIn => {
+                (Manager::BuiltIn { program: ground.program.clone().filter(|_| is_free) }, None)
+            }
+            Target::External => (Manager::External, given),
+            Target::Live | Target::Model | Target::Sim => {
+                let this = std::env::current_exe().map_err(|error| Error::Internal(error.to_string()))?;
+                let command: Vec<OsString> = vec![this.into(), "controller".into()];
+                // Where no other controller takes Jobs without it, it is not needed.
+                let needed = (!is_free).then(|| MANAGED_BY.to_owned());
+                // That of an external controller is not to have two.
+                let given = given.filter(|_| !args.targets.contains(&Target::External));
+                (Manager::Shipped { command, ttl: is_free }, given.or(needed))
+            }
+        };
+        let (at_once, patience, allow_known) = (args.seed, live.patience, live.allow_known);
+        let has_audit_log = ground.audit_log.is_some();
+        Ok(Plan { manager, managed_by, at_once, patience, has_audit_log, allow_known })
+    }
 }
 
 /// A cluster of `jobcheck cluster up`.
@@ -145,7 +207,8 @@ async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
     }
     let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
     let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());
-    Ok(Ground { access, audit_log, own: None, is_free: state.kind != Kind::BuiltIn })
+    let is_free = state.kind != Kind::BuiltIn;
+    Ok(Ground { access, audit_log, own: None, program: None, is_free })
 }
 
 /// A control plane that lasts as long as the runs.
@@ -158,33 +221,19 @@ async fn started(target: Target, controllers: Controllers, progress: &Progress) 
     progress.show(&format!("{}: starting a control plane", target.name()));
     let name = format!("run-{}-{}", target.name(), std::process::id());
     let name = name.parse().map_err(|_| Error::Internal(format!("the name {name}")))?;
-    let spec = Spec { name, plane: Plane::Real { program, controllers }, port: None, timeout: READY };
+    let spec = Spec {
+        name,
+        plane: Plane::Real { program: program.clone(), controllers },
+        port: None,
+        timeout: READY,
+    };
     let Up::Started(cluster) = up(&home, &spec).await? else {
         return Err(Error::Internal(format!("cluster {} runs already", spec.name)));
     };
     let access = Access { kubeconfig: Some(cluster.kubeconfig()), context: None };
     let audit_log = Some(audit_log(cluster.folder()));
-    Ok(Ground { access, audit_log, own: Some(cluster), is_free: controllers == Controllers::Collectors })
-}
-
-fn plan(target: Target, args: &RunArgs, is_free: bool) -> Result<Plan, Error> {
-    let live = &args.live;
-    let given = live.managed_by.clone();
-    let (manager, managed_by) = match target {
-        Target::BuiltIn => (Manager::BuiltIn, None),
-        Target::External => (Manager::External, given),
-        Target::Live | Target::Model | Target::Sim => {
-            let this = std::env::current_exe().map_err(|error| Error::Internal(error.to_string()))?;
-            let command: Vec<OsString> = vec![this.into(), "controller".into()];
-            // Where no other controller takes Jobs without it, it is not needed.
-            let needed = (!is_free).then(|| MANAGED_BY.to_owned());
-            // That of an external controller is not to have two.
-            let given = given.filter(|_| !args.targets.contains(&Target::External));
-            (Manager::Shipped { command, ttl: is_free }, given.or(needed))
-        }
-    };
-    let (at_once, patience, allow_known) = (args.seed, live.patience, live.allow_known);
-    Ok(Plan { manager, managed_by, at_once, patience, allow_known })
+    let is_free = controllers == Controllers::Collectors;
+    Ok(Ground { access, audit_log, own: Some(cluster), program: Some(program), is_free })
 }
 
 /// Many runs at a time.

@@ -1,5 +1,6 @@
 //! What happened in the namespace of a run: from the audit log where there is one, else from the watches.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,16 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Recording {
     lines: Lines,
     audit: Option<Audit>,
+    /// What is known of single requests beside the audit log, by the identifier that they have there.
+    known: BTreeMap<String, Known>,
+}
+
+/// What the API server does not know of a request.
+enum Known {
+    /// Its answer was lost on the way to this controller.
+    Lost { actor: String },
+    /// It was sent then, and arrived much later.
+    Sent { at: String },
 }
 
 /// An audit log, and where in it the run begins.
@@ -44,7 +55,8 @@ impl Recording {
             let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
-        let mut recording = Recording { lines: Lines::new(header), audit: audit.map(begun).transpose()? };
+        let (lines, audit) = (Lines::new(header), audit.map(begun).transpose()?);
+        let mut recording = Recording { lines, audit, known: BTreeMap::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
     }
@@ -68,6 +80,31 @@ impl Recording {
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
         self.lines.note("fault", line);
+    }
+
+    /// The answer to this request is lost on the way to that controller.
+    pub(crate) fn loses_answer(&mut self, request: &str, actor: &str) {
+        self.known.insert(request.to_owned(), Known::Lost { actor: actor.to_owned() });
+    }
+
+    /// This request was sent then, whenever it arrived.
+    pub(crate) fn was_sent(&mut self, request: &str, at: &str) {
+        self.known.insert(request.to_owned(), Known::Sent { at: at.to_owned() });
+    }
+
+    /// Adds what an audit event tells, and what is known of its request besides.
+    fn heard(&mut self, mut event: Value) {
+        match event["auditID"].as_str().and_then(|id| self.known.get(id)) {
+            Some(Known::Lost { actor }) => {
+                // It stands right before its request, which it is about.
+                let (at, detail) = (&event["stageTimestamp"], "the answer does not arrive");
+                let line = json!({ "at": at, "kind": "lostResponse", "actor": actor, "detail": detail });
+                self.lines.note("fault", line);
+            }
+            Some(Known::Sent { at }) => event["requestReceivedTimestamp"] = json!(at),
+            None => {}
+        }
+        self.lines.heard(&event);
     }
 
     /// A watch has shown something. The audit log tells more, where there is one.
@@ -100,7 +137,7 @@ impl Recording {
             let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
             connection.handle(Timestamp::now(), &last);
             let (events, is_whole) = audit.events(namespace)?;
-            events.iter().for_each(|event| self.lines.heard(event));
+            events.into_iter().for_each(|event| self.heard(event));
             if !is_whole {
                 let why = "the audit log does not show the end of the run";
                 self.mark(json!({ "kind": "gap", "reason": why }));
@@ -150,7 +187,7 @@ fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
 }
 
 /// Now, as traces write it.
-fn time() -> String {
+pub(crate) fn time() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 

@@ -46,8 +46,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
-    pub(crate) async fn client(&self) -> Result<Client, Error> {
+    /// What the kubeconfig says.
+    pub(crate) async fn config(&self) -> Result<Config, Error> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let config = match &self.kubeconfig {
             Some(path) => match Kubeconfig::read_from(path) {
@@ -59,7 +59,12 @@ impl Access {
             }
             None => Config::infer().await.map_err(|error| told(&error)),
         };
-        let mut config = config.map_err(Error::NoCluster)?;
+        config.map_err(Error::NoCluster)
+    }
+
+    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
+    pub(crate) async fn client(&self) -> Result<Client, Error> {
+        let mut config = self.config().await?;
         config.default_retry = false;
         Client::try_from(config).map_err(|error| Error::NoCluster(told(&error)))
     }

@@ -11,6 +11,7 @@ use kube::api::WatchEvent;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::leader::Question;
 use crate::seen::text;
 
 /// Time before a watch that broke is begun again.
@@ -18,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Seconds after which the API server ends a watch.
 const SECONDS: u32 = 280;
 
-/// What a watch has shown.
+/// What a watch has shown, or a proxy asks.
 pub(crate) enum Shown {
     /// An object is new, changed, or gone.
     Event {
@@ -36,6 +37,8 @@ pub(crate) enum Shown {
         /// The objects.
         objects: Vec<Value>,
     },
+    /// A controller asks for something, and waits until it is decided what becomes of that.
+    Asked(Box<Question>),
 }
 
 /// The version from which a watch shows all that happens.
