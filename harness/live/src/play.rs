@@ -1,6 +1,7 @@
 //! A run under way: what happens next, and what is waited for.
 
 mod faults;
+mod witness;
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -215,7 +216,7 @@ impl<'a> Play<'a> {
                 self.note_rest(None);
                 return Ok(None);
             }
-            if self.since.elapsed() > self.plan.patience {
+            if self.since.elapsed() > self.plan.patience || self.is_overdue()? {
                 self.note_rest(None);
                 return Ok(Some(self.left_over()));
             }
@@ -373,7 +374,7 @@ impl<'a> Play<'a> {
 
     /// What did not come.
     fn left_over(&self) -> String {
-        let patience = self.plan.patience.as_secs();
+        let patience = self.since.elapsed().as_secs();
         let Some(step) = self.scenario.steps.get(self.position) else {
             let why = self.unexpected().unwrap_or_else(|| "something is written all the time".to_owned());
             return format!("an expectation is not met {patience} s after the last step: {why}");

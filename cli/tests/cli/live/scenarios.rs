@@ -17,7 +17,7 @@ use crate::cluster::{Clusters, kill};
 use crate::schema;
 use crate::support::{Folder, binary, finish};
 
-fn scenarios() -> PathBuf {
+pub(super) fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("scenarios")
 }
 
