@@ -26,6 +26,23 @@ pub enum Verb {
     DeleteCollection,
 }
 
+impl Verb {
+    /// As an audit log has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
 /// A request for a resource.
 #[derive(Clone, Debug)]
 pub struct Asked {

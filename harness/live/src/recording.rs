@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_faultproxy::{Asked, Refusal};
 use jobcheck_stage::Lines;
 use serde_json::{Value, json};
 
@@ -28,6 +29,8 @@ pub(crate) struct Recording {
     audit: Option<Audit>,
     /// What is known of single requests beside the audit log, by the identifier that they have there.
     known: BTreeMap<String, Known>,
+    /// Requests that a fault proxy has answered itself, as audit events.
+    refused: Vec<Value>,
 }
 
 /// What the API server does not know of a request.
@@ -56,7 +59,7 @@ impl Recording {
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
         let (lines, audit) = (Lines::new(header), audit.map(begun).transpose()?);
-        let mut recording = Recording { lines, audit, known: BTreeMap::new() };
+        let mut recording = Recording { lines, audit, known: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
     }
@@ -80,6 +83,24 @@ impl Recording {
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
         self.lines.note("fault", line);
+    }
+
+    /// This request is answered so by the proxy. Its sender cannot tell that from an answer of the API server, and what it
+    /// does next follows from it: so it stands in the trace as any other refusal.
+    pub(crate) fn refused(&mut self, asked: &Asked, refusal: Refusal) {
+        let (now, message) = (time(), "nothing was done: answered by the fault proxy");
+        let (code, reason) = (refusal.code(), refusal.reason());
+        let about = json!({
+            "resource": asked.resource, "subresource": asked.subresource, "namespace": asked.namespace,
+            "name": asked.name,
+        });
+        self.refused.push(json!({
+            "auditID": asked.id, "level": "RequestResponse", "verb": asked.verb.name(), "objectRef": about,
+            "userAgent": asked.agent, "requestReceivedTimestamp": now, "stageTimestamp": now,
+            "responseStatus": {"code": code, "reason": reason, "message": message},
+            "requestObject": asked.json(),
+            "responseObject": {"kind": "Status", "status": "Failure", "code": code, "reason": reason},
+        }));
     }
 
     /// The answer to this request is lost on the way to that controller.
@@ -137,6 +158,9 @@ impl Recording {
             let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
             connection.handle(Timestamp::now(), &last);
             let (events, is_whole) = audit.events(namespace)?;
+            let refused = std::mem::take(&mut self.refused);
+            let refused = refused.into_iter().filter_map(|event| with_user(event, &events));
+            refused.for_each(|event| self.lines.heard(&event));
             events.into_iter().for_each(|event| self.heard(event));
             if !is_whole {
                 let why = "the audit log does not show the end of the run";
@@ -184,6 +208,13 @@ fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
     let complete = text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains(&mark));
     let events = complete.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.filter(|event| event["objectRef"]["namespace"] == namespace).collect()
+}
+
+/// A proxy does not know who its clients are: one with the same agent in the audit log is the same.
+fn with_user(mut event: Value, events: &[Value]) -> Option<Value> {
+    let of_it = events.iter().find(|other| other["userAgent"] == event["userAgent"])?;
+    event["user"] = of_it["user"].clone();
+    Some(event)
 }
 
 /// Now, as traces write it.

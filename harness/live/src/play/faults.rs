@@ -94,6 +94,7 @@ impl Play<'_> {
             Some(Outcome::Fails) => {
                 self.faults.failed += 1;
                 self.recording.fault("rejected", actor(asked), "nothing was done");
+                self.recording.refused(asked, Refusal::InternalError);
                 Fate::Refuse(Refusal::InternalError)
             }
             Some(Outcome::AnswerLost) => {
