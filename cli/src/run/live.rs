@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anstream::eprintln;
+use futures_util::future::join_all;
 use jobcheck_cluster::down::sweep;
 use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
@@ -56,14 +58,22 @@ impl Real {
 
     /// Runs the scenarios on this target, in their order.
     pub fn run_all(&self, target: Target, scenarios: &[Named], args: &RunArgs, global: &Global) -> Vec<Run> {
-        let mut runs: Vec<(usize, Run)> = Vec::new();
-        for (controllers, of_part) in parts(target, scenarios, args) {
-            let named: Vec<Named> = of_part.iter().map(|number| scenarios[*number].clone()).collect();
-            let part = Part { target, controllers, args };
-            let done = self.runtime.block_on(part.run(&named, global, &self.stop));
+        let progress = Progress::new(!global.quiet);
+        let tally = Tally {
+            room: Arc::new(Semaphore::new(usize::try_from(args.live.parallel).unwrap_or(1))),
+            done: AtomicUsize::new(0),
+            all: scenarios.len(),
+            progress: &progress,
+        };
+        let tally = &tally;
+        let parts = parts(target, scenarios, args).into_iter().map(|(controllers, numbers)| async move {
+            let named: Vec<Named> = numbers.iter().map(|number| scenarios[*number].clone()).collect();
+            let done = Part { target, controllers, args, tally }.run(&named, &self.stop).await;
             let done = done.unwrap_or_else(|error| none(target, &named, &error));
-            runs.extend(of_part.into_iter().zip(done));
-        }
+            numbers.into_iter().zip(done).collect::<Vec<_>>()
+        });
+        let mut runs: Vec<(usize, Run)> =
+            self.runtime.block_on(join_all(parts)).into_iter().flatten().collect();
         runs.sort_by_key(|(number, _)| *number);
         runs.into_iter().map(|(_, run)| run).collect()
     }
@@ -97,11 +107,21 @@ struct Ground {
     is_free: bool,
 }
 
+/// What the runs of a target share, wherever they are.
+struct Tally<'a> {
+    /// For so many runs at a time.
+    room: Arc<Semaphore>,
+    done: AtomicUsize,
+    all: usize,
+    progress: &'a Progress,
+}
+
 /// Scenarios that run on one cluster, which has these controllers if it is one of the run's own.
 struct Part<'a> {
     target: Target,
     controllers: Controllers,
     args: &'a RunArgs,
+    tally: &'a Tally<'a>,
 }
 
 /// Which scenarios run together, by their numbers. On a control plane of its own, `builtin` has one kube-controller-manager
@@ -124,23 +144,17 @@ fn is_own(args: &RunArgs) -> bool {
 }
 
 impl Part<'_> {
-    async fn run(
-        &self,
-        scenarios: &[Named],
-        global: &Global,
-        stop: &CancellationToken,
-    ) -> Result<Vec<Run>, Error> {
-        let progress = Progress::new(!global.quiet);
+    async fn run(&self, scenarios: &[Named], stop: &CancellationToken) -> Result<Vec<Run>, Error> {
         let ground = tokio::select! {
             biased;
             () = stop.cancelled() => return Err(Error::Interrupted),
-            ground = self.ground(&progress) => ground?,
+            ground = self.ground() => ground?,
         };
         let plan = self.plan(&ground)?;
         let site = Site::open(ground.access, ground.audit_log, ground.own.is_some()).await?;
         let site = Arc::new(site);
         let many = Many { target: self.target, plan, site: Arc::clone(&site), stop: stop.clone() };
-        let runs = many.run(scenarios, self.args.live.parallel, &progress).await;
+        let runs = many.run(scenarios, self.tally).await;
         // What the runs have made goes, whatever came of them.
         let closed = site.close().await;
         if let Some(cluster) = ground.own {
@@ -151,7 +165,7 @@ impl Part<'_> {
     }
 
     /// The cluster that was asked for, or one of its own.
-    async fn ground(&self, progress: &Progress) -> Result<Ground, Error> {
+    async fn ground(&self) -> Result<Ground, Error> {
         let live = &self.args.live;
         if let Some(name) = &live.cluster {
             return known(self.target, name).await;
@@ -160,7 +174,7 @@ impl Part<'_> {
             let access = Access { kubeconfig: live.kubeconfig.clone(), context: live.context.clone() };
             return Ok(Ground { access, audit_log: None, own: None, program: None, is_free: false });
         }
-        started(self.target, self.controllers, progress).await
+        started(self.target, self.controllers, self.tally.progress).await
     }
 
     fn plan(&self, ground: &Ground) -> Result<Plan, Error> {
@@ -219,7 +233,8 @@ async fn started(target: Target, controllers: Controllers, progress: &Progress) 
     }
     let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
     progress.show(&format!("{}: starting a control plane", target.name()));
-    let name = format!("run-{}-{}", target.name(), std::process::id());
+    let of = if target == Target::BuiltIn && controllers == Controllers::Collectors { "-alone" } else { "" };
+    let name = format!("run-{}{of}-{}", target.name(), std::process::id());
     let name = name.parse().map_err(|_| Error::Internal(format!("the name {name}")))?;
     let spec = Spec {
         name,
@@ -245,13 +260,12 @@ struct Many {
 }
 
 impl Many {
-    async fn run(&self, scenarios: &[Named], parallel: u64, progress: &Progress) -> Vec<Run> {
-        let room = Arc::new(Semaphore::new(usize::try_from(parallel).unwrap_or(1)));
+    async fn run(&self, scenarios: &[Named], tally: &Tally<'_>) -> Vec<Run> {
         let mut under_way = JoinSet::new();
         for (number, (file, scenario)) in scenarios.iter().enumerate() {
             let (site, plan, stop) = (Arc::clone(&self.site), self.plan.clone(), self.stop.clone());
             let (file, scenario, room, target) =
-                (file.clone(), Arc::clone(scenario), Arc::clone(&room), self.target);
+                (file.clone(), Arc::clone(scenario), Arc::clone(&tally.room), self.target);
             under_way.spawn(async move {
                 let _room = room.acquire_owned().await;
                 (number, one(target, (file, scenario), &site, &plan, &stop).await)
@@ -260,12 +274,8 @@ impl Many {
         let mut done: Vec<(usize, Run)> = Vec::new();
         while let Some(run) = under_way.join_next().await {
             done.extend(run.ok());
-            progress.show(&format!(
-                "{}: {} of {} scenarios",
-                self.target.name(),
-                done.len(),
-                scenarios.len()
-            ));
+            let (target, so_far) = (self.target.name(), tally.done.fetch_add(1, Ordering::Relaxed) + 1);
+            tally.progress.show(&format!("{target}: {so_far} of {} scenarios", tally.all));
         }
         let mut runs: Vec<Option<Run>> = scenarios.iter().map(|_| None).collect();
         done.into_iter().for_each(|(number, run)| runs[number] = Some(run));
