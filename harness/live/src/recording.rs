@@ -226,6 +226,37 @@ pub(crate) fn time() -> String {
 mod tests {
     use super::*;
 
+    fn creation(id: &str) -> Value {
+        json!({
+            "auditID": id, "objectRef": {"resource": "pods", "namespace": "n"}, "verb": "create",
+            "requestReceivedTimestamp": "2026-01-01T00:00:05.000000Z",
+            "stageTimestamp": "2026-01-01T00:00:05.500000Z", "userAgent": "a", "user": {"username": "u"},
+        })
+    }
+
+    #[test]
+    fn what_the_api_server_does_not_know_of_a_request_is_told_with_it() {
+        let mut recording = Recording::begin(json!({}), None).unwrap();
+        recording.loses_answer("one", "job-controller");
+        recording.was_sent("two", "2026-01-01T00:00:01.000000Z");
+        ["one", "two", "three"].iter().for_each(|id| recording.heard(creation(id)));
+        let text = String::from_utf8(recording.lines.bytes()).unwrap();
+        let lines: Vec<Value> =
+            text.lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines[0]["fault"]["kind"], "lostResponse");
+        assert_eq!(lines[0]["fault"]["at"], lines[1]["request"]["done"]);
+        assert_eq!(lines[2]["request"]["received"], "2026-01-01T00:00:01.000000Z");
+        assert_eq!(lines[3]["request"]["received"], "2026-01-01T00:00:05.000000Z");
+    }
+
+    #[test]
+    fn whose_request_a_proxy_has_answered_the_audit_log_tells() {
+        let refused = json!({"userAgent": "a", "verb": "delete"});
+        assert_eq!(with_user(refused.clone(), &[creation("one")]).unwrap()["user"]["username"], "u");
+        assert_eq!(with_user(json!({"userAgent": "b"}), &[creation("one")]), None);
+    }
+
     #[test]
     fn of_an_audit_log_the_complete_lines_about_the_namespace_are_read() {
         let line = |namespace: &str| format!("{{\"objectRef\":{{\"namespace\":\"{namespace}\"}}}}");

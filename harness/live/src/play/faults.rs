@@ -55,8 +55,8 @@ impl Faults {
 }
 
 /// As traces name the sender of a request: by the end of its agent.
-fn actor(asked: &Asked) -> &str {
-    asked.agent.rsplit(['/', ':']).next().unwrap_or_default()
+fn actor(agent: &str) -> &str {
+    agent.rsplit(['/', ':']).next().unwrap_or_default()
 }
 
 impl Play<'_> {
@@ -93,13 +93,13 @@ impl Play<'_> {
         Ok(match awaited.outcome {
             Some(Outcome::Fails) => {
                 self.faults.failed += 1;
-                self.recording.fault("rejected", actor(asked), "nothing was done");
+                self.recording.fault("rejected", actor(&asked.agent), "nothing was done");
                 self.recording.refused(asked, Refusal::InternalError);
                 Fate::Refuse(Refusal::InternalError)
             }
             Some(Outcome::AnswerLost) => {
                 self.faults.failed += 1;
-                self.recording.loses_answer(&asked.id, actor(asked));
+                self.recording.loses_answer(&asked.id, actor(&asked.agent));
                 Fate::LoseAnswer
             }
             Some(Outcome::Handled) | None => Fate::Forward,
@@ -282,7 +282,7 @@ impl Play<'_> {
 
 /// The request that a step waits for, from this sender.
 fn awaited<'a>(step: &'a Step, asked: &Asked) -> Option<&'a Request> {
-    let sender = if actor(asked) == TTL { ControllerName::Ttl } else { ControllerName::Job };
+    let sender = if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job };
     match (&step.request, &step.crash) {
         (Some(request), _) => Some(request),
         (None, Some(Crash { during: Some(request), controller }))
@@ -298,5 +298,23 @@ fn of(watched: Named) -> Watched {
     match watched {
         Named::Jobs => Watched::Jobs,
         Named::Pods => Watched::Pods,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_are_known_by_the_end_of_their_agents() {
+        assert_eq!(actor("jobcheck-controller/0.1.0 (linux/x86_64)/job-controller"), "job-controller");
+        let built_in = "kube-controller-manager/v1.36.3 (linux/amd64) k/1/system:serviceaccount:kube-system:job-controller";
+        assert_eq!(actor(built_in), "job-controller");
+    }
+
+    #[test]
+    fn after_each_fault_rest_takes_longer_up_to_a_bound() {
+        let quiet = |failed| Faults { failed, ..Faults::default() }.quiet().saturating_sub(QUIET).as_secs();
+        assert_eq!([0, 1, 2, 3, 4, 5, u32::MAX].map(quiet), [0, 1, 2, 4, 8, 8, 8]);
     }
 }
