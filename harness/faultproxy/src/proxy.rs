@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use kube::Config;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -22,8 +22,6 @@ use crate::rules::{Decider, Rules};
 use crate::upstream::Upstream;
 use crate::watch::{Cut, Delivery, Watched, Watches};
 
-/// How long a client may take for the head of a request.
-const HEAD: Duration = Duration::from_secs(60);
 /// Time before another connection is accepted where none could be.
 const AGAIN: Duration = Duration::from_millis(50);
 
@@ -109,10 +107,9 @@ async fn serve(stream: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let Ok(stream) = tls.accept(stream).await else { return };
     let service = service_fn(move |request| Arc::clone(&shared).answer(request));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), service);
+    // A connection that idles is not closed: a client may be about to use it, and would take that for a fault.
+    let connection =
+        http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(stream), service);
     let _ = connection.await;
 }
 

@@ -197,7 +197,7 @@ impl Watching {
                 latest(&mut self.queue);
             }
             if let Some(events) = self.deliverable(orders.is_held) {
-                self.orders();
+                self.note_kept(&mut self.watches.lock());
                 return Some(Ok(events));
             }
             if self.has_ended && self.queue.is_empty() {
@@ -217,13 +217,19 @@ impl Watching {
     /// What is to be done; notes how many events are kept.
     fn orders(&self) -> Orders {
         let mut state = self.watches.lock();
+        self.note_kept(&mut state);
         let State { held, open, .. } = &mut *state;
         let Some(open) = open.get_mut(&self.number) else {
             return Orders { is_held: false, cut: Some(Cut::End), skips: false };
         };
-        open.kept = self.queue.len();
         let skips = std::mem::take(&mut open.skips);
         Orders { is_held: held.contains(&open.watched), cut: open.cut, skips }
+    }
+
+    fn note_kept(&self, state: &mut State) {
+        if let Some(open) = state.open.get_mut(&self.number) {
+            open.kept = self.queue.len();
+        }
     }
 
     fn take(&mut self, frame: Frame<Bytes>) {
