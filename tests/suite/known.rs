@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use jobcheck_harness::validate::Outcome;
 use jobcheck_model::Req;
+use serde_json::json;
 
 use crate::gaps::{broken, judge, lines};
 
@@ -38,6 +39,27 @@ fn the_terminal_condition_repeats_the_interim_one_that_is_true() {
     let [audit, watch] = labels("s12-false-interim");
     assert_eq!(audit, [Req::S12].into());
     assert_eq!(watch, audit);
+}
+
+#[test]
+fn a_stray_that_ended_before_it_was_adopted_is_known_to_have_ended() {
+    // A pod without an owner, and its adoption; in between a kubelet tells of its end.
+    let mut log = lines("adoption.audit");
+    log.truncate(4);
+    let mut end = log[2].clone();
+    log[2]["responseObject"]["metadata"]["resourceVersion"] = json!("1175");
+    log[3]["responseObject"]["status"]["phase"] = json!("Succeeded");
+    end["auditID"] = json!("the-end-of-the-stray");
+    (end["verb"], end["responseStatus"]["code"]) = (json!("update"), json!(200));
+    (end["objectRef"]["subresource"], end["user"]["username"]) =
+        (json!("status"), json!("system:node:node-a"));
+    end["responseObject"]["status"]["phase"] = json!("Succeeded");
+    end["requestObject"] = end["responseObject"].clone();
+    assert_eq!(judge(&log).outcome(), Outcome::Conforms);
+    log.insert(3, end);
+    let summary = judge(&log);
+    let known: Vec<_> = summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.known()).collect();
+    assert_eq!(known, [Some(Req::S05)], "{:?}", broken(&summary));
 }
 
 #[test]

@@ -151,3 +151,39 @@ fn a_watch_beside_the_log_shows_the_same_writes() {
         assert!(both.judged + deletes >= alone.judged, "{scenario}: {} and {}", both.judged, alone.judged);
     }
 }
+
+/// A status write on the stored version that was refused for a conflict, answered at this time.
+fn refused_at(write: &Value, received: &str, done: &str) -> Value {
+    let mut refused = write.clone();
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409,
+        "message": "Operation cannot be fulfilled on jobs.batch: the object has been modified",
+    });
+    refused["auditID"] = json!("lost-against-another");
+    refused["requestReceivedTimestamp"] = json!(received);
+    refused["stageTimestamp"] = json!(done);
+    refused["requestObject"]["metadata"]["resourceVersion"] =
+        write["responseObject"]["metadata"]["resourceVersion"].clone();
+    refused["responseStatus"] = status.clone();
+    refused["responseObject"] = status;
+    refused
+}
+
+#[test]
+fn who_won_a_conflict_may_be_answered_after_who_lost_it() {
+    let log = lines("suspend-resume.audit");
+    let (status, user) = (&log[11], &log[12]);
+    let time = |line: &Value, field: &str| line[field].as_str().unwrap().to_owned();
+    let received = time(user, "requestReceivedTimestamp");
+    // While the user's write is under way, and before it has come.
+    let during = refused_at(status, &received, &received);
+    let before = time(status, "stageTimestamp").replace("39.249", "39.349");
+    let before = refused_at(status, &before, &before);
+    let with = |refused: Value| {
+        let mut log = log.clone();
+        log.insert(12, refused);
+        broken(&judge(&log))
+    };
+    assert_eq!(with(during), Vec::<String>::new());
+    assert_eq!(with(before), ["SS-32 refused status write"]);
+}

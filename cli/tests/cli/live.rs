@@ -1,6 +1,7 @@
 //! `jobcheck cluster` and `jobcheck run` with a real control plane, which is built with Go first where it is not there yet.
 //! `cargo test -- --skip live::` leaves these tests out.
 
+mod faults;
 mod record;
 mod scenarios;
 

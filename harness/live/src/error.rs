@@ -22,6 +22,9 @@ pub enum Error {
     /// The shipped controllers cannot be started, or have ended.
     #[error("the controllers: {0}")]
     Controller(String),
+    /// There is no fault proxy before them.
+    #[error("the fault proxy: {0}")]
+    Proxy(#[from] jobcheck_faultproxy::Error),
     /// A file or folder cannot be used.
     #[error("cannot use {}: {source}", .path.display())]
     File {

@@ -7,7 +7,8 @@
 //! | what cannot be run there, and why | [`unfit`] |
 //! | a run: whose turn it is, what is waited for | `play` |
 //! | users and kubelets, over HTTP; what the watches have shown | `stage`, `connection`, `seen` |
-//! | the shipped controllers as a process | `controller` |
+//! | the controllers as a process, and the fault proxy before it | `controller`, `leader` |
+//! | what becomes of their requests and watches | `play::faults` |
 //! | the audit log, or the watches, as a native trace | `recording` |
 //! | what a killed run left behind | `leftovers` |
 //!
@@ -27,6 +28,7 @@
 mod connection;
 mod controller;
 mod error;
+mod leader;
 mod leftovers;
 mod play;
 mod recording;
@@ -36,6 +38,7 @@ mod stage;
 mod unfit;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +52,7 @@ pub use error::Error;
 pub use jobcheck_record::Access;
 pub use play::QUIET;
 pub use site::Site;
-pub use unfit::unfit;
+pub use unfit::{needs_process, unfit};
 
 /// Who manages the Jobs of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +65,11 @@ pub enum Manager {
         ttl: bool,
     },
     /// kube-controller-manager.
-    BuiltIn,
+    BuiltIn {
+        /// The control plane as a program, if each run is to start a kube-controller-manager of its own, which a fault
+        /// proxy keeps in its namespace; else there is one for all, which runs already.
+        program: Option<PathBuf>,
+    },
     /// A controller that somebody else has started.
     External,
 }
@@ -79,6 +86,8 @@ pub struct Plan {
     pub at_once: u64,
     /// How long a step, or what is expected, is waited for.
     pub patience: Duration,
+    /// Whether the API server keeps an audit log that the runs can read: in it requests are known again.
+    pub has_audit_log: bool,
     /// Whether documented deviations of the built-in are excused.
     pub allow_known: bool,
 }

@@ -1,25 +1,27 @@
 //! A run under way: what happens next, and what is waited for.
 
+mod faults;
+mod witness;
+
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use jobcheck_harness::report::Subject;
 use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
 use jobcheck_record::watch::{self, Scope, Shown};
-use jobcheck_stage::{
-    Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, gates_told, header, objection,
-};
+use jobcheck_stage::{Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection};
 use jobcheck_traces::{Resource, WatchKind};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
-use crate::controller::{Controller, Start};
 use crate::error::Error;
+use crate::leader::{Heard, Leader, Recipe};
 use crate::recording::Recording;
 use crate::site::Site;
 use crate::stage::Stage;
+use crate::unfit::needs_proxy;
 use crate::{Manager, Plan};
 
 /// Who did nothing for so long is taken to be at rest: twice the time for which Job controllers collect events of pods.
@@ -59,9 +61,9 @@ pub(crate) fn play(
 ) -> Result<Played, Error> {
     let mut play = Play::begin(site, namespace, scenario, plan)?;
     let unmet = play.run(stop)?;
-    let Play { mut stage, recording, rests, controller, .. } = play;
+    let Play { mut stage, recording, rests, leaders, .. } = play;
     let (lines, trouble) = recording.end(&mut stage.connection, namespace)?;
-    drop(controller);
+    drop(leaders);
     Ok(Played { unmet: unmet.or(trouble), lines, rests })
 }
 
@@ -69,11 +71,15 @@ pub(crate) fn play(
 struct Play<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
+    site: &'a Site,
     stage: Stage,
-    events: Receiver<(Resource, Shown)>,
+    events: Receiver<Heard>,
     _watches: Watches,
     recording: Recording,
-    controller: Option<Controller>,
+    recipe: Recipe<'a>,
+    /// Who manages the Jobs, as far as the run has started them.
+    leaders: Vec<Leader>,
+    faults: faults::Faults,
     /// The step that comes next.
     position: usize,
     /// When that was so first.
@@ -92,7 +98,7 @@ fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
     let mut subject = match plan.manager {
         Manager::Shipped { .. } => scenario.subject(),
         // They cannot be told otherwise.
-        Manager::BuiltIn | Manager::External => return Subject::default(),
+        Manager::BuiltIn { .. } | Manager::External => return Subject::default(),
     };
     let usual = Subject::default().constants;
     if subject.constants.pod_failure_backoff_ms > PASSES {
@@ -131,8 +137,8 @@ impl Drop for Watches {
 
 impl<'a> Play<'a> {
     fn begin(
-        site: &Site,
-        namespace: &str,
+        site: &'a Site,
+        namespace: &'a str,
         scenario: &'a Scenario,
         plan: &'a Plan,
     ) -> Result<Play<'a>, Error> {
@@ -151,34 +157,35 @@ impl<'a> Play<'a> {
             let listed = site.runtime().block_on(watch::list(&site.client(), &scope));
             let version = listed.map_err(Error::Server)?.version;
             let out = sender.clone();
-            let out = move |shown| out.send((resource, shown)).is_ok();
+            let out = move |shown| out.send(Heard::Shown(resource, shown)).is_ok();
             watches.0.push(site.runtime().spawn(watch::follow(site.client(), scope, version, out)));
         }
         for entry in &scenario.jobs {
             create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
         }
+        let is_faulty = needs_proxy(scenario) || matches!(plan.manager, Manager::BuiltIn { .. });
+        let decides = is_faulty.then_some(sender);
+        let recipe = Recipe { site, plan, namespace, subject, decides };
         let mut play = Play {
             scenario,
             plan,
+            site,
             stage,
             events,
             _watches: watches,
             recording,
-            controller: None,
+            delay: Duration::from_millis(recipe.subject.constants.pod_failure_backoff_ms.unsigned_abs()),
+            recipe,
+            leaders: Vec::new(),
+            faults: faults::Faults::default(),
             position: 0,
             since: Instant::now(),
             refused: None,
             passing: None,
             rests: Vec::new(),
-            delay: Duration::from_millis(subject.constants.pod_failure_backoff_ms.unsigned_abs()),
         };
         play.create_pods()?;
-        if let Manager::Shipped { command, ttl } = &plan.manager {
-            let (access, folder) = (site.access(), site.folder());
-            let (managed_by, ttl) = (plan.managed_by.as_deref(), *ttl);
-            let start = Start { command, access, folder, namespace, managed_by, ttl, subject };
-            play.controller = Some(Controller::start(&start)?);
-        }
+        play.leaders.extend(play.recipe.start(0)?);
         Ok(play)
     }
 
@@ -198,13 +205,13 @@ impl<'a> Play<'a> {
             if stop.is_cancelled() {
                 return Err(Error::Interrupted);
             }
-            self.controller.as_mut().map_or(Ok(()), Controller::check)?;
-            if let Ok((resource, shown)) = self.events.recv_timeout(TICK) {
-                self.take(resource, shown)?;
+            self.leaders.iter_mut().try_for_each(|leader| leader.controller.check())?;
+            if let Ok(heard) = self.events.recv_timeout(TICK) {
+                self.hear(heard)?;
                 // What waits for a passing moment is tried at each.
-                while let Ok((resource, shown)) = self.events.try_recv() {
+                while let Ok(heard) = self.events.try_recv() {
                     self.steps()?;
-                    self.take(resource, shown)?;
+                    self.hear(heard)?;
                 }
             }
             self.steps()?;
@@ -212,14 +219,22 @@ impl<'a> Play<'a> {
                 self.note_rest(None);
                 return Ok(None);
             }
-            if self.since.elapsed() > self.plan.patience {
+            if self.since.elapsed() > self.plan.patience || self.is_overdue()? {
                 self.note_rest(None);
                 return Ok(Some(self.left_over()));
             }
         }
     }
 
-    fn take(&mut self, resource: Resource, shown: Shown) -> Result<(), Error> {
+    fn hear(&mut self, heard: Heard) -> Result<(), Error> {
+        match heard {
+            Heard::Asked(question) => self.decide(*question)?,
+            Heard::Shown(resource, shown) => self.take(resource, shown),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, resource: Resource, shown: Shown) {
         match shown {
             Shown::Event { kind, object } => {
                 self.recording.watched(kind.name(), &object);
@@ -235,12 +250,13 @@ impl<'a> Play<'a> {
             }
             Shown::Reached(_) | Shown::Lost(_) => {}
         }
-        Ok(())
     }
 
     /// Nothing was written for a while, and whoever manages the Jobs has looked at each.
     fn at_rest(&self) -> bool {
-        let is_quiet = self.stage.seen.changed.max(self.since).elapsed() >= QUIET;
+        let last = self.stage.seen.changed.max(self.since);
+        let is_quiet =
+            self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
             && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
     }
@@ -301,10 +317,15 @@ impl<'a> Play<'a> {
         self.refused = (!done && self.stage.connection.sent > sent).then(Instant::now);
         let left_out = !done && step.optional.unwrap_or_default() && self.at_rest();
         if done || left_out {
-            self.position += 1;
-            (self.since, self.refused, self.passing) = (Instant::now(), None, None);
+            self.next();
         }
         Ok(done || left_out)
+    }
+
+    fn next(&mut self) {
+        self.position += 1;
+        (self.since, self.refused, self.passing) = (Instant::now(), None, None);
+        self.faults.met = 0;
     }
 
     /// Whether it is time for a step.
@@ -344,28 +365,6 @@ impl<'a> Play<'a> {
         self.befalls(step)
     }
 
-    /// What happens to the controllers.
-    fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
-        // As the last part of their agent calls them.
-        let actor = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
-        let Some(controller) = &mut self.controller else { return Ok(false) };
-        if step.crash.is_some() {
-            self.recording.fault("crash", actor, "the process dies and is started again");
-            self.recording.mark(json!({ "kind": "restart", "actor": actor }));
-            controller.restart(None)?;
-        } else if let Some(rollout) = &step.rollout {
-            self.recording.mark(json!({ "kind": "restart", "actor": actor, "assume": gates_told(rollout) }));
-            controller.restart(Some(rollout.gates()))?;
-        } else if step.pause.is_some() {
-            controller.pause();
-        } else if step.unpause.is_some() {
-            controller.unpause()?;
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
     fn entry(&self, name: Option<&str>) -> &'a JobEntry {
         let named = self.scenario.jobs.iter().find(|job| name.is_none_or(|name| job.name == name));
         named.unwrap_or(&self.scenario.jobs[0])
@@ -385,7 +384,7 @@ impl<'a> Play<'a> {
 
     /// What did not come.
     fn left_over(&self) -> String {
-        let patience = self.plan.patience.as_secs();
+        let patience = self.since.elapsed().as_secs();
         let Some(step) = self.scenario.steps.get(self.position) else {
             let why = self.unexpected().unwrap_or_else(|| "something is written all the time".to_owned());
             return format!("an expectation is not met {patience} s after the last step: {why}");

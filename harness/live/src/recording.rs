@@ -1,5 +1,6 @@
 //! What happened in the namespace of a run: from the audit log where there is one, else from the watches.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_faultproxy::{Asked, Refusal};
 use jobcheck_stage::Lines;
 use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
@@ -26,6 +28,18 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Recording {
     lines: Lines,
     audit: Option<Audit>,
+    /// What is known of single requests beside the audit log, by the identifier that they have there.
+    known: BTreeMap<String, Known>,
+    /// Requests that a fault proxy has answered itself, as audit events.
+    refused: Vec<Value>,
+}
+
+/// What the API server does not know of a request.
+enum Known {
+    /// Its answer was lost on the way to this controller.
+    Lost { actor: String },
+    /// It was sent then, and arrived much later.
+    Sent { at: String },
 }
 
 /// An audit log, and where in it the run begins.
@@ -45,7 +59,8 @@ impl Recording {
             let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
-        let mut recording = Recording { lines: Lines::new(header), audit: audit.map(begun).transpose()? };
+        let (lines, audit) = (Lines::new(header), audit.map(begun).transpose()?);
+        let mut recording = Recording { lines, audit, known: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
     }
@@ -69,6 +84,49 @@ impl Recording {
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
         self.lines.note("fault", line);
+    }
+
+    /// This request is answered so by the proxy. Its sender cannot tell that from an answer of the API server, and what it
+    /// does next follows from it: so it stands in the trace as any other refusal.
+    pub(crate) fn refused(&mut self, asked: &Asked, refusal: Refusal) {
+        let (now, message) = (time(), "nothing was done: answered by the fault proxy");
+        let (code, reason) = (refusal.code(), refusal.reason());
+        let about = json!({
+            "resource": asked.resource, "subresource": asked.subresource, "namespace": asked.namespace,
+            "name": asked.name,
+        });
+        self.refused.push(json!({
+            "auditID": asked.id, "level": "RequestResponse", "verb": asked.verb.name(), "objectRef": about,
+            "userAgent": asked.agent, "requestReceivedTimestamp": now, "stageTimestamp": now,
+            "responseStatus": {"code": code, "reason": reason, "message": message},
+            "requestObject": asked.json(),
+            "responseObject": {"kind": "Status", "status": "Failure", "code": code, "reason": reason},
+        }));
+    }
+
+    /// The answer to this request is lost on the way to that controller.
+    pub(crate) fn loses_answer(&mut self, request: &str, actor: &str) {
+        self.known.insert(request.to_owned(), Known::Lost { actor: actor.to_owned() });
+    }
+
+    /// This request was sent then, whenever it arrived.
+    pub(crate) fn was_sent(&mut self, request: &str, at: &str) {
+        self.known.insert(request.to_owned(), Known::Sent { at: at.to_owned() });
+    }
+
+    /// Adds what an audit event tells, and what is known of its request besides.
+    fn heard(&mut self, mut event: Value) {
+        match event["auditID"].as_str().and_then(|id| self.known.get(id)) {
+            Some(Known::Lost { actor }) => {
+                // It stands right before its request, which it is about.
+                let (at, detail) = (&event["stageTimestamp"], "the answer does not arrive");
+                let line = json!({ "at": at, "kind": "lostResponse", "actor": actor, "detail": detail });
+                self.lines.note("fault", line);
+            }
+            Some(Known::Sent { at }) => event["requestReceivedTimestamp"] = json!(at),
+            None => {}
+        }
+        self.lines.heard(&event);
     }
 
     /// A watch has shown something. The audit log tells more, where there is one.
@@ -101,7 +159,10 @@ impl Recording {
             let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
             connection.handle(Timestamp::now(), &last);
             let (events, is_whole) = audit.events(namespace)?;
-            events.iter().for_each(|event| self.lines.heard(event));
+            let refused = std::mem::take(&mut self.refused);
+            let refused = refused.into_iter().filter_map(|event| with_user(event, &events));
+            refused.for_each(|event| self.lines.heard(&event));
+            events.into_iter().for_each(|event| self.heard(event));
             if !is_whole {
                 let why = "the audit log does not show the end of the run";
                 self.mark(json!({ "kind": "gap", "reason": why }));
@@ -150,14 +211,52 @@ fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
     events.filter(|event| event["objectRef"]["namespace"] == namespace).collect()
 }
 
+/// A proxy does not know who its clients are: one with the same agent in the audit log is the same.
+fn with_user(mut event: Value, events: &[Value]) -> Option<Value> {
+    let of_it = events.iter().find(|other| other["userAgent"] == event["userAgent"])?;
+    event["user"] = of_it["user"].clone();
+    Some(event)
+}
+
 /// Now, as traces write it.
-fn time() -> String {
+pub(crate) fn time() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn creation(id: &str) -> Value {
+        json!({
+            "auditID": id, "objectRef": {"resource": "pods", "namespace": "n"}, "verb": "create",
+            "requestReceivedTimestamp": "2026-01-01T00:00:05.000000Z",
+            "stageTimestamp": "2026-01-01T00:00:05.500000Z", "userAgent": "a", "user": {"username": "u"},
+        })
+    }
+
+    #[test]
+    fn what_the_api_server_does_not_know_of_a_request_is_told_with_it() {
+        let mut recording = Recording::begin(json!({}), None).unwrap();
+        recording.loses_answer("one", "job-controller");
+        recording.was_sent("two", "2026-01-01T00:00:01.000000Z");
+        ["one", "two", "three"].iter().for_each(|id| recording.heard(creation(id)));
+        let text = String::from_utf8(recording.lines.bytes()).unwrap();
+        let lines: Vec<Value> =
+            text.lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines[0]["fault"]["kind"], "lostResponse");
+        assert_eq!(lines[0]["fault"]["at"], lines[1]["request"]["done"]);
+        assert_eq!(lines[2]["request"]["received"], "2026-01-01T00:00:01.000000Z");
+        assert_eq!(lines[3]["request"]["received"], "2026-01-01T00:00:05.000000Z");
+    }
+
+    #[test]
+    fn whose_request_a_proxy_has_answered_the_audit_log_tells() {
+        let refused = json!({"userAgent": "a", "verb": "delete"});
+        assert_eq!(with_user(refused.clone(), &[creation("one")]).unwrap()["user"]["username"], "u");
+        assert_eq!(with_user(json!({"userAgent": "b"}), &[creation("one")]), None);
+    }
 
     #[test]
     fn of_an_audit_log_the_complete_lines_about_the_namespace_are_read() {

@@ -1,6 +1,6 @@
 //! What cannot be run on a real API server, and why.
 
-use jobcheck_harness::scenario::{Scenario, Step};
+use jobcheck_harness::scenario::{Outcome, Scenario, Step};
 
 use crate::{Manager, Plan};
 
@@ -23,25 +23,65 @@ pub fn unfit(scenario: &Scenario, plan: &Plan) -> Option<String> {
     if reasons.is_empty() { None } else { Some(reasons.join("; ")) }
 }
 
-/// Why this step cannot be made to happen.
-fn of_step(step: &Step, plan: &Plan) -> Option<&'static str> {
-    let of_requests = step.request.is_some()
+/// Whether a step is about requests or watches of the controllers.
+fn is_of_requests(step: &Step) -> bool {
+    step.request.is_some()
         || step.late_request.is_some()
         || step.hold.is_some()
         || step.release.is_some()
         || step.catch_up.is_some()
-        || step.crash.is_some_and(|crash| crash.during.is_some());
-    let of_processes =
-        step.crash.is_some() || step.rollout.is_some() || step.pause.is_some() || step.unpause.is_some();
-    let is_ours = matches!(plan.manager, Manager::Shipped { .. });
-    if of_requests {
-        Some("needs a fault proxy before the controllers, which is not there yet")
-    } else if step.second_leader.is_some() || step.resign.is_some() {
-        Some("needs a second process, which is not started here yet")
-    } else if of_processes && !is_ours {
+        || step.crash.is_some_and(|crash| crash.during.is_some())
+}
+
+/// Whether a step is about the processes of the controllers.
+fn is_of_processes(step: &Step) -> bool {
+    step.crash.is_some()
+        || step.rollout.is_some()
+        || step.pause.is_some()
+        || step.unpause.is_some()
+        || step.second_leader.is_some()
+        || step.resign.is_some()
+}
+
+/// Whether a write of a controller comes to be, and its sender does not know of it. Only where the request is known again
+/// can a judge be told so.
+fn is_unheard(step: &Step) -> bool {
+    let is_lost = step.request.is_some_and(|it| it.outcome == Some(Outcome::AnswerLost));
+    is_lost || step.late_request.is_some() || step.crash.is_some_and(|crash| crash.during.is_some())
+}
+
+/// Whether a fault proxy has to stand before the controllers.
+pub(crate) fn needs_proxy(scenario: &Scenario) -> bool {
+    scenario.steps.iter().any(|step| is_of_requests(&step.value))
+}
+
+/// Whether the controllers have to be a process of this run alone: because of what happens to them, or because something
+/// is there before them.
+#[must_use]
+pub fn needs_process(scenario: &Scenario) -> bool {
+    let mut steps = scenario.steps.iter().map(|step| &step.value);
+    !scenario.pods_before.is_empty() || steps.any(|step| is_of_requests(step) || is_of_processes(step))
+}
+
+/// Why this step cannot be made to happen.
+fn of_step(step: &Step, plan: &Plan) -> Option<&'static str> {
+    let turns_off_managed_by =
+        step.rollout.as_ref().is_some_and(|it| !it.gates().job_managed_by) && plan.managed_by.is_some();
+    let is_started = match plan.manager {
+        Manager::Shipped { .. } | Manager::BuiltIn { program: Some(_) } => true,
+        Manager::BuiltIn { program: None } | Manager::External => false,
+    };
+    if is_of_requests(step) && !is_started {
+        Some("needs a fault proxy before the controllers, and they were started without one, not by the run")
+    } else if is_of_processes(step) && !is_started {
         Some("is about a process that the run has not started")
-    } else if step.rollout.as_ref().is_some_and(|it| !it.gates().job_managed_by) && plan.managed_by.is_some()
-    {
+    } else if is_unheard(step) && !plan.has_audit_log {
+        Some(
+            "needs an audit log, in which a request is known again whose sender does not know what became of it",
+        )
+    } else if step.rollout.is_some() && !matches!(plan.manager, Manager::Shipped { .. }) {
+        Some("is about feature gates, which kube-controller-manager has locked")
+    } else if turns_off_managed_by {
         Some("turns JobManagedBy off, and its Jobs are known by managedBy")
     } else {
         None
@@ -76,9 +116,10 @@ fn of_settings(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     } else {
         unless(
             controller.feature_gates.values().all(|on| *on) && controller.max_uncounted_pods.is_none(),
-            "controller: the feature gates and maxUncountedPods are those that the controller was started with",
+            "controller: the feature gates and maxUncountedPods are those that the controller has",
         );
-        unless(scenario.pods_before.is_empty(), "podsBefore: the controller runs before them");
+        let is_started = matches!(plan.manager, Manager::BuiltIn { program: Some(_) });
+        unless(is_started || scenario.pods_before.is_empty(), "podsBefore: the controller runs before them");
     }
     reasons
 }
@@ -121,33 +162,74 @@ mod tests {
     }
 
     fn why(tail: &str, manager: Manager) -> String {
-        let managed_by = (manager != Manager::BuiltIn).then(|| "example.com/x".to_owned());
-        let plan =
-            Plan { manager, managed_by, at_once: 0, patience: Duration::from_secs(1), allow_known: false };
-        unfit(&scenario(tail), &plan).unwrap_or_default()
+        let managed_by = (manager == Manager::External).then(|| "example.com/x".to_owned());
+        unfit(&scenario(tail), &plan(manager, managed_by, true)).unwrap_or_default()
+    }
+
+    fn plan(manager: Manager, managed_by: Option<String>, has_audit_log: bool) -> Plan {
+        let patience = Duration::from_secs(1);
+        Plan { manager, managed_by, at_once: 0, patience, has_audit_log, allow_known: false }
     }
 
     fn ours() -> Manager {
         Manager::Shipped { command: Vec::new(), ttl: true }
     }
 
+    fn shared() -> Manager {
+        Manager::BuiltIn { program: None }
+    }
+
+    fn steps(step: &str) -> String {
+        format!("steps:\n- {step}\n- succeed: {{pod: 1}}\n")
+    }
+
+    const DURING: &str = "crash: {during: {verb: create, resource: pods}}";
+
     #[test]
-    fn what_a_real_server_cannot_do_is_told_with_its_line() {
-        let steps = |step: &str| format!("steps:\n- {step}\n- succeed: {{pod: 1}}\n");
-        assert_eq!(why(&steps("fail: {pod: 1}"), Manager::BuiltIn), "");
-        assert!(why(&steps("hold: {watch: pods}"), ours()).starts_with("hold (line 9) needs a fault proxy"));
-        assert_eq!(why(&steps("crash: {}"), ours()), "");
-        assert!(why(&steps("crash: {}"), Manager::BuiltIn).contains("has not started"));
-        let during = "crash: {during: {verb: create, resource: pods}}";
-        assert!(why(&steps(during), ours()).contains("fault proxy"));
-        assert!(why(&steps("rollout: {featureGates: {JobManagedBy: false}}"), ours()).contains("managedBy"));
+    fn what_cannot_happen_to_a_controller_that_others_have_started_is_told_with_its_line() {
+        assert_eq!(why(&steps("fail: {pod: 1}"), shared()), "");
+        assert!(why(&steps("crash: {}"), shared()).contains("has not started"));
+        for step in ["hold: {watch: pods}", "catchUp: {}", DURING] {
+            let (built_in, external) = (why(&steps(step), shared()), why(&steps(step), Manager::External));
+            assert!(built_in.contains(" (line 9) needs a fault proxy"), "{built_in}");
+            assert_eq!(built_in, external);
+            assert!(needs_process(&scenario(&steps(step))) && needs_proxy(&scenario(&steps(step))));
+        }
+        assert!(!needs_process(&scenario(&steps("fail: {pod: 1}"))));
+        assert!(
+            !needs_proxy(&scenario(&steps("crash: {}"))) && needs_process(&scenario(&steps("crash: {}")))
+        );
+    }
+
+    #[test]
+    fn what_happens_to_a_process_of_the_run_can_be_made_to_happen() {
+        let own = Manager::BuiltIn { program: Some("controlplane".into()) };
+        for step in ["hold: {watch: pods}", "crash: {}", "secondLeader: {}", DURING] {
+            assert_eq!((why(&steps(step), ours()), why(&steps(step), own.clone())), Default::default());
+        }
+        let rollout = steps("rollout: {featureGates: {JobManagedBy: false}}");
+        assert_eq!(why(&rollout, ours()), "");
+        assert!(why(&rollout, own).contains("locked"));
+        let known_by = plan(ours(), Some("example.com/x".to_owned()), true);
+        assert!(unfit(&scenario(&rollout), &known_by).unwrap().contains("managedBy"));
+    }
+
+    #[test]
+    fn without_an_audit_log_no_request_is_known_again() {
+        let told =
+            |step: &str| unfit(&scenario(&steps(step)), &plan(ours(), None, false)).unwrap_or_default();
+        assert!(told(DURING).contains("audit log"));
+        let request =
+            |outcome: &str| told(&format!("request: {{verb: create, resource: pods, outcome: {outcome}}}"));
+        assert!(request("answerLost").contains("audit log"));
+        assert_eq!((request("fails"), told("hold: {watch: jobs}")), Default::default());
     }
 
     #[test]
     fn settings_that_a_target_cannot_have_are_told() {
         assert!(why("controller: {maxUncountedPods: 1}\n", Manager::External).contains("maxUncountedPods"));
         assert_eq!(why("controller: {maxUncountedPods: 1}\n", ours()), "");
-        assert_eq!(why("controller: {podFailureBackoff: 0s}\n", Manager::BuiltIn), "");
+        assert_eq!(why("controller: {podFailureBackoff: 0s}\n", shared()), "");
         assert!(why("apiServer: {featureGates: {JobManagedBy: false}}\n", ours()).contains("apiServer"));
         assert!(why("ttlController: {clockAhead: -1}\n", ours()).contains("one clock"));
     }

@@ -18,14 +18,14 @@ pub struct Access {
 }
 
 impl Access {
-    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
+    /// What the kubeconfig says.
     ///
     /// # Errors
     ///
-    /// Why there is none: a kubeconfig that cannot be read, or is not there.
-    pub async fn client(&self) -> Result<Client, String> {
+    /// It cannot be read, or is not there.
+    pub async fn config(&self) -> Result<Config, String> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
+        match &self.kubeconfig {
             Some(path) => match Kubeconfig::read_from(path) {
                 Ok(file) => Config::from_custom_kubeconfig(file, &options).await.map_err(|it| told(&it)),
                 Err(error) => Err(told(&error)),
@@ -34,8 +34,16 @@ impl Access {
                 Config::from_kubeconfig(&options).await.map_err(|error| told(&error))
             }
             None => Config::infer().await.map_err(|error| told(&error)),
-        };
-        let mut config = config?;
+        }
+    }
+
+    /// A client. It sends each request once: a creation that was answered with an error may have been carried out.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none: what is wrong with the kubeconfig.
+    pub async fn client(&self) -> Result<Client, String> {
+        let mut config = self.config().await?;
         config.default_retry = false;
         Client::try_from(config).map_err(|error| told(&error))
     }

@@ -150,7 +150,12 @@ impl Judge {
                 self.stray_changed(event, it, pod, role);
                 if it.gone {
                     self.strays.remove(&pod.uid);
-                } else if pod.finalizer || event.verb == Some(Verb::Create) || event.actor.is_none() {
+                } else if pod.finalizer
+                    || event.verb == Some(Verb::Create)
+                    || event.actor.is_none()
+                    // What is known of one that may be adopted later is kept up to date.
+                    || self.strays.contains_key(&pod.uid)
+                {
                     self.strays.insert(pod.uid, pod.clone());
                 }
             }

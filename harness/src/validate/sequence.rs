@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use jobcheck_model::job::Text;
-use jobcheck_traces::Form;
+use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
 use super::event::{Body, Event};
@@ -20,6 +20,8 @@ use super::event::{Body, Event};
 pub const WINDOW_MICROS: i64 = 5_000_000;
 /// How many events are looked ahead at most, in all namespaces together.
 pub const WINDOW_EVENTS: usize = 16_384;
+/// The answer to a write that somebody else was quicker than.
+const CONFLICT: u16 = 409;
 /// How many of one namespace, for forms without times.
 const WATCH_EVENTS: usize = 256;
 
@@ -176,7 +178,7 @@ impl Lane {
             Some(version) => (i64::try_from(version).unwrap_or(i64::MAX), 0, self.counter),
             // The version that an answer repeats stood before it.
             None => {
-                let before = self.highest.max(event.answered.unwrap_or(0));
+                let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
                 (i64::try_from(before).unwrap_or(i64::MAX), 1, self.counter)
             }
         };
@@ -185,6 +187,16 @@ impl Lane {
             self.highest = self.highest.max(event.version.unwrap_or(0));
         }
         self.by_version.push(Keyed { key, event });
+    }
+
+    /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version
+    /// that a request of the same time gave to the object.
+    fn may_have_won(&self, lost: &Event) -> u64 {
+        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT) else { return 0 };
+        let later = self.by_time.iter().map(|keyed| &keyed.event);
+        let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
+        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
+        of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
     fn release(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {

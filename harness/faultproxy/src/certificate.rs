@@ -1,0 +1,57 @@
+//! The certificate of a proxy, and the authority that its clients trust; both live as long as the proxy.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+use crate::error::Error;
+
+/// What TLS towards the clients needs.
+pub(crate) struct Identity {
+    /// The certificate of the authority, as PEM.
+    pub authority: String,
+    /// The server's side.
+    pub server: Arc<ServerConfig>,
+}
+
+impl Identity {
+    /// A new one, for 127.0.0.1. The authority is no server: clients take none for both.
+    ///
+    /// # Errors
+    ///
+    /// No key or certificate can be made.
+    pub(crate) fn new() -> Result<Identity, Error> {
+        let (authority, certificate, key) = made().map_err(|error| Error::Certificate(error.to_string()))?;
+        let key = PrivateKeyDer::try_from(key.serialize_der());
+        let key = key.map_err(|why| Error::Certificate(why.to_owned()))?;
+        let server = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| {
+                builder.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key)
+            });
+        let mut server = server.map_err(|error| Error::Certificate(error.to_string()))?;
+        // A connection for each request that waits, so that one can be cut without the others.
+        server.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Identity { authority, server: Arc::new(server) })
+    }
+}
+
+/// The authority as PEM, the certificate that it has signed, and the key of that.
+fn made() -> Result<(String, rcgen::Certificate, KeyPair), rcgen::Error> {
+    let mut of_authority = CertificateParams::default();
+    of_authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    of_authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let authority_key = KeyPair::generate()?;
+    let authority = of_authority.self_signed(&authority_key)?.pem();
+    let issuer = Issuer::new(of_authority, authority_key);
+    let mut of_server = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
+    of_server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate()?;
+    let certificate = of_server.signed_by(&key, &issuer)?;
+    Ok((authority, certificate, key))
+}

@@ -1,0 +1,65 @@
+//! TLS, tokens, and ends.
+
+use std::time::Duration;
+
+use jobcheck_faultproxy::{FaultProxy, Watched};
+use kube::config::AuthInfo;
+use kube::{Client, Config};
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::{PODS, Upstream, Watch, client, config, create, proxied, send, until};
+
+#[tokio::test]
+async fn a_proxy_before_a_proxy_speaks_tls_on_both_sides() {
+    let upstream = Upstream::new().await;
+    let (behind, _, _) = proxied(&upstream).await;
+    let before = FaultProxy::of(config(&behind).await).start().await.unwrap();
+    let client = client(&before).await;
+    let mut watch = Watch::of(&client, &format!("{PODS}?watch=1&resourceVersion=0")).await;
+    assert_eq!(create(&client, "a").await, Some(201));
+    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!((before.open(Watched::Pods), behind.open(Watched::Pods)), (1, 1));
+}
+
+#[tokio::test]
+async fn nobody_comes_in_without_a_token_and_other_tokens_are_for_the_api_server_to_judge() {
+    let upstream = Upstream::new().await;
+    let (behind, _, _) = proxied(&upstream).await;
+    let before = FaultProxy::of(config(&behind).await).start().await.unwrap();
+    let mut bare = config(&before).await;
+    bare.auth_info = AuthInfo::default();
+    let bare = Client::try_from(bare).unwrap();
+    let (code, status) = send(&bare, "GET", PODS, &Value::Null).await.unwrap();
+    assert_eq!((code, status["reason"].as_str()), (401, Some("Unauthorized")));
+    // The token of the one behind, at the one before it.
+    let mut passing = config(&before).await;
+    passing.auth_info = config(&behind).await.auth_info;
+    let passing = Client::try_from(passing).unwrap();
+    assert_eq!(send(&passing, "GET", PODS, &Value::Null).await.unwrap().0, 200);
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_not_there_is_told_at_once() {
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", taken.local_addr().unwrap());
+    drop(taken);
+    let told = FaultProxy::of(Config::new(url.parse().unwrap())).start().await.err().unwrap().to_string();
+    assert!(told.starts_with(&format!("the API server {url} cannot be reached: ")), "{told}");
+    assert!(told.contains("refused"), "{told}");
+}
+
+#[tokio::test]
+async fn its_end_cuts_what_is_open() {
+    let upstream = Upstream::new().await;
+    let (proxy, _, client) = proxied(&upstream).await;
+    let mut watch = Watch::of(&client, &format!("{PODS}?watch=1&resourceVersion=0")).await;
+    // One that has said nothing yet.
+    let address = proxy.url().trim_start_matches("https://").to_owned();
+    let _silent = TcpStream::connect(&address).await.unwrap();
+    until(|| proxy.open(Watched::Pods) == 1).await;
+    tokio::time::timeout(Duration::from_secs(60), proxy.stop()).await.expect("it ends within a minute");
+    assert!(!matches!(watch.next().await, Ok(Some(_))));
+    assert_eq!(create(&client, "a").await, None);
+    assert!(TcpStream::connect(&address).await.is_err());
+}

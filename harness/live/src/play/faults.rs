@@ -1,0 +1,320 @@
+//! What happens to the controllers of a run, to their requests, and to their watches.
+
+use std::time::{Duration, Instant};
+
+use jobcheck_faultproxy::{Asked, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
+use jobcheck_harness::scenario::{
+    ControllerName, Crash, Leader as Which, Outcome, Request, Resource, Rollout, Step, Verb, Watched as Named,
+};
+use jobcheck_stage::{Cluster as _, completion_index, gates_told, objection};
+use serde_json::json;
+
+use super::{Play, QUIET};
+use crate::Manager;
+use crate::error::Error;
+use crate::leader::Question;
+use crate::recording::time;
+
+/// How the TTL controller calls itself at the end of its agent.
+const TTL: &str = "ttl-after-finished-controller";
+/// How long the API server may take for a request that arrives late.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The first delay after which a controller tries again what went wrong, and how often it is doubled at most.
+const RETRY: (Duration, u32) = (Duration::from_secs(1), 3);
+
+/// Faults so far.
+#[derive(Default)]
+pub(super) struct Faults {
+    /// Requests of the kind that the step waits for, so far.
+    pub met: u8,
+    /// When a controller asked for something last.
+    pub last: Option<Instant>,
+    /// Requests whose sender was told that they failed, or nothing.
+    failed: u32,
+    /// A request of a controller that is dead.
+    late: Option<Posthumous>,
+    holds_jobs: bool,
+    holds_pods: bool,
+}
+
+/// A request that waits in the proxy, and whose sender is dead.
+struct Posthumous {
+    id: String,
+    sent: String,
+    is_write: bool,
+    late: Late,
+}
+
+impl Faults {
+    /// How long nothing is done by who is at rest: a controller that has failed tries again after a while.
+    pub(super) fn quiet(&self) -> Duration {
+        let (first, most) = RETRY;
+        let doublings = self.failed.checked_sub(1).map(|times| times.min(most));
+        QUIET + doublings.map_or(Duration::ZERO, |times| first * 2_u32.pow(times))
+    }
+}
+
+/// As traces name the sender of a request: by the end of its agent.
+fn actor(agent: &str) -> &str {
+    agent.rsplit(['/', ':']).next().unwrap_or_default()
+}
+
+impl Play<'_> {
+    /// A controller asks for something: it hears what becomes of that.
+    pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
+        let Question { leader, asked, reply } = question;
+        self.faults.last = Some(Instant::now());
+        let fate = self.fate(leader, &asked)?;
+        // One that is gone meanwhile needs no answer.
+        let _ = reply.send(fate);
+        Ok(())
+    }
+
+    /// What becomes of a request: the step may wait for it.
+    fn fate(&mut self, leader: usize, asked: &Asked) -> Result<Fate, Error> {
+        let scenario = self.scenario;
+        let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
+            return Ok(Fate::Forward);
+        };
+        let job = &self.entry(step.job.as_deref()).name;
+        let Some(awaited) = awaited(step, asked) else { return Ok(Fate::Forward) };
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
+        if !is_due || !self.fits(awaited, asked, job) {
+            return Ok(Fate::Forward);
+        }
+        self.faults.met += 1;
+        if self.faults.met < awaited.nth.unwrap_or(1) {
+            return Ok(Fate::Forward);
+        }
+        self.next();
+        if step.crash.is_some() {
+            return self.dies_during(leader, asked);
+        }
+        Ok(match awaited.outcome {
+            Some(Outcome::Fails) => {
+                self.faults.failed += 1;
+                self.recording.fault("rejected", actor(&asked.agent), "nothing was done");
+                self.recording.refused(asked, Refusal::InternalError);
+                Fate::Refuse(Refusal::InternalError)
+            }
+            Some(Outcome::AnswerLost) => {
+                self.faults.failed += 1;
+                self.recording.loses_answer(&asked.id, actor(&asked.agent));
+                Fate::LoseAnswer
+            }
+            Some(Outcome::Handled) | None => Fate::Forward,
+        })
+    }
+
+    /// Its sender dies, and the request waits.
+    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Fate, Error> {
+        let (held, late) = held();
+        let is_write = asked.verb != Sent::Get;
+        self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
+        self.restart(leader, None)?;
+        Ok(Fate::Hold(held))
+    }
+
+    /// Whether a request is the one that is awaited. A status is written by PUT or by PATCH: that is the controller's
+    /// own business.
+    fn fits(&self, awaited: &Request, asked: &Asked, job: &str) -> bool {
+        let verb = match asked.verb {
+            Sent::Create => Verb::Create,
+            Sent::Get => Verb::Get,
+            Sent::Patch if asked.resource == "jobs" => Verb::Update,
+            Sent::Update => Verb::Update,
+            Sent::Patch => Verb::Patch,
+            Sent::Delete => Verb::Delete,
+            Sent::List | Sent::Watch | Sent::DeleteCollection => return false,
+        };
+        let resource = match &*asked.kind() {
+            "jobs/status" => Resource::JobStatus,
+            "jobs" => Resource::Jobs,
+            _ => Resource::Pods,
+        };
+        verb == awaited.verb && resource == awaited.resource && self.is_about(awaited, asked, job)
+    }
+
+    fn is_about(&self, awaited: &Request, asked: &Asked, job: &str) -> bool {
+        let name = asked.name.as_deref();
+        if asked.resource == "jobs" {
+            return name == Some(job);
+        }
+        let created = self.stage.created(job);
+        let (own, index) = match asked.verb {
+            Sent::Create => {
+                let body = asked.json().unwrap_or_default();
+                (body["metadata"]["labels"]["job-name"] == job, completion_index(&body))
+            }
+            _ => {
+                let pod = name.and_then(|name| self.stage.pod(name));
+                (created.iter().any(|it| Some(&*it.name) == name), pod.and_then(completion_index))
+            }
+        };
+        let numbered = awaited.pod.is_none_or(|number| {
+            let meant = usize::from(number).checked_sub(1).and_then(|it| created.get(it));
+            meant.is_some_and(|it| Some(&*it.name) == name)
+        });
+        own && numbered && awaited.index.is_none_or(|wanted| index == Some(wanted))
+    }
+
+    /// What happens to the controllers, and to their watches; whether it has happened.
+    pub(super) fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
+        let Some(first) = self.leaders.first().map(|leader| leader.number) else { return Ok(false) };
+        if let Some(crash) = step.crash {
+            if crash.during.is_some() {
+                return Ok(false);
+            }
+            self.restart(first, None)?;
+        } else if let Some(rollout) = &step.rollout {
+            self.restart(first, Some(rollout))?;
+        } else if step.pause.is_some() {
+            self.leaders.iter_mut().for_each(|leader| leader.controller.pause());
+        } else if step.unpause.is_some() {
+            self.leaders.iter_mut().try_for_each(|leader| leader.controller.unpause())?;
+        } else if let Some(hold) = step.hold {
+            self.hold(hold.watch);
+        } else if let Some(release) = step.release {
+            self.release(release.watch);
+        } else if step.catch_up.is_some() {
+            self.release(Named::Jobs);
+            self.release(Named::Pods);
+            return Ok(!self.is_behind());
+        } else if step.late_request.is_some() {
+            return self.land();
+        } else if step.second_leader.is_some() {
+            return self.usurp();
+        } else if let Some(resignation) = step.resign {
+            return Ok(self.resign(resignation.leader));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// A process is replaced, perhaps by one with other feature gates.
+    fn restart(&mut self, leader: usize, rollout: Option<&Rollout>) -> Result<(), Error> {
+        let actors = self.actors();
+        let Some(leader) = self.leaders.iter_mut().find(|it| it.number == leader) else { return Ok(()) };
+        leader.controller.end();
+        for actor in actors {
+            let mut mark = json!({ "kind": "restart", "actor": actor });
+            match rollout {
+                None => self.recording.fault("crash", actor, "the process dies and is started again"),
+                Some(rollout) => mark["assume"] = gates_told(rollout),
+            }
+            self.recording.mark(mark);
+        }
+        leader.controller.begin(rollout.map(Rollout::gates))
+    }
+
+    /// The controllers of a process, as the last part of their agent calls them.
+    fn actors(&self) -> Vec<&'static str> {
+        let of_jobs = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
+        match self.plan.manager {
+            Manager::Shipped { ttl: false, .. } | Manager::External => vec![of_jobs],
+            Manager::Shipped { ttl: true, .. } | Manager::BuiltIn { .. } => vec![of_jobs, TTL],
+        }
+    }
+
+    fn proxies(&self) -> impl Iterator<Item = &Handle> {
+        self.leaders.iter().filter_map(|leader| leader.proxy.as_ref())
+    }
+
+    fn hold(&mut self, watched: Named) {
+        self.proxies().for_each(|proxy| proxy.hold(of(watched)));
+        match watched {
+            Named::Jobs => self.faults.holds_jobs = true,
+            Named::Pods => self.faults.holds_pods = true,
+        }
+    }
+
+    fn release(&mut self, watched: Named) {
+        self.proxies().for_each(|proxy| proxy.release(of(watched), Delivery::Each));
+        match watched {
+            Named::Jobs => self.faults.holds_jobs = false,
+            Named::Pods => self.faults.holds_pods = false,
+        }
+    }
+
+    /// Whether a controller has not been shown what was held.
+    fn is_behind(&self) -> bool {
+        self.proxies().any(|proxy| proxy.kept(Watched::Jobs) + proxy.kept(Watched::Pods) > 0)
+    }
+
+    /// The request of a controller that is dead arrives.
+    fn land(&mut self) -> Result<bool, Error> {
+        let Some(Posthumous { id, sent, is_write, late }) = self.faults.late.take() else { return Ok(false) };
+        self.recording.was_sent(&id, &sent);
+        let landed = async { tokio::time::timeout(PATIENCE, late.land()).await };
+        let landed = self.site.runtime().block_on(landed).ok().flatten();
+        // What was to be read by one who is dead, nobody reads.
+        if is_write && landed.is_none() {
+            return Err(Error::Server("it gives no answer to a request that arrives late".to_owned()));
+        }
+        Ok(true)
+    }
+
+    /// A second process leads, too.
+    fn usurp(&mut self) -> Result<bool, Error> {
+        let number = self.leaders.last().map_or(0, |leader| leader.number + 1);
+        let Some(second) = self.recipe.start(number)? else { return Ok(false) };
+        self.leaders.push(second);
+        for (watched, is_held) in
+            [(Named::Jobs, self.faults.holds_jobs), (Named::Pods, self.faults.holds_pods)]
+        {
+            if is_held {
+                self.hold(watched);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One of two leaders stops; whether there were two.
+    fn resign(&mut self, which: Which) -> bool {
+        let is_one_of_two = self.leaders.len() > 1;
+        if is_one_of_two {
+            self.leaders.remove(usize::from(which == Which::Second));
+        }
+        is_one_of_two
+    }
+}
+
+/// The request that a step waits for, from this sender.
+fn awaited<'a>(step: &'a Step, asked: &Asked) -> Option<&'a Request> {
+    let sender = if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job };
+    match (&step.request, &step.crash) {
+        (Some(request), _) => Some(request),
+        (None, Some(Crash { during: Some(request), controller }))
+            if controller.is_none_or(|it| it == sender) =>
+        {
+            Some(request)
+        }
+        _ => None,
+    }
+}
+
+fn of(watched: Named) -> Watched {
+    match watched {
+        Named::Jobs => Watched::Jobs,
+        Named::Pods => Watched::Pods,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_are_known_by_the_end_of_their_agents() {
+        assert_eq!(actor("jobcheck-controller/0.1.0 (linux/x86_64)/job-controller"), "job-controller");
+        let built_in = "kube-controller-manager/v1.36.3 (linux/amd64) k/1/system:serviceaccount:kube-system:job-controller";
+        assert_eq!(actor(built_in), "job-controller");
+    }
+
+    #[test]
+    fn after_each_fault_rest_takes_longer_up_to_a_bound() {
+        let quiet = |failed| Faults { failed, ..Faults::default() }.quiet().saturating_sub(QUIET).as_secs();
+        assert_eq!([0, 1, 2, 3, 4, 5, u32::MAX].map(quiet), [0, 1, 2, 4, 8, 8, 8]);
+    }
+}
