@@ -140,7 +140,7 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
-    let is_directory = |path: &Path| path.is_dir() || path.extension().is_none();
+    let is_directory = |path: &Path| path.is_dir() || (path.extension().is_none() && !path.exists());
     if mutants.len() != 1 && args.scenario.as_ref().is_some_and(|path| !is_directory(path)) {
         eprintln!("error: --scenario needs one defect, or a directory");
         return Exit::Unreadable;
@@ -155,6 +155,13 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
         let why = "the shipped controllers have nothing in which it could be";
         eprintln!("error: {}: {why}: {}", mutant.id, mutant.title);
         return Exit::Unreadable;
+    }
+    let has_places = args.save.as_deref().is_none_or(crate::save::can_be_made)
+        && args.scenario.as_deref().is_none_or(|path| {
+            if is_directory(path) { crate::save::can_be_made(path) } else { crate::save::has_place(path) }
+        });
+    if !has_places {
+        return Exit::Environment;
     }
     let runs: Vec<Run> = possible.into_iter().map(|mutant| Run::of(mutant, args.subject)).collect();
     let exit = if runs.iter().all(Run::is_caught) { Exit::Conforms } else { Exit::Violates };

@@ -1,5 +1,6 @@
 //! Counterexamples as native traces, in a directory, and as scenarios.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anstream::eprintln;
@@ -31,35 +32,71 @@ pub struct Counterexample<'a> {
 /// Whether there is a place for a file: asked before a search, which may be long.
 pub fn has_place(file: &Path) -> bool {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_there = directory.is_dir();
-    if !is_there {
-        eprintln!("error: cannot write {}: {} is no directory", file.display(), directory.display());
+    let why = match std::fs::metadata(directory) {
+        Ok(it) if !it.is_dir() => Some(format!("{} is no directory", directory.display())),
+        Err(_) => Some(format!("{} is no directory", directory.display())),
+        Ok(_) if file.is_dir() => Some("it is a directory".to_owned()),
+        Ok(_) if file.exists() => refusal(file),
+        Ok(_) => access(directory),
+    };
+    if let Some(why) = &why {
+        eprintln!("error: cannot write {}: {why}", file.display());
     }
-    is_there
+    why.is_none()
+}
+
+/// Why a file that is there cannot be written.
+fn refusal(file: &Path) -> Option<String> {
+    std::fs::OpenOptions::new().append(true).open(file).err().map(|error| error.to_string())
+}
+
+/// Why nothing can be made in a directory: it is tried.
+fn access(directory: &Path) -> Option<String> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let trial = directory.join(format!(".jobcheck-{}", std::process::id()));
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&trial);
+    let removed = made.and_then(|_| std::fs::remove_file(&trial));
+    removed.err().map(|error| format!("{}: {error}", directory.display()))
 }
 
 /// Whether a directory is there, or can be made as far as its name goes.
 pub fn can_be_made(directory: &Path) -> bool {
     let there = directory.ancestors().find(|it| it.exists());
-    let fits = there.is_none_or(Path::is_dir);
-    if !fits {
-        let what = there.unwrap_or(directory).display();
-        eprintln!("error: cannot make the directory {}: {what} is none", directory.display());
+    let there = there.unwrap_or(Path::new("."));
+    let why = match there.is_dir() {
+        true => access(there),
+        false => Some(format!("{} is none", there.display())),
+    };
+    if let Some(why) = &why {
+        eprintln!("error: cannot make the directory {}: {why}", directory.display());
     }
-    fits
+    why.is_none()
+}
+
+/// Names of files, each once: a second one of a name gets a number.
+#[derive(Default)]
+struct Names(BTreeMap<String, usize>);
+
+impl Names {
+    fn distinct(&mut self, name: &str) -> String {
+        let name = name.replace('/', "-");
+        let before = self.0.entry(name.clone()).or_default();
+        *before += 1;
+        if *before == 1 { name } else { format!("{name}-{before}") }
+    }
 }
 
 /// Writes each to a file, and says what `jobcheck replay` makes of it. Says whether that succeeded.
 pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Counterexample<'a>>) -> bool {
-    let mut count = 0;
+    let mut names = Names::default();
     for one in all {
-        count += 1;
-        if let Err(error) = write(directory, &one) {
+        let file = directory.join(format!("{}.jsonl", names.distinct(one.name)));
+        if let Err(error) = write(directory, &file, &one) {
             eprintln!("error: {error:#}");
             return false;
         }
     }
-    if count == 0 {
+    if names.0.is_empty() {
         eprintln!("note: nothing is broken, so that nothing is written to {}", directory.display());
     }
     true
@@ -105,8 +142,9 @@ pub fn scenario(
 
 /// Writes native traces, each to a file of its name. Says whether that succeeded.
 pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, &'a [u8])>) -> bool {
+    let mut names = Names::default();
     all.into_iter().all(|(name, trace)| {
-        let file = directory.join(format!("{name}.jsonl"));
+        let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
         let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, trace));
         match written {
             Ok(()) => eprintln!("note: {} is written", file.display()),
@@ -116,7 +154,7 @@ pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, 
     })
 }
 
-fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
+fn write(directory: &Path, file: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
     let requirement = one.requirement.filter(|req| req.entry().judged.by_trace());
     let expected = requirement.map(|req| Expected {
         verdict: ExpectedVerdict::Violates,
@@ -124,16 +162,15 @@ fn write(directory: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
         job: None,
         note: Some(one.why.to_owned()),
     });
-    let file = directory.join(format!("{}.jsonl", one.name.replace('/', "-")));
     let mut trace = native(one.scope, one.path, expected.as_ref())?;
-    let mut report = judged(&file, &trace);
+    let mut report = judged(file, &trace);
     if requirement.is_some_and(|req| !shows(&report, req)) {
         // What a trace does not show, nobody is to expect of it.
         trace = native(one.scope, one.path, None)?;
-        report = judged(&file, &trace);
+        report = judged(file, &trace);
     }
     std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(&file, &trace))
+        .and_then(|()| std::fs::write(file, &trace))
         .with_context(|| format!("cannot write {}", file.display()))?;
     eprintln!("note: {} is written; replay says: {}", file.display(), verdict(&report));
     Ok(())

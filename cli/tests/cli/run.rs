@@ -396,3 +396,26 @@ expect:
     let run = jobcheck(["run", &write("kept.yaml", &kept)]);
     assert!(run.code == 1 && run.out.contains("TT-14"), "{run:?}");
 }
+
+/// Two files may have scenarios of one name.
+#[test]
+fn counterexamples_of_one_name_are_all_kept() {
+    let folder = Folder::new();
+    let wrong = with("steps:\n- succeed: {pod: 1}\nexpect:\n- conditions: [Failed]\n");
+    let files = ["a.yaml", "b.yaml"].map(|name| folder.write(name, &wrong));
+    let saved = folder.path("saved");
+    let arguments = ["run".as_ref(), "--save".as_ref(), saved.as_os_str()];
+    let run = jobcheck(arguments.into_iter().chain(files.iter().map(|file| file.as_os_str())));
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(std::fs::read_dir(&saved).unwrap().count(), 2, "{run:?}");
+}
+
+/// Hours may pass in one step.
+#[test]
+fn a_long_time_may_pass_on_sim() {
+    let text = with(
+        "steps:\n- run: {pod: 1}\n- advance: 6h\n- succeed: {pod: 1}\n- settle: {conditions: [Complete]}\n",
+    );
+    let held = run(&["--target", "sim", "--runs", "3"], &text);
+    assert_eq!(held.code, 0, "{held:?}");
+}

@@ -50,7 +50,12 @@ impl Store {
         let prefix = format!("{NAMESPACE}/");
         let objects = server.store().scan(resource, &prefix);
         store.objects = objects.map(|(_, object)| (name(object).to_owned(), Arc::clone(object))).collect();
-        let options = WatchOptions { resource_version: Some(store.seen), ..WatchOptions::default() };
+        // It never ends: a scenario may let hours pass in one step.
+        let options = WatchOptions {
+            resource_version: Some(store.seen),
+            timeout_seconds: Some(u32::MAX),
+            ..WatchOptions::default()
+        };
         let request = Request::new(resource, Some(NAMESPACE), None, Verb::Watch(options));
         if let Ok(Reply::Watch(id)) = server.handle(now, &request).outcome {
             store.watch = Some(id);

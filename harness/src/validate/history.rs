@@ -84,6 +84,8 @@ pub struct History {
     entries: VecDeque<Entry>,
     /// Position of the first entry that is kept.
     start: Position,
+    /// The last resourceVersion before it.
+    pub forgotten: Option<u64>,
     /// Own writes before this position belong to earlier syncs.
     sync_start: Position,
     /// Where [`History::cache`] and [`History::post`] stand.
@@ -389,7 +391,9 @@ impl History {
             self.seek(position);
         }
         for _ in self.start..position {
-            if let Some(entry) = self.entries.pop_front().filter(|entry| entry.own.is_some()) {
+            let entry = self.entries.pop_front();
+            self.forgotten = entry.as_ref().and_then(|entry| entry.version).max(self.forgotten);
+            if let Some(entry) = entry.filter(|entry| entry.own.is_some()) {
                 self.forget_own(entry.uid, position);
             }
         }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::actor::Actor;
 use super::event::Event;
-use super::history::OwnWrite;
+use super::history::{OwnWrite, Position};
 use super::mishaps::is_called;
 use super::sequence::WINDOW_MICROS;
 use super::setbacks::Refused;
@@ -263,6 +263,17 @@ impl Track {
             began: sight.began(),
             beside: false,
         };
+    }
+
+    /// How far the pods were that the sync had read which sent this; none where the trace does not tell, or where that is
+    /// forgotten by now.
+    #[must_use]
+    pub fn reach_of_sender(&self, event: &Event, settings: &Settings) -> Option<Position> {
+        let (observer, when) = event.observer.zip(event.when)?;
+        let sight = settings.observations.sight(observer, &self.namespace, &self.name, when.received);
+        let seen =
+            sight.pods.filter(|seen| seen.sync.is_some() && Some(seen.version) >= self.history.forgotten)?;
+        Some(self.history.reach(seen).from)
     }
 
     /// Whether the trace says that the sync under way began when the Job was being deleted already.

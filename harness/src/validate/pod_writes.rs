@@ -153,10 +153,13 @@ fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Se
     }
     let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
     let stored = track.stored.clone().map(read);
-    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before); nor is what a
-    // process had seen that was dead when its request came.
-    let is_shown = track.complete && !event.posthumous;
-    if is_shown && !chosen_before_it_failed(track, event, before, settings) {
+    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
+    let had_failed = track.complete
+        && match event.posthumous {
+            true => had_seen_it_fail(track, event, before, settings),
+            false => !chosen_before_it_failed(track, event, before, settings),
+        };
+    if had_failed {
         judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
@@ -195,6 +198,13 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
             });
         });
     matches!(explained, Explained::Yes(_))
+}
+
+/// Whether the trace tells that a process had seen the pod fail that was dead when its request came.
+fn had_seen_it_fail(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    let Some(reach) = track.reach_of_sender(event, settings) else { return false };
+    track.history.seek(reach);
+    track.history.cache().get(pod.uid).is_some_and(release::is_fail_job)
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.

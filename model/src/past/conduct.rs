@@ -48,6 +48,41 @@ impl Past {
         open && alone && self.was_always_there(Some(index)) && pods.sums().active <= spec.parallelism_count()
     }
 
+    /// Whether too few pods that can still be counted would be left without this active one.
+    pub(super) fn is_wanted(&self, pod: &Pod, job: &Job, pods: &Pods) -> bool {
+        let Some(completions) = job.spec.completion_count() else { return false };
+        let in_range = !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
+        if self.decision.is_some() || job.spec.is_suspended() || !in_range {
+            return false;
+        }
+        let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
+        let stays = |pod: &Pod| !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
+        let counts =
+            |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod) && stays(pod);
+        let others = |other: &&Pod| other.uid != pod.uid && counts(other);
+        if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
+            return false;
+        }
+        u32::try_from(pods.iter().filter(others).count()).unwrap_or(u32::MAX) < missing
+    }
+
+    /// Pods that succeeded and count, or will; of an Indexed Job, their indexes.
+    fn successes(&self, job: &Job) -> u32 {
+        let counts = |past: &&PodPast| {
+            past.end == Some(End::Success) && !past.released && past.listed != Some(End::Failure)
+        };
+        let successes = self.pods.iter().filter(counts);
+        if job.spec.is_indexed() {
+            // PC-23: of what was taken away, and may have come again, no success counts.
+            let there = job.spec.completion_count().unwrap_or(0);
+            let indexes = successes.filter_map(|past| past.index);
+            let counting = indexes.filter(|index| *index < there && self.was_always_there(Some(*index)));
+            counting.collect::<IndexSet>().len()
+        } else {
+            u32::try_from(successes.count()).unwrap_or(u32::MAX)
+        }
+    }
+
     /// A manager writes a status: TC-14. What was counted and what has ended make an end, which the write does not
     /// announce.
     pub fn announces(&mut self, job: &Job, new: &JobStatus, fresh: bool, pods: &Pods) {
