@@ -65,7 +65,7 @@ pub fn can_be_made(directory: &Path) -> bool {
     let there = there.unwrap_or(Path::new("."));
     let why = match there.is_dir() {
         true => access(there),
-        false => Some(format!("{} is none", there.display())),
+        false => Some(format!("{} is no directory", there.display())),
     };
     if let Some(why) = &why {
         eprintln!("error: cannot make the directory {}: {why}", directory.display());
