@@ -94,6 +94,8 @@ impl Call {
             (Call::ReleasePod(release), Ok(_) | Err(Failure::NotFound(_))) => {
                 Some(Lesson::Released(release.pod.uid.clone()))
             }
+            // It takes the finalizer, too, and the pod may be gone by that: nothing counts it (FT-26).
+            (Call::GiveUpPod(pod), Ok(_)) => Some(Lesson::Released(pod.uid.clone())),
             (Call::DeletePod(pod), Ok(_) | Err(Failure::NotFound(_))) => {
                 Some(Lesson::Deleted(pod.uid.clone()))
             }

@@ -298,10 +298,13 @@ fn what_an_answer_comes_to_depends_on_the_call() {
 #[test]
 fn the_memory_learns_from_success_and_from_what_is_gone() {
     let lessons = |answer: Answer| each(|call| call.lesson(&answer));
-    let (released, deleted) = (Lesson::Released(Uid::new("a")), Lesson::Deleted(Uid::new("a")));
-    let both = [None, None, Some(released), None, Some(deleted), None, None];
-    assert_eq!(lessons(stored("6")), both);
+    let (released, deleted) = (|| Lesson::Released(Uid::new("a")), Lesson::Deleted(Uid::new("a")));
+    let both = [None, None, Some(released()), None, Some(deleted), None, None];
     assert_eq!(lessons(Err(gone())), both);
+    // What was given up holds no finalizer either.
+    let mut all = both;
+    all[6] = Some(released());
+    assert_eq!(lessons(stored("6")), all);
     assert_eq!(lessons(Err(refused())), [const { None }; 7]);
     let mut goes = [const { None }; 7];
     goes[3] = Some(Lesson::NamespaceGoes);
