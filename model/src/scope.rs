@@ -146,6 +146,13 @@ impl Scope {
         self.user.contains(&UserAction::Recreate)
     }
 
+    /// The scope in which the API server refuses this for ever.
+    #[must_use]
+    pub fn refusing(mut self, refusal: Refusal) -> Scope {
+        self.refused.push(refusal);
+        self
+    }
+
     /// The scope with the guards of one requirement switched off.
     #[must_use]
     pub fn without(mut self, req: Req) -> Scope {

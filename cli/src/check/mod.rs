@@ -37,7 +37,6 @@ use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
-pub use self::process::memory;
 pub use self::progress::Progress;
 pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
@@ -410,8 +409,6 @@ fn bounds(
     Bounds {
         max_states: args.max_states,
         max_memory: args.max_memory,
-        memory: Arc::new(process::memory),
-        stop: Arc::new(move || end.is_some_and(|end| Instant::now() >= end)),
         progress: Arc::new(move |so_far| {
             if let Some(progress) = &told {
                 progress.show(name, so_far);
@@ -419,6 +416,15 @@ fn bounds(
         }),
         symmetry: args.symmetry != Symmetry::Off && symmetry_is_sound(scope),
         partial_order: args.partial_order == PartialOrder::On,
+        ..measured(threads, end)
+    }
+}
+
+/// Bounds that know the memory of the process, and end at this time.
+pub fn measured(threads: usize, end: Option<Instant>) -> Bounds {
+    Bounds {
+        memory: Arc::new(process::memory),
+        stop: Arc::new(move || end.is_some_and(|end| Instant::now() >= end)),
         ..Bounds::none(threads)
     }
 }

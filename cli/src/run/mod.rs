@@ -191,13 +191,8 @@ fn explore(
     args: &RunArgs,
     end: Option<Instant>,
 ) -> Result<Came, InputProblem> {
-    let bounds = Bounds {
-        max_states: Some(args.max_states),
-        max_memory: args.max_memory,
-        memory: Arc::new(check::memory),
-        stop: Arc::new(move || end.is_some_and(|end| Instant::now() >= end)),
-        ..Bounds::none(1)
-    };
+    let bounds =
+        Bounds { max_states: Some(args.max_states), max_memory: args.max_memory, ..check::measured(1, end) };
     let came = model::run(scenario, args.mutant, &bounds);
     Ok(Came::Model(Box::new(came.map_err(|error| InputProblem::of(file, &error))?)))
 }

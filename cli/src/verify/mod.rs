@@ -94,18 +94,20 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     let parts: Vec<Timed> = parts.iter().map(timed).collect();
     let exit = worst(parts.iter().map(|it| it.part.exit));
     let report = whole(&parts, exit, begun.elapsed());
-    let rendered = check::to_json(&report).and_then(|json| Ok((json, check::to_yaml(&report)?)));
-    let (json, yaml) = match rendered {
+    let rendered = check::to_json(&report).and_then(|json| {
+        let printed = match args.output {
+            Format::Text => text::render(&parts, exit, begun.elapsed(), &args.report),
+            Format::Json => json.clone(),
+            Format::Yaml => check::to_yaml(&report)?,
+        };
+        Ok((json, printed))
+    });
+    let (json, printed) = match rendered {
         Ok(rendered) => rendered,
         Err(error) => {
             eprintln!("internal error, please report it: {error:#}");
             return Exit::Internal;
         }
-    };
-    let printed = match args.output {
-        Format::Text => text::render(&parts, exit, begun.elapsed(), &args.report),
-        Format::Json => json.clone(),
-        Format::Yaml => yaml,
     };
     let exit = output::print(&printed, exit);
     match write(&args.report, &parts, &json) {

@@ -39,8 +39,9 @@ pub fn plan(observed: &Observed) -> Plan {
     let record = backoff::updated(&memory.backoff, &view);
     let fate = fate(&view, &indexes, tally);
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
-    let scaling = scale(work, fate.as_ref());
-    let sequences = sequences(&view, &indexes, fate.as_ref(), &scaling);
+    let mut scaling = scale(work, fate.as_ref());
+    let scaled = std::mem::take(&mut scaling.sequences);
+    let sequences = sequences(&view, &indexes, fate.as_ref(), &scaling, scaled);
     let memory = Memory { backoff: record, released: released(&view, &memory), ..memory };
     Plan {
         sequences,
@@ -125,14 +126,20 @@ fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
     }
 }
 
-/// What is done, in its order.
-fn sequences(view: &View, indexes: &Indexes, fate: Option<&Fate>, scaling: &Scaling) -> Vec<Sequence> {
+/// What is done, in its order; `scaled` is what is done about the number of pods.
+fn sequences(
+    view: &View,
+    indexes: &Indexes,
+    fate: Option<&Fate>,
+    scaling: &Scaling,
+    scaled: Vec<Vec<Step>>,
+) -> Vec<Sequence> {
     let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
     let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
     let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
     let mut all: Vec<Sequence> = claims.into_iter().map(Sequence::always).collect();
     let decided = fate.filter(|fate| !fate.by_stopping);
-    let scaled = |when| scaling.sequences.iter().map(move |steps| Sequence { when, steps: steps.clone() });
+    let scaled = |when| scaled.into_iter().map(move |steps| Sequence { when, steps });
     if scaling.stops {
         all.extend(scaled(When::Stop));
         // TC-08: no end is announced, and nothing is let go for one. One that is stored stays (SU-05).

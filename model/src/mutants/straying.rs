@@ -8,7 +8,7 @@ use crate::catalogue::Req;
 use crate::env::refusals::Refusal;
 use crate::env::user::{SpecEdit, UserAction};
 use crate::job::JobSpec;
-use crate::mutants::worlds::{failing, lagging, late, per_index, refused, retries, small};
+use crate::mutants::worlds::{failing, lagging, late, per_index, retries, small};
 use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, patient};
 use crate::uid::Uid;
@@ -39,7 +39,7 @@ pub const STRAYING: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#114366"],
         title: "a pod whose finalizer no webhook lets go keeps all others from being counted",
         switches: &[Switch::StopsAtFailedRelease],
-        world: || refused(Refusal::Patch(Uid(1)), small(many(2, 2), 2)),
+        world: || small(many(2, 2), 2).refusing(Refusal::Patch(Uid(1))),
         shows: Shows::Strays(Req::FT01, 9),
     },
     Mutant {
@@ -47,7 +47,7 @@ pub const STRAYING: &[Mutant] = &[
         issues: &[],
         title: "no status is written while a quota refuses pods",
         switches: &[Switch::ForgetsStatusAfterFailedCreation],
-        world: || Scope { endless: true, ..refused(Refusal::PodsBeyond(1), small(many(2, 2), 2)) },
+        world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::PodsBeyond(1)) },
         shows: Shows::Strays(Req::PC01, 3),
     },
     Mutant {
@@ -55,7 +55,7 @@ pub const STRAYING: &[Mutant] = &[
         issues: &[],
         title: "no pod is counted while one that has to go cannot be deleted",
         switches: &[Switch::ForgetsCountsAfterFailedDeletion],
-        world: || Scope { endless: true, ..refused(Refusal::Deletion(Uid(1)), small(many(2, 2), 2)) },
+        world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::Deletion(Uid(1))) },
         shows: Shows::Strays(Req::FT01, 5),
     },
     Mutant {

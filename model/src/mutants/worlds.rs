@@ -2,7 +2,6 @@
 
 use crate::algorithm::steps::Faults;
 use crate::constants::Constants;
-use crate::env::refusals::Refusal;
 use crate::job::{FailureAction, JobSpec, RestartPolicy, SuccessPolicy, SuccessRule, Template};
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{policy, rule, scope};
@@ -31,11 +30,6 @@ pub fn late(spec: JobSpec) -> Scope {
 /// So many requests fail.
 pub fn failing(failures: u8) -> Faults {
     Faults { failures, ..Faults::default() }
-}
-
-/// The API server refuses this for ever.
-pub fn refused(refusal: Refusal, scope: Scope) -> Scope {
-    Scope { refused: vec![refusal], ..scope }
 }
 
 /// The lists hold one UID.

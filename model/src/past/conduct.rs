@@ -51,14 +51,13 @@ impl Past {
     /// Whether too few pods that can still be counted would be left without this active one.
     pub(super) fn is_wanted(&self, pod: &Pod, job: &Job, pods: &Pods) -> bool {
         let Some(completions) = job.spec.completion_count() else { return false };
-        let in_range = !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
-        if self.decision.is_some() || job.spec.is_suspended() || !in_range {
+        let in_range = |pod: &Pod| !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
+        if self.decision.is_some() || job.spec.is_suspended() || !in_range(pod) {
             return false;
         }
         let missing = completions.saturating_sub(self.successes(job)).min(job.spec.parallelism_count());
-        let stays = |pod: &Pod| !job.spec.is_indexed() || pod.valid_index(Some(completions)).is_some();
         let counts =
-            |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod) && stays(pod);
+            |pod: &Pod| pod.is_active() && pod.finalizer && pod.controlled && self.owns(pod) && in_range(pod);
         let others = |other: &&Pod| other.uid != pod.uid && counts(other);
         if job.spec.is_indexed() && pods.iter().filter(others).any(|other| other.index == pod.index) {
             return false;
