@@ -24,9 +24,9 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// What a view says of this active pod.
+    /// What a view says of this active pod, which an earlier sync may have `chosen_before` ([`judge_deletion`]).
     #[must_use]
-    pub fn of(view: &View<'_>, pod: &Pod) -> Causes {
+    pub fn of(view: &View<'_>, pod: &Pod, chosen_before: bool) -> Causes {
         let tally = Tally::of(view);
         let finishing = match () {
             () if view.job.status.is_decided() || decide(view, &tally).is_some() => Holds::Yes,
@@ -40,7 +40,7 @@ impl Causes {
             finishing,
             suspended,
             surplus: running && surplus(view, &tally) > 0,
-            bad_index: running && view.spec().is_indexed() && has_bad_index(view, pod),
+            bad_index: running && view.spec().is_indexed() && has_bad_index(view, pod, chosen_before),
         }
     }
 
@@ -68,8 +68,8 @@ fn held_indexes(view: &View<'_>) -> u32 {
 
 /// Judges a DELETE of a pod by an executor. `pod` is the pod as etcd held it.
 ///
-/// `chosen_before` tells whether an earlier sync had removed its finalizer for this deletion: then PC-09 was asked when
-/// that sync chose, and nobody will count the pod, so that it goes before any other (FT-16, S-11).
+/// `chosen_before` tells whether an earlier sync had removed its finalizer for this deletion: then PC-06 and PC-09 were
+/// asked when that sync chose, and nobody will count the pod, so that it goes before any other (FT-16, S-11).
 pub fn judge_deletion(view: &View<'_>, pod: &Pod, chosen_before: bool, findings: &mut Findings) {
     let what = "deletion of a pod";
     let Some(seen) = view.post.get(pod.uid) else {
@@ -79,7 +79,7 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, chosen_before: bool, findings:
     if !findings.require(Req::FT32, !seen.is_terminated(), what, "an active pod", "a finished pod") {
         return;
     }
-    let causes = Causes::of(view, seen);
+    let causes = Causes::of(view, seen, chosen_before);
     let fails_alone = || view.failed_indexes(&view.completed()).is_some_and(|failed| !failed.is_empty());
     let req = match () {
         () if view.job.deleting => Req::FT19,
@@ -105,12 +105,12 @@ pub fn judge_deletion(view: &View<'_>, pod: &Pod, chosen_before: bool, findings:
 }
 
 /// PC-06: an invalid index, or one that another pod keeps: the last in the order of PC-09, and of two that tie one
-/// that was not chosen yet.
+/// that was not chosen yet. Once chosen a pod goes whatever became of the order since.
 #[must_use]
-pub fn has_bad_index(view: &View<'_>, pod: &Pod) -> bool {
+pub fn has_bad_index(view: &View<'_>, pod: &Pod, chosen_before: bool) -> bool {
     let Some(index) = pod.valid_index(view.spec().completion_count()) else { return true };
     let keeps = |other: &Pod| match rank(other).cmp(&rank(pod)) {
-        Ordering::Less => false,
+        Ordering::Less => chosen_before,
         Ordering::Equal => other.finalizer,
         Ordering::Greater => true,
     };
@@ -129,7 +129,7 @@ fn judge_preference(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         .post
         .iter()
         .filter(|other| other.uid != pod.uid && other.is_active() && rank(other) < rank(pod))
-        .filter(|other| !indexed || !has_bad_index(view, other))
+        .filter(|other| !indexed || !has_bad_index(view, other, false))
         .count();
     findings.require(
         Req::PC09,

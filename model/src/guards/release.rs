@@ -101,7 +101,7 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
         findings.premise(Req::FT15);
         return;
     }
-    let causes = Causes::of(view, seen);
+    let causes = Causes::of(view, seen, false);
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;
     let req = if early { Req::FT17 } else { Req::FT14 };
@@ -129,7 +129,7 @@ fn judge_surplus(view: &View<'_>, chosen: &dyn Fn(Uid) -> bool, findings: &mut F
         .post
         .iter()
         .filter(|other| other.is_active() && !other.finalizer && chosen(other.uid))
-        .filter(|other| !indexed || !has_bad_index(view, other))
+        .filter(|other| !indexed || !has_bad_index(view, other, false))
         .count();
     findings.require(
         Req::FT16,
