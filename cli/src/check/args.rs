@@ -55,7 +55,7 @@ pub struct CheckArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
     pub partial_order: PartialOrder,
     /// Do not explore: walk at random so many times, which proves nothing.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub walks: Option<u64>,
     /// The most steps of a walk.
     #[arg(long, value_name = "N", default_value_t = 100, requires = "walks")]
@@ -127,6 +127,15 @@ pub enum Format {
 }
 
 const AFTER_HELP: &str = "\
+A row of the report, printed once its scope is explored:
+  states     distinct worlds, those that differ by names alone counted once where that is sound
+  steps      edges between them
+  depth      steps of the longest of the shortest ways to a world
+  B/state    bytes that a stored world takes
+  result     holds; gets there (progress was asked for, too); broken; is stuck; cut: what ran out
+  lag N      watch events that the Pod cache may be behind; the Job cache may be behind, too (--list tells by how many)
+  failed N, lost N, crash N    requests refused once, answers that never arrive, deaths of the process
+
 Exit codes:
   0  every world of every scope was seen, and every property holds
   1  a property is broken, and the shortest way there is told; or some kind of step is never possible

@@ -6,6 +6,7 @@ mod itf;
 mod json;
 mod process;
 mod progress;
+mod rows;
 mod subject;
 mod text;
 mod walks;
@@ -38,6 +39,7 @@ pub use self::json::{
     Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
 };
 pub use self::progress::Progress;
+use self::rows::Rows;
 pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
@@ -161,7 +163,9 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
         return Exit::Environment;
     }
     let start = Instant::now();
-    let report = explore_all(scopes, args, global, start);
+    let table = args.output == Format::Text && !global.quiet;
+    let rows = table.then(|| Rows::begin(&text::head()));
+    let report = explore_all(scopes, args, global, start, rows.as_ref());
     let rendered = match args.output {
         Format::Text => Ok(text::render(&report, global)),
         Format::Json => json::json(&report),
@@ -218,7 +222,7 @@ pub struct Quick {
 /// Explores the quick scopes of a subject; counterexamples go to a directory.
 pub fn quick(subject: Subject, threads: Option<usize>, directory: &Path, global: &Global) -> Quick {
     let args = CheckArgs::quick(subject, threads);
-    let report = explore_all(of_size(Size::Quick, subject), &args, global, Instant::now());
+    let report = explore_all(of_size(Size::Quick, subject), &args, global, Instant::now(), None);
     let found = |run: &Run| Some((run.scope.clone(), run.found()?.clone()));
     let broken: Vec<(Scope, Found)> = report.runs.iter().filter_map(found).collect();
     let mut wrong: Vec<String> =
@@ -430,7 +434,13 @@ pub fn measured(threads: usize, end: Option<Instant>) -> Bounds {
 }
 
 /// Explores scopes side by side, as many as there are threads; where there are fewer, with several threads each.
-fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global, start: Instant) -> Report {
+fn explore_all(
+    scopes: Vec<Scope>,
+    args: &CheckArgs,
+    global: &Global,
+    start: Instant,
+    rows: Option<&Rows>,
+) -> Report {
     let end = args.budget.map(|budget| start + budget);
     let progress = Arc::new(Progress::new(!global.quiet, scopes.len()));
     // A bound on the memory of the process is one for each scope only if they come one after the other.
@@ -448,7 +458,14 @@ fn explore_all(scopes: Vec<Scope>, args: &CheckArgs, global: &Global, start: Ins
     };
     let queue = Mutex::new(scopes.into_iter().enumerate());
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || std::iter::from_fn(take).map(|(place, scope)| (place, explored(scope))).collect::<Vec<_>>();
+    let told = |place: usize, result: Result<Run, &'static str>| {
+        if let Some(rows) = rows {
+            rows.put(place, text::row(result.as_ref().map_err(|name| *name)), &progress);
+        }
+        (place, result)
+    };
+    let work =
+        || std::iter::from_fn(take).map(|(place, scope)| told(place, explored(scope))).collect::<Vec<_>>();
     let mut results = thread::scope(|all| {
         let workers: Vec<_> = (0..at_once).map(|_| all.spawn(work)).collect();
         let done = workers.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));

@@ -70,6 +70,11 @@ impl Progress {
         self.bar.tick();
     }
 
+    /// Prints what belongs above the line.
+    pub fn above(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

@@ -83,22 +83,22 @@ fn pods(count: usize) -> String {
     if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
-/// The report.
+/// The head of the table.
+pub fn head() -> String {
+    format!(
+        "{BOLD}{:<36} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}\n",
+        "scope", "states", "steps", "depth", "states/s", "B/state", "time", "result"
+    )
+}
+
+/// The row of a scope, or the name of one for which no time was left.
+pub fn row(run: Result<&Run, &'static str>) -> String {
+    run.map_or_else(|name| format!("{name:<36} {OPEN}not run{OPEN:#}\n"), explored)
+}
+
+/// What comes after the table.
 pub fn render(report: &Report, global: &Global) -> String {
     let mut out = String::new();
-    if !global.quiet {
-        let _ = writeln!(
-            out,
-            "{BOLD}{:<36} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}",
-            "scope", "states", "steps", "depth", "states/s", "B/state", "time", "result"
-        );
-        for run in &report.runs {
-            row(run, &mut out);
-        }
-        for name in &report.not_run {
-            let _ = writeln!(out, "{name:<36} {OPEN}not run{OPEN:#}");
-        }
-    }
     for run in &report.runs {
         if let Outcome::Broken(found) = &run.exploration.outcome {
             counterexample(&run.scope, found, &mut out);
@@ -118,22 +118,21 @@ pub fn render(report: &Report, global: &Global) -> String {
     out
 }
 
-fn row(run: &Run, out: &mut String) {
+fn explored(run: &Run) -> String {
     let it = &run.exploration;
     let seconds = run.elapsed.as_secs_f64();
     let rate = it.states as f64 / seconds.max(1e-6);
     let (paint, result) = result(it);
     let bytes = it.bytes as f64 / it.states.max(1) as f64;
-    let _ = writeln!(
-        out,
+    format!(
         "{:<36} {:>9} {:>10} {:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  {paint}{result:<12}{paint:#} \
-         {DIM}{}{DIM:#}",
+         {DIM}{}{DIM:#}\n",
         run.scope.name,
         it.states,
         it.generated,
         it.depth,
         short_bounds(&run.scope, it.pods_bound_reached)
-    );
+    )
 }
 
 /// The bounds in few words; the one on pods is marked where it held a creation back.
