@@ -74,7 +74,7 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
         .iter()
         .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    let message = NUMBERS.iter().find(|(kind, _)| message == *kind).map_or(message, |(_, advice)| advice);
+    let message = ADVICE.iter().find(|(kind, _)| message == *kind).map_or(message, |(_, advice)| advice);
     match nearest(error.without_snippet()) {
         Some((unknown, near)) => {
             let hint = format!("`{unknown}`: did you mean `{near}`?");
@@ -84,8 +84,12 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
     }
 }
 
-/// What the parser says of numbers, and what people need to know.
-const NUMBERS: [(&str, &str); 5] = [
+/// What the parser says to programmers, and what people need to know.
+const ADVICE: [(&str, &str); 6] = [
+    (
+        "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+        "a second scenario begins: write each into a file of its own",
+    ),
     ("invalid u8", "this is no number of a pod: write a whole number from 1 to 255"),
     ("invalid u32", "this is no count: write a whole number from 0 on"),
     ("invalid i32", "this is no number: write a whole number of 32 bits"),
