@@ -16,8 +16,8 @@ use crate::up::Controllers;
 
 /// The controllers that collect what nobody needs any more.
 const COLLECTORS: &str = "garbage-collector-controller,namespace-controller,pod-garbage-collector-controller";
-/// Those of Jobs.
-const OF_JOBS: &str = "job-controller,ttl-after-finished-controller";
+/// Those of Jobs, and the one that makes and judges them (MB-08).
+const OF_JOBS: &str = "job-controller,ttl-after-finished-controller,cronjob-controller";
 /// Everything about Jobs and Pods that changes something, refusals included.
 const AUDIT_POLICY: &str = include_str!("../../controlplane/soak/audit-policy.yaml");
 /// Users, and their group: who is in it may do everything.
