@@ -23,7 +23,7 @@ import (
 // The environment that the runner sets.
 const (
 	programVariable = "JOBCHECK"               // the program
-	logsVariable    = "JOBCHECK_UPSTREAM_LOGS" // a directory for the logs of the processes; none are kept without
+	logsVariable    = "JOBCHECK_UPSTREAM_LOGS" // a directory for the logs and traces of the processes; none are kept without
 )
 
 // A process that does not say by then where it listens, or is not ready by then, does not work.
@@ -47,12 +47,16 @@ func launch(tb testing.TB, arguments []string) (*process, error) {
 		return nil, fmt.Errorf("%s does not name the program: run the tests with `go run ./upstream`", programVariable)
 	}
 	arguments = append(arguments, "--metrics-bind-address=127.0.0.1:0", "--log-format=json")
+	log := io.WriteCloser(discard{io.Discard})
+	if kept := nextFile(tb.Name()); kept != "" {
+		file, err := os.Create(kept + ".log")
+		if err != nil {
+			return nil, err
+		}
+		log, arguments = file, append(arguments, "--trace="+kept+".jsonl")
+	}
 	command := exec.Command(program, arguments...)
 	stderr, err := command.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	log, err := openLog(tb.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +73,11 @@ func launch(tb testing.TB, arguments []string) (*process, error) {
 	return p, nil
 }
 
-// openLog makes a file of the test's name, with a number, for what a process writes.
-func openLog(test string) (io.WriteCloser, error) {
+// nextFile is a name, but for its ending, for what a process of this test writes; "" if nothing is kept.
+func nextFile(test string) string {
 	directory := os.Getenv(logsVariable)
 	if directory == "" {
-		return discard{io.Discard}, nil
+		return ""
 	}
 	plain := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/\\ :;,'\"()", r) {
@@ -81,7 +85,7 @@ func openLog(test string) (io.WriteCloser, error) {
 		}
 		return r
 	}, test)
-	return os.Create(filepath.Join(directory, fmt.Sprintf("%.180s-%d.log", plain, started.Add(1))))
+	return filepath.Join(directory, fmt.Sprintf("%.180s-%d", plain, started.Add(1)))
 }
 
 type discard struct{ io.Writer }
