@@ -27,12 +27,12 @@ type place struct {
 
 // suite is what is run.
 type suite struct {
-	binary     string   // of the tests
-	program    string   // jobcheck
-	path       string   // a directory with etcd
-	logs       string   // a directory for logs
-	tests      []string // in the order of the files
-	benchmarks []string
+	subject subject
+	binary  string   // of the tests
+	program string   // jobcheck, where it is the subject
+	path    string   // a directory with etcd
+	logs    string   // a directory for logs and traces
+	tests   []string // in the order of the files
 }
 
 func findPlace(ctx context.Context, o options) (place, error) {
@@ -57,36 +57,41 @@ func findPlace(ctx context.Context, o options) (place, error) {
 	return p, err
 }
 
-func build(ctx context.Context, p place, o options) (suite, error) {
-	s := suite{path: filepath.Join(p.work, "bin"), logs: filepath.Join(p.work, "logs-"+o.subject)}
+func build(ctx context.Context, p place, o options, whom subject) (suite, error) {
+	s := suite{subject: whom, path: filepath.Join(p.work, "bin"), logs: filepath.Join(p.work, "logs-"+string(whom))}
+	if err := os.RemoveAll(s.logs); err != nil {
+		return s, err
+	}
 	for _, directory := range []string{s.path, s.logs} {
 		if err := os.MkdirAll(directory, 0o755); err != nil {
 			return s, err
 		}
 	}
-	sources, err := rewriteAll(p, o)
+	sources, err := rewriteAll(p, whom)
 	if err != nil {
 		return s, err
 	}
 	for _, name := range []string{"job_test.go", "job_admission_test.go"} {
-		found, benchmarks, err := tests(name, sources[name])
+		found, _, err := tests(name, sources[name])
 		if err != nil {
 			return s, err
 		}
-		s.tests, s.benchmarks = append(s.tests, found...), append(s.benchmarks, benchmarks...)
+		s.tests = append(s.tests, found...)
 	}
-	if s.program, err = buildProgram(ctx, p, o); err != nil {
-		return s, err
+	if whom == ours {
+		if s.program, err = buildProgram(ctx, p, o); err != nil {
+			return s, err
+		}
 	}
 	if err := buildEtcd(ctx, p, s.path); err != nil {
 		return s, err
 	}
-	s.binary = filepath.Join(p.work, o.subject+".test")
+	s.binary = filepath.Join(p.work, string(whom)+".test")
 	return s, buildTests(ctx, p, sources, s.binary)
 }
 
 // rewriteAll reads upstream's files, and changes them unless the built-in is the subject.
-func rewriteAll(p place, o options) (map[string]string, error) {
+func rewriteAll(p place, whom subject) (map[string]string, error) {
 	sources := map[string]string{}
 	for name, edits := range files {
 		text, err := os.ReadFile(filepath.Join(p.upstream, upstreamPackage, name))
@@ -94,7 +99,7 @@ func rewriteAll(p place, o options) (map[string]string, error) {
 			return nil, err
 		}
 		sources[name] = string(text)
-		if o.subject == "ours" {
+		if whom == ours {
 			if sources[name], err = rewrite(name, sources[name], edits); err != nil {
 				return nil, err
 			}

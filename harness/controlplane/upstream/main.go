@@ -5,9 +5,11 @@
 //
 // The tests are read from the Go module cache, changed where they start, stop and read the controller
 // (substitutions.go), and built; nothing of them is stored in this repository. Each test runs in a process of its own,
-// with an etcd of its own and a kube-apiserver within. With -subject builtin they run unchanged, for comparison.
+// with an etcd of its own and a kube-apiserver within. Each process of the controller writes a native trace, which
+// `jobcheck replay` judges. Unless -subject says otherwise they run unchanged, too, with the built-in, for comparison.
 //
-// It exits with 1 if a test failed and with 4 if the tests could not be built or begun.
+// It exits with 1 if a test failed with `jobcheck controller` or a trace of it is not as it should be, and with 4 if the
+// tests could not be built or begun.
 package main
 
 import (
@@ -22,6 +24,14 @@ import (
 	"syscall"
 )
 
+// subject is whom the tests run with.
+type subject string
+
+const (
+	ours    subject = "ours"
+	builtIn subject = "builtin"
+)
+
 // options are the flags.
 type options struct {
 	subject  string
@@ -34,7 +44,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.subject, "subject", "ours", "whom the tests run with: ours, or builtin for the tests as upstream has them")
+	flag.StringVar(&o.subject, "subject", "both", "whom the tests run with: ours, builtin for the tests as upstream has them, or both")
 	flag.StringVar(&o.run, "run", "", "run the tests whose name matches this expression alone; no results are written then")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "tests at a time")
 	flag.StringVar(&o.program, "jobcheck", "", "the program; unset, it is built with cargo")
@@ -58,24 +68,28 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("-run: %w", err)
 	}
-	if o.subject != "ours" && o.subject != "builtin" {
-		return false, fmt.Errorf("-subject is %q, neither ours nor builtin", o.subject)
+	subjects, known := map[string][]subject{"ours": {ours}, "builtin": {builtIn}, "both": {ours, builtIn}}[o.subject]
+	if !known {
+		return false, fmt.Errorf("-subject is %q, neither ours, builtin nor both", o.subject)
 	}
 	place, err := findPlace(ctx, o)
 	if err != nil {
 		return false, err
 	}
-	suite, err := build(ctx, place, o)
-	if err != nil {
-		return false, err
+	outcomes := map[subject][]outcome{}
+	for _, subject := range subjects {
+		suite, err := build(ctx, place, o, subject)
+		if err != nil {
+			return false, err
+		}
+		outcomes[subject] = runAll(ctx, suite, wanted, o.parallel)
+		if err := ctx.Err(); err != nil {
+			return false, fmt.Errorf("stopped: %w", err)
+		}
 	}
-	outcomes := runAll(ctx, suite, wanted, o.parallel)
-	if err := ctx.Err(); err != nil {
-		return false, fmt.Errorf("stopped: %w", err)
-	}
-	report := newReport(ctx, place, suite, o, outcomes)
+	report := newReport(ctx, place, outcomes)
 	fmt.Print(report.table())
-	if o.run == "" && o.subject == "ours" {
+	if o.run == "" && len(outcomes[ours]) > 0 {
 		err = report.write(filepath.Join(place.repository, "docs", "results", "upstream"), o.results)
 	}
 	return report.failed(), err

@@ -34,6 +34,7 @@ type outcome struct {
 	Seconds float64       `json:"seconds"`
 	Cases   []caseOutcome `json:"cases,omitempty"`
 	Why     string        `json:"why,omitempty"` // of a failure that is not a case's
+	Traces  traces        `json:"traces,omitzero"`
 }
 
 type caseOutcome struct {
@@ -62,7 +63,7 @@ func runAll(ctx context.Context, s suite, wanted *regexp.Regexp, parallel int) [
 			defer func() { <-places }()
 			if ctx.Err() == nil {
 				outcomes[i] = runOne(ctx, s, test)
-				fmt.Fprintf(os.Stderr, "%s %s (%.1f s)\n", outcomes[i].Verdict, test, outcomes[i].Seconds)
+				fmt.Fprintf(os.Stderr, "%s: %s %s (%.1f s)\n", s.subject, outcomes[i].Verdict, test, outcomes[i].Seconds)
 			}
 		}()
 	}
@@ -97,7 +98,11 @@ func runOne(ctx context.Context, s suite, test string) outcome {
 	if problem := os.WriteFile(log, written.Bytes(), 0o644); problem != nil {
 		fmt.Fprintln(os.Stderr, "warning:", problem)
 	}
-	return judge(test, written.Bytes(), err, seconds)
+	o := judge(test, written.Bytes(), err, seconds)
+	if s.subject == ours {
+		o.Traces = replay(ctx, s, test)
+	}
+	return o
 }
 
 // skipped is an expression for the cases that are not run. Go matches it part by part.

@@ -15,9 +15,9 @@ type report struct {
 	Commit        string        `json:"commit"`
 	Kubernetes    string        `json:"kubernetes"`
 	Package       string        `json:"package"`
-	Subject       string        `json:"subject"`
 	Machine       string        `json:"machine"`
-	Tests         []outcome     `json:"tests"`
+	Ours          []outcome     `json:"ours,omitempty"`
+	BuiltIn       []outcome     `json:"builtIn,omitempty"`
 	NotApplicable []notRun      `json:"notApplicable"`
 	Substitutions []substituted `json:"substitutions"`
 }
@@ -33,11 +33,11 @@ type substituted struct {
 	Why  string `json:"why"`
 }
 
-func newReport(ctx context.Context, p place, s suite, o options, outcomes []outcome) report {
+func newReport(ctx context.Context, p place, outcomes map[subject][]outcome) report {
 	r := report{
-		Commit: commit(ctx, p.repository), Kubernetes: p.version, Package: "k8s.io/kubernetes/" + upstreamPackage, Subject: o.subject,
+		Commit: commit(ctx, p.repository), Kubernetes: p.version, Package: "k8s.io/kubernetes/" + upstreamPackage,
 		Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
-		Tests:   outcomes,
+		Ours:    outcomes[ours], BuiltIn: outcomes[builtIn],
 	}
 	for _, e := range notApplicable {
 		r.NotApplicable = append(r.NotApplicable, notRun{e.path(), e.reason})
@@ -63,9 +63,10 @@ func commit(ctx context.Context, repository string) string {
 	return text
 }
 
+// failed says whether something is wrong with the external controller.
 func (r report) failed() bool {
-	for _, o := range r.Tests {
-		if o.Verdict != pass {
+	for _, o := range r.Ours {
+		if o.Verdict != pass || !o.Traces.fine() {
 			return true
 		}
 	}
@@ -89,74 +90,15 @@ func (o outcome) cases(how verdict) int {
 	return count
 }
 
-func (r report) sums() string {
-	passed, failed, seconds := 0, 0, 0.0
-	for _, o := range r.Tests {
-		passed, failed, seconds = passed+o.cases(pass), failed+o.cases(fail), seconds+o.Seconds
-	}
-	return fmt.Sprintf("%d tests with %d cases: %d pass, %d fail; %d not applicable; %.0f s of tests",
-		len(r.Tests), passed+failed, passed, failed, len(r.NotApplicable), seconds)
-}
-
-// table is the outcome of each test, the failures with what they say, and what was not run.
-func (r report) table() string {
-	var text strings.Builder
-	text.WriteString("| test | cases | pass | fail | not applicable | seconds |\n| --- | --- | --- | --- | --- | --- |\n")
-	for _, o := range r.Tests {
-		left := 0
-		for _, n := range r.NotApplicable {
-			if strings.HasPrefix(n.Test, o.Test+"/") {
-				left++
-			}
-		}
-		passed, failed := o.cases(pass), o.cases(fail)
-		fmt.Fprintf(&text, "| %s | %d | %d | %d | %d | %.1f |\n", o.Test, passed+failed+left, passed, failed, left, o.Seconds)
-	}
-	fmt.Fprintf(&text, "\n%s.\n", r.sums())
-	for _, o := range r.Tests {
-		if o.Why != "" {
-			fmt.Fprintf(&text, "\n- %s fails: %s\n", o.Test, o.Why)
-		}
-		for _, c := range o.Cases {
-			if c.Verdict == fail {
-				fmt.Fprintf(&text, "\n- %s/%s fails: %s\n", o.Test, c.Name, c.Why)
-			}
-		}
-	}
-	return text.String()
-}
-
-const introduction = `# Upstream's own tests of the Job controller
-
-The integration tests that Kubernetes has for its Job controller, run with ` + "`jobcheck controller`" + ` in its place: a process of
-its own, killed by SIGKILL wherever a test stops or restarts the built-in, with the feature gates of the test as its
-` + "`--feature-gates`" + ` (a gate that changes while it runs means a restart), and its counters read from ` + "`/metrics`" + `. The API server is
-the tests' own, with the emulated version that they ask for. This page is written by
-
-` + "```" + `
-go run -C harness/controlplane ./upstream
-` + "```" + `
-
-which reads the tests from the Go module cache, changes them as told below, and builds and runs them; a change that does
-not apply exactly as often as it should is an error. ` + "`-subject builtin`" + ` runs them unchanged. It takes minutes, and is no part
-of ` + "`.ci/run`" + `, which looks that all changes apply. Results by case are in ` + "[`upstream.json`](upstream.json)" + `.
-
-`
-
-func (r report) markdown() string {
-	var text strings.Builder
-	text.WriteString(introduction)
-	fmt.Fprintf(&text, "Run at %s, %s of %s, on %s.\n\n", r.Commit, r.Package, r.Kubernetes, r.Machine)
-	text.WriteString("## Results\n\n" + r.table())
-	text.WriteString("\n## Not applicable\n\n| test | reason |\n| --- | --- |\n")
+// notRun counts the cases of a test that were left out.
+func (r report) notRun(test string) int {
+	count := 0
 	for _, n := range r.NotApplicable {
-		fmt.Fprintf(&text, "| %s | %s |\n", n.Test, n.Reason)
+		if strings.HasPrefix(n.Test, test+"/") {
+			count++
+		}
 	}
-	text.WriteString("\n## What is changed in the tests\n\n| file | what | why |\n| --- | --- | --- |\n")
-	for _, s := range r.Substitutions {
-		fmt.Fprintf(&text, "| %s | %s | %s |\n", s.File, s.What, s.Why)
-	}
-	return text.String()
+	return count
 }
 
 // write stores both forms.
@@ -168,7 +110,7 @@ func (r report) write(usual, asked string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".md", []byte(r.markdown()), 0o644); err != nil {
+	if err := os.WriteFile(path+".md", []byte(r.page()), 0o644); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(r, "", "  ")

@@ -21,7 +21,7 @@ func TestEditsApplyToUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources, err := rewriteAll(p, options{subject: "ours"})
+	sources, err := rewriteAll(p, ours)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,13 +79,14 @@ func nextFile(test string) string {
 	if directory == "" {
 		return ""
 	}
+	name, of, _ := strings.Cut(test, "/")
 	plain := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("/\\ :;,'\"()", r) {
+		if strings.ContainsRune("/\\ :;,'\"()@", r) {
 			return '_'
 		}
 		return r
-	}, test)
-	return filepath.Join(directory, fmt.Sprintf("%.180s-%d", plain, started.Add(1)))
+	}, of)
+	return filepath.Join(directory, fmt.Sprintf("%s@%d-%.120s", name, started.Add(1), plain))
 }
 
 type discard struct{ io.Writer }
