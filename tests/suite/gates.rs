@@ -8,6 +8,7 @@ use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_model::explore::story::tell;
 use jobcheck_model::gates::Gates;
+use jobcheck_model::guards::decision::Reason;
 use jobcheck_model::job::{ConditionKind, JobSpec, JobStatus};
 use jobcheck_model::past::End;
 use jobcheck_model::progress;
@@ -147,18 +148,30 @@ fn only_backoff_limit_ends_a_job_whose_limits_per_index_are_off() {
     assert!(limited(Some(0)).contains("Failed"));
 }
 
-/// What etcd can come to hold, without `terminating`.
+/// A status without `terminating`, and without the words of a completion.
+fn unworded(status: &JobStatus) -> JobStatus {
+    let mut status = JobStatus { terminating: None, ..status.clone() };
+    for condition in &mut status.conditions {
+        if Reason::CompletionsReached.is_said_by(&condition.reason) {
+            (condition.reason, condition.message) = ("".into(), "".into());
+        }
+    }
+    status
+}
+
+/// What etcd can come to hold, but for that.
 fn stored(gates: Gates) -> BTreeSet<String> {
     let base = named("deleted-pods").unwrap();
     let scope = algorithm(Scope { gates: vec![gates], ..base });
     let told = |world: &World| {
-        let status = status(world).map(|status| JobStatus { terminating: None, ..status.clone() });
+        let status = status(world).map(unworded);
         format!("{status:?} {:?}", life(world).pods)
     };
     worlds(&scope).iter().map(told).collect()
 }
 
-/// UG-11: nothing but `terminating` depends on the gates of features that a Job does not use.
+/// UG-11: nothing but `terminating`, and the words of a completion (SX-05), depends on the gates of features that a Job does
+/// not use.
 #[test]
 fn a_job_without_the_fields_behaves_the_same_with_each_gate_off() {
     let on = stored(Gates::ON);
@@ -166,6 +179,21 @@ fn a_job_without_the_fields_behaves_the_same_with_each_gate_off() {
         assert!(stored(off) == on, "{:?}", off.off());
     }
     assert!(stored(WITHOUT_DELAY) != on, "the delay is the exception (UG-07)");
+}
+
+/// SX-05: those words came with the success policy.
+#[test]
+fn without_the_success_policy_a_job_completes_without_reason() {
+    let words = |gates| {
+        let scope = algorithm(Scope { gates: vec![gates], ..named("deleted-pods").unwrap() });
+        let complete = |world: &World| {
+            let condition = status(world)?.condition(&ConditionKind::Complete)?;
+            Some((condition.reason.to_string(), condition.message.is_empty()))
+        };
+        worlds(&scope).iter().filter_map(complete).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(words(WITHOUT_SUCCESS_POLICY), [(String::new(), true)].into());
+    assert_eq!(words(Gates::ON), [("CompletionsReached".to_owned(), false)].into());
 }
 
 /// UG-14: the built-in brings the Job of another manager to its end once the gate is off.

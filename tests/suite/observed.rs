@@ -134,3 +134,29 @@ fn a_write_is_judged_by_the_gates_of_its_process() {
         assert_eq!((verdict(&trace), verdict(&unassumed(&trace))), (Exit::Violates, Exit::Conforms), "{id}");
     }
 }
+
+/// The watch event of an accepted write, told when it was answered.
+fn watched(line: &Value) -> Option<Value> {
+    let request = &line["request"];
+    let object = &request["response"];
+    let kind = if request["verb"] == "create" { "ADDED" } else { "MODIFIED" };
+    let stored = request["verb"] != "delete" && !object["metadata"]["resourceVersion"].is_null();
+    stored.then(|| json!({"watched": {"at": request["done"], "type": kind, "object": object}}))
+}
+
+/// The request is what is judged, also where the watch was quicker than its answer.
+#[test]
+fn a_write_that_a_watch_shows_before_its_answer_is_judged_as_a_request() {
+    let mut shown_first = 0;
+    for scope in scopes::one_fault().into_iter().filter(begins_with_the_job) {
+        let trace = lines(&scope, &walked(&scope, 0));
+        let mut shown = Vec::new();
+        for line in &trace {
+            shown.extend(watched(line));
+            shown.push(line.clone());
+        }
+        shown_first += shown.len() - trace.len();
+        assert_eq!(verdict(&shown), verdict(&trace), "{}", scope.name);
+    }
+    assert!(shown_first > 0);
+}

@@ -190,8 +190,13 @@ fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
     if !enough || (at_work && !stops) {
         return None;
     }
-    let fate = success(interim(view), "CompletionsReached", "Reached expected number of succeeded pods");
-    Some(Fate { by_stopping: at_work, ..fate })
+    let (reason, message) = if view.gates().success_policy {
+        ("CompletionsReached", "Reached expected number of succeeded pods")
+    } else {
+        // These words came with the success policy (KEP-3998); before, a Job completed without any.
+        ("", "")
+    };
+    Some(Fate { by_stopping: at_work, ..success(interim(view), reason, message) })
 }
 
 fn interim(view: &View) -> Interim {

@@ -53,6 +53,11 @@ var errCut = errors.New("the fault proxy cuts the connection")
 
 // Start makes a proxy of the API server at that address, whose certificate has to be signed by one of the roots.
 func Start(upstream string, roots *x509.CertPool) (*Proxy, error) {
+	return StartTLS(upstream, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
+}
+
+// StartTLS is Start for an API server that is reached with this configuration, such as one with a server name of its own.
+func StartTLS(upstream string, config *tls.Config) (*Proxy, error) {
 	target, err := url.Parse(upstream)
 	if err != nil {
 		return nil, err
@@ -67,7 +72,7 @@ func Start(upstream string, roots *x509.CertPool) (*Proxy, error) {
 	}
 	p := &Proxy{listener: listener, certificate: certificate, streams: map[*stream]struct{}{}, changed: make(chan struct{})}
 	p.transport = &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+		TLSClientConfig: config, ForceAttemptHTTP2: true,
 		DisableCompression: true, MaxIdleConnsPerHost: 100,
 	}
 	quiet := log.New(io.Discard, "", 0) // what a client sees of a fault is no trouble of the proxy's
@@ -203,8 +208,8 @@ func selfSigned() (tls.Certificate, []byte, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "fault proxy"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(10 * 365 * 24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true, IsCA: true, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {

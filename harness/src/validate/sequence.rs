@@ -175,11 +175,16 @@ impl Lane {
     fn arrange(&mut self, event: Event) {
         self.counter += 1;
         let key = match event.version {
-            Some(version) => (i64::try_from(version).unwrap_or(i64::MAX), 0, self.counter),
+            // Of one version the request stands before the watch event that shows it, which may be told of before the answer
+            // has come.
+            Some(version) => {
+                let shown = u64::from(event.actor.is_none());
+                (i64::try_from(version).unwrap_or(i64::MAX), shown, self.counter)
+            }
             // The version that an answer repeats stood before it.
             None => {
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
-                (i64::try_from(before).unwrap_or(i64::MAX), 1, self.counter)
+                (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };
         // What a watch shows has no time, and may be far ahead of a log beside it.

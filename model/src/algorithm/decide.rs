@@ -1,5 +1,6 @@
 //! Step 10: whether the Job's fate is decided, and by what (TC-01).
 
+use crate::gates::Gates;
 use crate::indexes::IndexSet;
 use crate::job::{
     Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus, RestartPolicy, SuccessRule, Text,
@@ -34,8 +35,11 @@ impl Fate {
 
     /// PC-24, PC-25.
     #[must_use]
-    pub fn completions_reached() -> Fate {
-        Fate::new(true, "CompletionsReached", "Reached expected number of succeeded pods")
+    pub fn completions_reached(gates: Gates) -> Fate {
+        // These words came with the success policy.
+        let silent = !gates.job_success_policy;
+        let (reason, message) = ("CompletionsReached", "Reached expected number of succeeded pods");
+        if silent { Fate::new(true, "", "") } else { Fate::new(true, reason, message) }
     }
 
     /// UG-07: whether it is announced under every gate: a policy's verdict is, since it came with its own interim
@@ -85,7 +89,8 @@ pub fn decide(
 /// B27: completions are reached, and nothing is active.
 fn enough(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
     let wanted = i64::from(spec.completions.unwrap_or(1));
-    (census.succeeded >= wanted && census.active.is_empty()).then(Fate::completions_reached)
+    let met = census.succeeded >= wanted && census.active.is_empty();
+    met.then(|| Fate::completions_reached(census.settings().gates))
 }
 
 fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {

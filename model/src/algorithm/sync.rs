@@ -203,5 +203,5 @@ pub fn completes(
     };
     let seen = read.creations_seen || settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
     let over = active == 0 || settings.switches.on(Switch::LeavesExtraPods);
-    (enough && over && seen).then(Fate::completions_reached)
+    (enough && over && seen).then(|| Fate::completions_reached(settings.gates))
 }

@@ -2,6 +2,7 @@
 //! PC-24).
 
 use crate::catalogue::Req;
+use crate::gates::Gates;
 use crate::guards::naming::{of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
@@ -67,6 +68,23 @@ impl Reason {
         }
     }
 
+    /// The reason as a process with these gates writes it: that of a completion came with the success policy, and without
+    /// its gate a Job completes without reason and message (TestSuccessPolicy of Kubernetes).
+    #[must_use]
+    pub fn said_with(self, gates: Gates) -> &'static str {
+        if self.is_silent(gates) { "" } else { self.as_str() }
+    }
+
+    fn is_silent(self, gates: Gates) -> bool {
+        self == Reason::CompletionsReached && !gates.job_success_policy
+    }
+
+    /// Whether a condition that says this was written for this reason, whatever the gates of who wrote it.
+    #[must_use]
+    pub fn is_said_by(self, text: &str) -> bool {
+        [self.as_str(), self.said_with(WITHOUT_WORDS)].contains(&text)
+    }
+
     /// The interim condition that announces this end.
     #[must_use]
     pub fn interim(self) -> ConditionKind {
@@ -99,8 +117,9 @@ impl Reason {
         }
     }
 
-    fn message(self) -> Option<&'static str> {
+    fn message(self, gates: Gates) -> Option<&'static str> {
         match self {
+            _ if self.is_silent(gates) => Some(""),
             Reason::PodFailurePolicy | Reason::SuccessPolicy => None,
             Reason::BackoffLimitExceeded => Some("Job has reached the specified backoff limit"),
             Reason::DeadlineExceeded => Some("Job was active longer than specified deadline"),
@@ -112,6 +131,9 @@ impl Reason {
         }
     }
 }
+
+/// Gates with which a reason may be left out.
+const WITHOUT_WORDS: Gates = Gates { job_success_policy: false, ..Gates::ON };
 
 /// What the reasons are evaluated on.
 #[derive(Clone, Debug)]
@@ -250,7 +272,8 @@ pub fn judge_interim(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
 }
 
 fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, findings: &mut Findings) {
-    let Some(reason) = Reason::ALL.into_iter().find(|reason| reason.as_str() == &*condition.reason) else {
+    let said = |reason: &Reason| *reason.said_with(view.gates) == *condition.reason;
+    let Some(reason) = Reason::ALL.into_iter().find(said) else {
         findings.require(
             Req::TC02,
             false,
@@ -323,7 +346,7 @@ fn judge_message(
         | Reason::MaxFailedIndexesExceeded
         | Reason::FailedIndexes
         | Reason::CompletionsReached => {
-            let expected = reason.message().unwrap_or_default();
+            let expected = reason.message(view.gates).unwrap_or_default();
             findings.require(
                 Req::TC02,
                 &**found == expected,

@@ -197,7 +197,7 @@ fn judge_enough_successes(
     }
     let by_completions = new
         .condition(&ConditionKind::SuccessCriteriaMet)
-        .is_some_and(|condition| *condition.reason == *Reason::CompletionsReached.as_str());
+        .is_some_and(|condition| Reason::CompletionsReached.is_said_by(&condition.reason));
     if !by_completions {
         return;
     }

@@ -224,5 +224,5 @@ pub const DEADLINE_HAD_PASSED: Property = Property {
 
 /// Whether the Job was decided for this reason.
 fn decided(life: &Life, reason: Reason) -> bool {
-    life.past.decision.as_ref().is_some_and(|decision| *decision.reason == *reason.as_str())
+    life.past.decision.as_ref().is_some_and(|decision| reason.is_said_by(&decision.reason))
 }

@@ -123,7 +123,7 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
         // Of what was scaled away nothing counts (PC-23).
         let most = decision.completions.and_then(|most| u32::try_from(most).ok());
         let failed = job.status.failed_set(most);
-        let by_completions = *decision.reason == *Reason::CompletionsReached.as_str();
+        let by_completions = Reason::CompletionsReached.is_said_by(&decision.reason);
         (by_completions && !failed.is_empty()).then(|| format!("the indexes \"{failed}\" have failed"))
     },
     premise: |it| {

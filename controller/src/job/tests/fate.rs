@@ -413,6 +413,25 @@ fn a_success_policy_is_for_indexed_jobs_and_its_gate() {
     assert!(goes_on(&case));
 }
 
+/// SX-05: the reason of a completion came with the success policy, and goes with its gate. What is stored stands.
+#[test]
+fn without_the_success_policy_a_job_completes_without_reason() {
+    let mut case = Case::new(job(), [pod("a").succeeded()]);
+    case.settings.gates.success_policy = false;
+    for kind in [SUCCESS_CRITERIA_MET, COMPLETE] {
+        assert_eq!(
+            (said(&case.last(), kind), message(&case.last(), kind)),
+            (Some(("True", "")), String::new())
+        );
+    }
+    let mut announced = Case::new(
+        job().status_with(SUCCESS_CRITERIA_MET, "True", "CompletionsReached"),
+        [pod("a").succeeded()],
+    );
+    announced.settings.gates.success_policy = false;
+    assert_eq!(said(&announced.last(), COMPLETE), Some(("True", "CompletionsReached")));
+}
+
 /// SX-03, SX-04.
 #[test]
 fn failure_wins_over_a_success_policy_and_active_pods_go() {
@@ -457,7 +476,7 @@ fn without_two_gates_there_is_no_interim_condition() {
     assert_eq!(said(&after, COMPLETE), Some(("True", "CompletionsReached")));
     assert_eq!(said(&after, SUCCESS_CRITERIA_MET), None);
     case.settings.gates.success_policy = false;
-    assert_eq!(said(&case.last(), COMPLETE), Some(("True", "CompletionsReached")));
+    assert_eq!(said(&case.last(), COMPLETE), Some(("True", "")));
     case.settings.gates.pod_replacement_policy = true;
     assert!(said(&case.last(), SUCCESS_CRITERIA_MET).is_some());
     assert_eq!(said(&case.last(), COMPLETE), None);

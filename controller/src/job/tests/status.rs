@@ -229,6 +229,9 @@ fn the_end_of_a_job_is_told_after_its_write() {
         reason: Text::from(reason),
     };
     assert!(metrics(&done).contains(&finished(true, "CompletionsReached")));
+    let mut older = done;
+    older.settings.gates.success_policy = false;
+    assert!(metrics(&older).contains(&finished(true, "")));
     let many = Case::new(job(), [pod("a").succeeded(), pod("b").succeeded()]);
     assert_eq!(events(&many), [(true, "TooManySucceededPods".to_owned()), (false, "Completed".to_owned())]);
     let mut strict = job();

@@ -168,6 +168,11 @@ impl Wording {
         condition(self, ConditionStatus::True, now)
     }
 
+    /// The same without reason and message.
+    fn silent(&self) -> Wording {
+        Wording { kind: self.kind.clone(), reason: "".into(), message: "".into() }
+    }
+
     fn of(condition: &Condition) -> Wording {
         Wording {
             kind: condition.kind.clone(),
@@ -237,7 +242,9 @@ pub fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
         | Reason::FailedIndexes
         | Reason::CompletionsReached => {
             let fixed = TEXTS.interims.iter().filter(|(other, _)| *other == reason);
-            fixed.flat_map(|(_, wording)| [wording.clone(), opposite(wording)]).collect()
+            let silent = reason.said_with(view.gates).is_empty();
+            let said = |wording: &Wording| if silent { wording.silent() } else { wording.clone() };
+            fixed.map(|(_, wording)| said(wording)).flat_map(|it| [it.clone(), opposite(&it)]).collect()
         }
     }
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// excluded is a test, or one case of a test, that is not run.
+type excluded struct {
+	test   string
+	of     string // the case, as the test's table names it; "" is all of it
+	reason string
+}
+
+const gang = "its subject are the Workload and PodGroup objects of gang scheduling (gate WorkloadWithJob, alpha in 1.36 and off " +
+	"by default), which are beyond what the controller does"
+const benchmark = "a benchmark: it measures, and decides nothing; docs/results/scale.md and side-by-side.md have our measurements"
+
+// What is not run, with the reason. All else in the package is.
+var notApplicable = []excluded{
+	{"TestJobGangScheduling", "eligible job creates workload and podgroup", gang},
+	{"TestJobGangScheduling", "suspended job creates workload before pods", gang},
+	{"TestJobGangScheduling", "controller restart preserves workload", gang},
+	{"TestJobGangScheduling", "parallelism update blocked", gang},
+	{"TestJobAdmissionParallelismUpdate", "parallelism update blocked for gang-scheduled job", gang},
+	{"BenchmarkLargeIndexedJob", "", benchmark},
+	{"BenchmarkLargeFailureHandling", "", benchmark},
+}
+
+// path is the name under which Go runs it.
+func (e excluded) path() string {
+	if e.of == "" {
+		return e.test
+	}
+	return e.test + "/" + strings.ReplaceAll(e.of, " ", "_")
+}
+
+// checkExcluded says whether all that is not run is there at all.
+func checkExcluded(sources map[string]string) error {
+	var all strings.Builder
+	for _, source := range sources {
+		all.WriteString(source)
+	}
+	for _, e := range notApplicable {
+		if !strings.Contains(all.String(), "func "+e.test+"(") || !strings.Contains(all.String(), fmt.Sprintf("%q: {", e.of)) && e.of != "" {
+			return fmt.Errorf("%s, which is not to be run, is not there: has upstream changed?", e.path())
+		}
+	}
+	return nil
+}
