@@ -33,6 +33,7 @@ var signs = []sign{
 	{"SS-07", "status.conditions", "cannot set SuccessCriteriaMet=True for Job already has Complete"},
 	{"SS-08", "status.conditions", "cannot disable the terminal"},
 	{"SS-09", "status.startTime", "field is immutable for unsuspended job once set"},
+	{"SS-09", "status.startTime", "startTime cannot be removed for unsuspended job"}, // 1.35
 	{"SS-10", "status.startTime", "startTime is required for finished job"},
 	{"SS-11", "status.completionTime", "must be equal to or after `startTime`"},
 	{"SS-12", "status.active", "active>0 is invalid for finished job"},

@@ -1,5 +1,7 @@
 //! The numbers that a subject may have been started with.
 
+use crate::apiserver::RuleSet;
+
 /// Constants of a Job controller (requirements.md 0.1). The default is Kubernetes 1.36.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
@@ -9,6 +11,9 @@ pub struct Constants {
     pub pod_failure_backoff_max_ms: i64,
     /// UIDs that the in-status lists may hold (FT-10).
     pub max_uncounted_pods: usize,
+    /// Whether the write that suspends a Job may leave its `startTime` as it was (SU-02): where the gate
+    /// `MutableSchedulingDirectivesForSuspendedJobs` is off, only the resumption sets a new one.
+    pub may_keep_start_time: bool,
 }
 
 impl Constants {
@@ -17,7 +22,18 @@ impl Constants {
         pod_failure_backoff_ms: 10_000,
         pod_failure_backoff_max_ms: 600_000,
         max_uncounted_pods: 500,
+        may_keep_start_time: false,
     };
+
+    /// Kubernetes 1.35, and 1.34.
+    pub const V1_35: Constants = Constants { may_keep_start_time: true, ..Constants::V1_36 };
+
+    /// The same beside an API server with these rules.
+    #[must_use]
+    pub const fn beside(self, rules: &RuleSet) -> Constants {
+        let of_version = if rules.minor < 36 { Constants::V1_35 } else { Constants::V1_36 };
+        Constants { may_keep_start_time: of_version.may_keep_start_time, ..self }
+    }
 
     /// The delay after `failures` consecutive failures, in milliseconds (BO-01).
     #[must_use]

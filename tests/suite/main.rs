@@ -31,3 +31,4 @@ mod tidy;
 mod ttl;
 mod twin;
 mod two_leaders;
+mod versions;

@@ -5,6 +5,7 @@ use std::fs;
 use jobcheck_harness::report::{Exit, Judging, judge};
 use jobcheck_harness::scenario::{Scenario, read};
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
 use jobcheck_traces::Input;
 use serde_json::Value;
@@ -29,6 +30,19 @@ fn the_library_holds_with_every_seed() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The shipped controllers need nothing of 1.36; the trace says what it is to be judged by.
+#[test]
+fn the_library_holds_on_the_api_server_of_1_35() {
+    for scenario in library() {
+        for seed in 0..2 {
+            let outcome =
+                jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Switches::default()).unwrap();
+            assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.told());
+            assert_eq!(outcome.report.traces[0].kubernetes, "1.35");
+        }
+    }
 }
 
 /// What `jobcheck fuzz` found, by its seed: a mistake of the controllers, or of the judge.

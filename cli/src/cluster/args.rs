@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use jobcheck_cluster::Name;
+use jobcheck_cluster::{Name, Version};
 use jobcheck_controller::runtime::go_duration::parse_forward;
 
 /// Arguments of `jobcheck cluster`.
@@ -42,6 +42,9 @@ pub struct UpArgs {
     /// The embedded API server instead of a real control plane: there at once, in memory, plain HTTP.
     #[arg(long)]
     pub embedded: bool,
+    /// Version of Kubernetes that it is, or is like: 1.36 or 1.35.
+    #[arg(long, value_name = "VERSION", default_value = "1.36")]
+    pub kubernetes: Version,
     /// What runs beside etcd and kube-apiserver.
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "embedded")]
     pub with: Option<With>,
@@ -108,6 +111,9 @@ pub struct ServeArgs {
     /// The port; 0 for any that is free.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
+    /// The version that it is like.
+    #[arg(long, value_name = "VERSION", default_value = "1.36")]
+    pub kubernetes: Version,
 }
 
 /// Form of the output.
@@ -134,8 +140,8 @@ A cluster is a folder in $JOBCHECK_HOME/clusters; JOBCHECK_HOME is jobcheck in $
 ~/.local/state/jobcheck, if it is not set. It listens on 127.0.0.1 alone.";
 
 const UP_HELP: &str = "\
-Without --embedded it is etcd and kube-apiserver 1.36.3, built from their published modules once; that needs
-Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants pods to run says so
+Without --embedded it is etcd and kube-apiserver 1.36.3, or 1.35.4, built from their published modules once; that
+needs Go 1.26 or newer, and takes minutes for each version. There is no kubelet and no scheduler: whoever wants pods to run says so
 in their status.
 
 A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process
@@ -144,11 +150,12 @@ is cleared first, as is every cluster whose starter was killed.
 Examples:
   jobcheck cluster up --embedded
   jobcheck cluster up --with built-in --name builtin --port 16443
+  jobcheck cluster up --with built-in --name old --kubernetes 1.35
   jobcheck cluster up --embedded --foreground
 
 Exit codes:
   0  it is ready; with --foreground, it was stopped by a signal
-  2  wrong usage, or a cluster of this name runs with other settings
+  2  wrong usage, an unknown version, or a cluster of this name runs with other settings
   4  it does not become ready, a component ended, or Go is missing: nothing is left running";
 
 const DOWN_HELP: &str = "\

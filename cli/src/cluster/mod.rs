@@ -111,7 +111,7 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
     let plane = if args.embedded {
         Plane::Embedded { command: server_command()? }
     } else {
-        let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
+        let program = program::built(&home.builds(), args.kubernetes, &mut |what| progress.say(what)).await?;
         let controllers = match args.with {
             None => Controllers::None,
             Some(With::Collectors) => Controllers::Collectors,
@@ -119,7 +119,8 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
         };
         Plane::Real { program, controllers }
     };
-    Ok(Spec { name: args.name.clone(), plane, port: args.port, timeout: args.timeout })
+    let (name, version) = (args.name.clone(), args.kubernetes);
+    Ok(Spec { name, plane, version, port: args.port, timeout: args.timeout })
 }
 
 /// This program, as the server of a cluster.
@@ -211,6 +212,6 @@ async fn show(args: &StatusArgs) -> Result<Exit, Error> {
 async fn serve(args: &ServeArgs) -> Result<Exit, Error> {
     let stop = signals::listen()
         .map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
-    embedded::serve(&args.folder, args.port, stop.cancelled()).await?;
+    embedded::serve(&args.folder, args.port, args.kubernetes, stop.cancelled()).await?;
     Ok(Exit::Conforms)
 }

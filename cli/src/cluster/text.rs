@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use jobcheck_cluster::status::{Health, Status};
-use jobcheck_cluster::{Kind, audit_log};
+use jobcheck_cluster::{Kind, State, audit_log};
 
 use crate::output::clean;
 use crate::styles::{BOLD, GOOD};
@@ -19,14 +19,8 @@ pub fn announcement(status: &Status, is_foreground: bool) -> String {
     let audit = audit_log(&status.folder);
     let mut out = String::new();
     if let Some(state) = &status.state {
-        let like = if state.kind == Kind::Embedded { "like Kubernetes" } else { "Kubernetes" };
-        let _ = writeln!(
-            out,
-            "cluster {BOLD}{name}{BOLD:#} is {}: {}, {like} {}",
-            told(&status.health),
-            state.kind,
-            state.kubernetes
-        );
+        let (health, what) = (told(&status.health), what(state));
+        let _ = writeln!(out, "cluster {BOLD}{name}{BOLD:#} is {health}: {what}");
         let _ = writeln!(out, "server      {}", state.server.as_deref().unwrap_or_default());
     }
     let _ = writeln!(out, "kubeconfig  {}", status.kubeconfig.display());
@@ -36,6 +30,12 @@ pub fn announcement(status: &Status, is_foreground: bool) -> String {
     let stop = if is_foreground { "Ctrl-C".to_owned() } else { format!("jobcheck cluster down{option}") };
     let _ = writeln!(out, "stop it     {stop}");
     out
+}
+
+/// What a cluster is, and of which version.
+fn what(state: &State) -> String {
+    let like = if state.kind == Kind::Embedded { "like " } else { "" };
+    format!("{}, {like}Kubernetes {}", state.kind, state.kubernetes)
 }
 
 /// What a shell is to evaluate.
@@ -87,7 +87,7 @@ fn cluster(out: &mut String, status: &Status) {
         let _ = writeln!(out, "  {name:<26} {:>9}  {pid:>8}  {paint}{health}{paint:#}", "");
     }
     if let Some(server) = &state.server {
-        let _ = writeln!(out, "  {}, {server}", state.kind);
+        let _ = writeln!(out, "  {}, {server}", what(state));
     }
     let _ = writeln!(out, "  {}", status.kubeconfig.display());
 }

@@ -9,7 +9,7 @@ use anstream::eprintln;
 use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::{Exit, rules};
 use jobcheck_record::{
-    AuditLog, Error, News, Tally, Target, Trace, Watching, Webhook, audit_log, watches, webhook,
+    AuditLog, Error, News, Tally, Target, Trace, Watching, Webhook, audit_log, version, watches, webhook,
 };
 use jobcheck_traces::Header;
 use tokio_util::sync::CancellationToken;
@@ -108,8 +108,7 @@ impl Source {
             return Ok(Source::Webhook(webhook, header(None)));
         }
         let client = args.access().client().await.map_err(Error::NoCluster)?;
-        let version = client.apiserver_version().await;
-        let version = version.map_err(|error| Error::NoCluster(jobcheck_cluster::told(&error)))?;
+        let version = version(&client).await.map_err(Error::NoCluster)?;
         let namespaces = match (args.all_namespaces, &args.namespaces[..]) {
             (true, _) => Vec::new(),
             (false, []) => vec![client.default_namespace().to_owned()],
@@ -122,9 +121,6 @@ impl Source {
                 "there is no namespace {name} yet: what happens there once it is made is recorded"
             ));
         }
-        // Some clusters say 36+.
-        let minor: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
-        let version = format!("{}.{minor}", version.major);
         let header = header(Some(version).filter(|it| rules(it).is_ok()));
         Ok(Source::Watches { client, what, header })
     }

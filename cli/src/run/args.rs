@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
-use jobcheck_cluster::Name;
+use jobcheck_cluster::{Name, Version};
 use jobcheck_controller::runtime::go_duration::parse_forward;
 use jobcheck_model::mutants::Mutant;
 
@@ -55,6 +55,10 @@ pub struct RunArgs {
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    /// Version of Kubernetes, 1.36 or 1.35: on sim that of the embedded API server, on live and builtin that of the control
+    /// plane that is started. Its rules are judged by. Clusters that are there have the version that they have.
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes: Option<Version>,
     /// What targets on a real API server need.
     #[command(flatten)]
     pub live: LiveArgs,
@@ -115,6 +119,14 @@ impl RunArgs {
         } else if self.targets.contains(&Target::External) && !is_there {
             let why = "the cluster on which the controller runs";
             Some(format!("the target external needs --cluster, --kubeconfig or --context: {why}"))
+        } else if self.kubernetes.is_some() && is_there {
+            let flags = "--cluster, --kubeconfig and --context";
+            Some(format!("--kubernetes is for clusters that the run starts; {flags} name one that is there"))
+        } else if let (Some(version), true) = (self.kubernetes, on_model) {
+            let why = "it is of 1.36";
+            Some(format!(
+                "--kubernetes {version} is for sim, live and builtin, and not for the target model: {why}"
+            ))
         } else if real.is_empty() && (is_there || live.managed_by.is_some()) {
             let flags = "--cluster, --kubeconfig, --context and --managed-by";
             Some(format!("{flags} are for the targets live, builtin and external: give --target"))
@@ -144,6 +156,7 @@ Examples:
   jobcheck run
   jobcheck run --target sim --runs 100
   jobcheck run --target sim,live,builtin scenarios/suspend-resume.yaml
+  jobcheck run --target live,builtin --kubernetes 1.35
   jobcheck run --target external --managed-by example.com/runner --context kind-kind
 
 Exit codes:
@@ -180,6 +193,14 @@ mod tests {
         let value = |args: &mut RunArgs| args.live.managed_by = Some("example.com/x".to_owned());
         assert!(objection(&[Target::External], value).contains("needs --cluster, "));
         assert!(objection(&[Target::Sim], value).contains("give --target"));
+        let version = |args: &mut RunArgs| args.kubernetes = Some(Version::V1_35);
+        assert_eq!(objection(&[Target::Sim, Target::Live, Target::BuiltIn], version), "");
+        assert!(objection(&[Target::Live, Target::Model], version).contains("not for the target model"));
+        let there = |args: &mut RunArgs| {
+            args.kubernetes = Some(Version::V1_36);
+            args.live.context = Some("kind".to_owned());
+        };
+        assert!(objection(&[Target::Live], there).contains("that the run starts"));
         let mutant = |args: &mut RunArgs| args.mutant = Mutant::named("B18");
         assert!(objection(&[Target::BuiltIn], mutant).contains("builtin runs what it finds"));
     }

@@ -10,7 +10,9 @@ use anstream::eprintln;
 use futures_util::future::join_all;
 use jobcheck_cluster::down::sweep;
 use jobcheck_cluster::status::{self, Health};
-use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
+use jobcheck_cluster::{
+    Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, Version, audit_log, program, up,
+};
 use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::Scenario;
@@ -152,6 +154,11 @@ impl Part<'_> {
         };
         let plan = self.plan(&ground)?;
         let site = Site::open(ground.access, ground.audit_log, ground.own.is_some()).await?;
+        if let Some(version) = site.of_unknown_version() {
+            eprintln!(
+                "note: the cluster is Kubernetes {version}, whose rules are not known: those of 1.36 are judged by"
+            );
+        }
         let site = Arc::new(site);
         let many = Many { target: self.target, plan, site: Arc::clone(&site), stop: stop.clone() };
         let runs = many.run(scenarios, self.tally).await;
@@ -174,7 +181,8 @@ impl Part<'_> {
             let access = Access { kubeconfig: live.kubeconfig.clone(), context: live.context.clone() };
             return Ok(Ground { access, audit_log: None, own: None, program: None, is_free: false });
         }
-        started(self.target, self.controllers, self.tally.progress).await
+        let version = self.args.kubernetes.unwrap_or_default();
+        started(self.target, self.controllers, version, self.tally.progress).await
     }
 
     fn plan(&self, ground: &Ground) -> Result<Plan, Error> {
@@ -226,12 +234,17 @@ async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
 }
 
 /// A control plane that lasts as long as the runs.
-async fn started(target: Target, controllers: Controllers, progress: &Progress) -> Result<Ground, Error> {
+async fn started(
+    target: Target,
+    controllers: Controllers,
+    version: Version,
+    progress: &Progress,
+) -> Result<Ground, Error> {
     let home = Home::find()?;
     for name in sweep(&home)? {
         eprintln!("note: cluster {name} was left by a process that is gone: it is cleared");
     }
-    let program = program::built(&home.builds(), &mut |what| progress.say(what)).await?;
+    let program = program::built(&home.builds(), version, &mut |what| progress.say(what)).await?;
     progress.show(&format!("{}: starting a control plane", target.name()));
     let of = if target == Target::BuiltIn && controllers == Controllers::Collectors { "-alone" } else { "" };
     let name = format!("run-{}{of}-{}", target.name(), std::process::id());
@@ -239,6 +252,7 @@ async fn started(target: Target, controllers: Controllers, progress: &Progress) 
     let spec = Spec {
         name,
         plane: Plane::Real { program: program.clone(), controllers },
+        version,
         port: None,
         timeout: READY,
     };

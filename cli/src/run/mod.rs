@@ -201,8 +201,9 @@ fn explore(
 fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
     let mut came = SimRun { runs: 0, requests: 0, rests: Vec::new(), wrong: None };
     let departures = Switches::of(args.mutant.map_or(&[], |mutant| mutant.switches));
+    let rules = args.kubernetes.unwrap_or_default().rules();
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
-        let outcome = jobcheck_sim::run(scenario, seed, &departures)?;
+        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &departures)?;
         came.runs += 1;
         came.requests += outcome.requests;
         if came.runs == 1 {

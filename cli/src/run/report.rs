@@ -102,6 +102,16 @@ impl Run {
         }
     }
 
+    /// The minor version of Kubernetes whose rules a recording was judged by.
+    pub fn kubernetes(&self) -> Option<&str> {
+        let report = match &self.came {
+            Came::Sim(came) => came.wrong.as_ref().map(|wrong| &wrong.outcome.report),
+            Came::Live(came) => Some(&came.report),
+            Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        };
+        Some(&*report?.traces.first()?.kubernetes)
+    }
+
     /// What stood at each rest, where a run and not a search was made.
     pub fn rests(&self) -> Option<&[Rest]> {
         match &self.came {
@@ -266,6 +276,8 @@ struct ScenarioReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    kubernetes: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rests: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
@@ -325,6 +337,7 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         pods_bound_reached: exploration.map(|it| it.pods_bound_reached),
         runs: sim.map(|it| it.runs),
         requests: sim.map(|it| it.requests).or_else(|| run.on_live().map(|it| it.records)),
+        kubernetes: run.kubernetes(),
         rests: run.rests().map(<[Rest]>::len),
         seed: sim.and_then(|it| it.wrong.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),

@@ -90,8 +90,11 @@ fn tell(run: &Run, args: &RunArgs, out: &mut String) {
             let seed = wrong.outcome.seed;
             let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, wrong.why);
             let defect = args.mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
-            let again =
-                format!("jobcheck run --target sim --runs 1 --seed {seed}{defect} --save DIR {}", run.file);
+            let version = args.kubernetes.map(|it| format!(" --kubernetes {it}")).unwrap_or_default();
+            let again = format!(
+                "jobcheck run --target sim{version} --runs 1 --seed {seed}{defect} --save DIR {}",
+                run.file
+            );
             // What the trace breaks, it tells; what was expected of it, it does not know.
             let then = if wrong.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
             let _ = writeln!(out, "  again: {again}{then}");
@@ -184,7 +187,8 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
             |result: &'static str| count(&move |run: &Run| run.known().is_none() && run.result() == result);
         let all = count(&|_| true) + problems;
         let noun = if all == 1 { "scenario" } else { "scenarios" };
-        let _ = write!(out, "{all} {noun} on {}{defect}: {GOOD}{} hold{GOOD:#}", name(*target), is("holds"));
+        let (on, version) = (name(*target), version(*target, report, args));
+        let _ = write!(out, "{all} {noun} on {on}{version}{defect}: {GOOD}{} hold{GOOD:#}", is("holds"));
         for (count, paint, what) in [
             (count(&|run| run.known().is_some()), OPEN, "KNOWN"),
             (is("broken"), BAD, "broken"),
@@ -207,6 +211,14 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
             let _ = writeln!(out, "not run on {}", others.join(", "));
         }
     }
+}
+
+/// Of which minor version the API server was, if not of the usual one.
+fn version(target: Target, report: &Report, args: &RunArgs) -> String {
+    let asked = args.kubernetes.map(|version| format!("1.{}", version.rules().minor));
+    let judged = report.on(target).find_map(Run::kubernetes).map(str::to_owned);
+    let other = judged.or(asked).filter(|it| it != "1.36");
+    other.map(|it| format!(" of {it}")).unwrap_or_default()
 }
 
 fn name(target: Target) -> &'static str {

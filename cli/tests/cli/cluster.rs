@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use k8s_openapi::api::batch::v1::Job;
-use kube::api::{Api, ListParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rustix::process::{Pid, Signal, kill_process};
@@ -157,6 +157,53 @@ async fn an_embedded_cluster_serves_jobs_until_it_is_stopped() {
     assert!(clusters.ok(&["down"]).err.contains("there is no cluster default"));
 }
 
+/// Suspends a Job that had started, and changes the node selector of its template: the code of the answer.
+async fn template_of_a_started_job(client: kube::Client) -> u16 {
+    let jobs: Api<Job> = Api::default_namespaced(client);
+    jobs.create(&PostParams::default(), &job("pi")).await.unwrap();
+    let merge = |patch: Value| Patch::Merge(patch);
+    let params = PatchParams::default();
+    jobs.patch("pi", &params, &merge(json!({"spec": {"suspend": true}}))).await.unwrap();
+    let condition = json!({"type": "Suspended", "status": "True"});
+    let status = json!({"startTime": "2026-01-01T00:00:00Z", "conditions": [condition]});
+    jobs.patch_status("pi", &params, &merge(json!({"status": status}))).await.unwrap();
+    let pod = json!({"nodeSelector": {"zone": "b"}});
+    match jobs.patch("pi", &params, &merge(json!({"spec": {"template": {"spec": pod}}}))).await {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn an_embedded_cluster_is_like_the_version_that_is_asked_for() {
+    let clusters = Clusters::new();
+    for (version, release, code) in [("1.35", "1.35.4", 422), ("v1.36.3", "1.36.3", 200)] {
+        let up = clusters.ok(&["up", "--embedded", "--kubernetes", version]);
+        assert!(up.out.contains(&format!("is ready: embedded, like Kubernetes {release}\n")), "{}", up.out);
+        let cluster = clusters.one("default");
+        assert_eq!(cluster["kubernetes"], release);
+        let kubeconfig = fs::read_to_string(cluster["kubeconfig"].as_str().unwrap()).unwrap();
+        assert!(kubeconfig.starts_with(&format!("# Kubernetes {release}\n")), "{kubeconfig}");
+        assert!(
+            clusters.ok(&["status"]).out.contains(&format!("embedded, like Kubernetes {release}, http:"))
+        );
+        let client = clusters.client("default").await;
+        assert_eq!(client.apiserver_version().await.unwrap().git_version, format!("v{release}"));
+        assert_eq!(template_of_a_started_job(client).await, code, "{release}");
+        clusters.ok(&["down"]);
+    }
+}
+
+#[test]
+fn a_version_that_there_is_not_is_wrong_usage_and_those_that_there_are_are_told() {
+    let clusters = Clusters::new();
+    for embedded in [&["--embedded"][..], &[]] {
+        let run = clusters.run(&[&["up", "--kubernetes", "1.34"], embedded].concat());
+        assert!(run.code == 2 && run.err.contains("expected 1.36 (1.36.3) or 1.35 (1.35.4)"), "{run:?}");
+    }
+}
+
 #[test]
 fn a_cluster_that_runs_is_left_as_it_is_and_not_mistaken_for_another() {
     let clusters = Clusters::new();
@@ -164,7 +211,11 @@ fn a_cluster_that_runs_is_left_as_it_is_and_not_mistaken_for_another() {
     let before = processes(&clusters.one("default"));
     let again = clusters.ok(&["up", "--embedded"]);
     assert!(again.err.contains("runs already") && again.out.contains("is ready"), "{again:?}");
-    for other in [&["up", "--embedded", "--port", "1"][..], &["up", "--embedded", "--foreground"]] {
+    for other in [
+        &["up", "--embedded", "--port", "1"][..],
+        &["up", "--embedded", "--foreground"],
+        &["up", "--embedded", "--kubernetes", "1.35"],
+    ] {
         let run = clusters.run(other);
         assert!(run.code == 2 && run.err.contains("with other settings"), "{run:?}");
     }

@@ -126,7 +126,8 @@ impl ControlPlane<'_> {
         launch.until(&asked("/api/v1/namespaces/default")).await?;
         launch.state.server = Some(server.to_owned());
         let (authority, token) = (Some(&*authority), Some(token));
-        let kubeconfig = Kubeconfig { cluster: self.name, user: ADMIN, server, authority, token };
+        let (cluster, kubernetes) = (self.name, &*launch.state.kubernetes);
+        let kubeconfig = Kubeconfig { cluster, kubernetes, user: ADMIN, server, authority, token };
         kubeconfig.write(&kubeconfig::path(launch.folder))
     }
 
@@ -141,7 +142,9 @@ impl ControlPlane<'_> {
         let token = String::from_utf8_lossy(&token);
         let file = launch.folder.join("controller-manager.kubeconfig");
         let (authority, token) = (Some(&*authority), Some(&*token));
-        Kubeconfig { cluster: self.name, user: CONTROLLER_MANAGER, server, authority, token }.write(&file)?;
+        let (cluster, kubernetes) = (self.name, &*launch.state.kubernetes);
+        Kubeconfig { cluster, kubernetes, user: CONTROLLER_MANAGER, server, authority, token }
+            .write(&file)?;
         let port = free_port()?;
         let flags = [
             "kube-controller-manager".into(),

@@ -19,8 +19,9 @@ use crate::error::Error;
 use crate::files;
 use crate::kubeconfig::{self, Kubeconfig};
 use crate::launch::Launch;
-use crate::name::Name;
 use crate::state::Endpoint;
+use crate::up::Spec;
+use crate::version::Version;
 
 /// The file in a cluster's folder that says where its server listens.
 const ADDRESS: &str = "address";
@@ -33,16 +34,22 @@ const COLLECT_EVERY: Duration = Duration::from_millis(500);
 /// How many of their rounds one of the pod garbage collector is: 20 s, as upstream.
 const POD_ROUNDS: u64 = 40;
 
-/// Serves in a cluster's folder until `stop` is done: the address is written there once it is known, and the audit log.
+/// Serves in a cluster's folder, like this version, until `stop` is done: the address is written there once it is known, and
+/// the audit log.
 ///
 /// # Errors
 /// The port is not free, or a file cannot be written.
-pub async fn serve(folder: &Path, port: u16, stop: impl Future<Output = ()>) -> Result<(), Error> {
+pub async fn serve(
+    folder: &Path,
+    port: u16,
+    version: Version,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Error> {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let socket = |error| Error::file("listen on", Path::new(&local.to_string()))(error);
     let listener = TcpListener::bind(local).await.map_err(socket)?;
     let address = listener.local_addr().map_err(socket)?;
-    let server = server(&audit_log(folder))?;
+    let server = server(&audit_log(folder), version)?;
     let collecting = tokio::spawn(collect(server.clone()));
     files::write(&folder.join(ADDRESS), address.to_string().as_bytes())?;
     let service = ApiService::new(server, Auth::Everyone(EVERYONE.to_owned()));
@@ -51,11 +58,11 @@ pub async fn serve(folder: &Path, port: u16, stop: impl Future<Output = ()>) -> 
     ended.map_err(socket)
 }
 
-fn server(audit: &Path) -> Result<SharedServer, Error> {
+fn server(audit: &Path, version: Version) -> Result<SharedServer, Error> {
     let now = Timestamp::now();
     // UIDs and names are to differ from those of another cluster.
     let seed = u64::from(now.subsec_nanosecond().unsigned_abs());
-    let mut server = Server::new(Config { seed, ..Config::default() }, now);
+    let mut server = Server::new(Config { seed, rules: version.rules(), ..Config::default() }, now);
     let mut log = files::log(audit)?;
     server.set_audit(Some(AuditSink::new(false, move |event| {
         // What cannot be logged is told in the process's own log.
@@ -86,24 +93,30 @@ async fn collect(server: SharedServer) {
 }
 
 /// Starts such a process, and waits until it is ready.
-pub(crate) async fn start(
-    launch: &mut Launch<'_>,
-    name: &Name,
-    command: &[OsString],
-    port: u16,
-) -> Result<(), Error> {
+pub(crate) async fn start(launch: &mut Launch<'_>, spec: &Spec, command: &[OsString]) -> Result<(), Error> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Error::Internal("no program to serve with".to_owned()));
     };
-    let more = ["--port".into(), port.to_string().into(), "--folder".into(), launch.folder.into()];
+    let port = spec.port.unwrap_or_default();
+    let of_it =
+        ["--port".into(), port.to_string().into(), "--kubernetes".into(), spec.version.release().into()];
+    let more = [&of_it[..], &["--folder".into(), launch.folder.into()]].concat();
     launch.start(COMPONENT, Path::new(program), &[arguments, &more].concat())?;
     let address = launch.file(&launch.folder.join(ADDRESS)).await?;
     let server = format!("http://{}", String::from_utf8_lossy(&address));
     launch
         .well(COMPONENT, Endpoint { server: server.clone(), path: "/readyz".to_owned(), authority: None })
         .await?;
-    let kubeconfig =
-        Kubeconfig { cluster: name, user: EVERYONE, server: &server, authority: None, token: None };
-    launch.state.server = Some(server.clone());
-    kubeconfig.write(&kubeconfig::path(launch.folder))
+    let kubernetes = &*launch.state.kubernetes;
+    let kubeconfig = Kubeconfig {
+        cluster: &spec.name,
+        kubernetes,
+        user: EVERYONE,
+        server: &server,
+        authority: None,
+        token: None,
+    };
+    kubeconfig.write(&kubeconfig::path(launch.folder))?;
+    launch.state.server = Some(server);
+    Ok(())
 }

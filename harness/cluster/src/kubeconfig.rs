@@ -13,6 +13,8 @@ use crate::name::Name;
 pub(crate) struct Kubeconfig<'a> {
     /// The cluster.
     pub cluster: &'a Name,
+    /// The version of Kubernetes, for whoever reads the file.
+    pub kubernetes: &'a str,
     /// The user, as the API server knows it.
     pub user: &'a str,
     /// `https://127.0.0.1:41234`.
@@ -35,7 +37,7 @@ impl Kubeconfig<'_> {
     }
 
     fn text(&self) -> String {
-        let Kubeconfig { cluster, user, server, authority, token } = self;
+        let Kubeconfig { cluster, kubernetes, user, server, authority, token } = self;
         let line = |key: &str, value: &str| format!("    {key}: {value}\n");
         let authority = authority.map(|it| line("certificate-authority-data", &STANDARD.encode(it)));
         let authority = authority.unwrap_or_default();
@@ -44,8 +46,8 @@ impl Kubeconfig<'_> {
             None => "  user: {}\n".to_owned(),
         };
         format!(
-            "apiVersion: v1\nkind: Config\nclusters:\n- name: jobcheck-{cluster}\n  cluster:\n    server: {server}\n\
-             {authority}users:\n- name: {user}\n{user_is}contexts:\n- name: jobcheck-{cluster}\n  context:\n    \
+            "# Kubernetes {kubernetes}\napiVersion: v1\nkind: Config\nclusters:\n- name: jobcheck-{cluster}\n  cluster:\n    \
+             server: {server}\n{authority}users:\n- name: {user}\n{user_is}contexts:\n- name: jobcheck-{cluster}\n  context:\n    \
              cluster: jobcheck-{cluster}\n    user: {user}\ncurrent-context: jobcheck-{cluster}\n"
         )
     }

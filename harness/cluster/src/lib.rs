@@ -8,7 +8,7 @@
 //! | what there is, and how it is | [`mod@status`] |
 //! | the folder of all clusters, and one process for each name | [`home`], `lock` |
 //! | which processes are a cluster's | [`process`] |
-//! | building the control plane | [`program`] |
+//! | which versions there are, and building the control plane | [`Version`], [`program`] |
 //! | the server that the background process is | [`embedded`] |
 //!
 //! # Guarantees
@@ -40,6 +40,7 @@ mod state;
 pub mod status;
 mod up;
 mod usage;
+mod version;
 
 pub use error::{Error, Log, told};
 pub use home::Home;
@@ -48,3 +49,4 @@ pub use name::Name;
 pub use state::{Component, Kind, State};
 pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};
 pub use usage::Usage;
+pub use version::Version;

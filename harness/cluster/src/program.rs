@@ -14,31 +14,22 @@ use crate::error::{Error, Log};
 use crate::files;
 use crate::lock::Lock;
 use crate::process::{MARK, marked};
+use crate::version::Version;
 
-/// The version of Kubernetes that `go.mod` names.
-pub const KUBERNETES: &str = "1.36.3";
-
-const SOURCES: [(&str, &str); 3] = [
-    ("go.mod", include_str!("../../controlplane/go.mod")),
-    ("go.sum", include_str!("../../controlplane/go.sum")),
-    ("main.go", include_str!("../../controlplane/main.go")),
-];
+const MAIN: &str = include_str!("../../controlplane/main.go");
 const PROGRAM: &str = "controlplane";
-/// As upstream builds: without them the server says that it is v0.0.0, which clients cannot read. And small.
-const LINKED: &str = "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3 \
-                      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36";
 /// Bytes of the digest that a folder is named after.
 const DIGEST: usize = 8;
 /// Time between two looks at a build of another process.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The program, which is built in this folder if it is not there yet; `say` hears what takes long. Another process that
-/// builds the same is waited for.
+/// The control plane of this version as a program, which is built in this folder if it is not there yet; `say` hears what
+/// takes long. Another process that builds the same is waited for.
 ///
 /// # Errors
 /// Go is missing, or the build fails.
-pub async fn built(builds: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
-    let name = digest();
+pub async fn built(builds: &Path, version: Version, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
+    let name = digest(version);
     let folder = builds.join(&name);
     let program = folder.join(PROGRAM);
     if program.is_file() {
@@ -47,7 +38,7 @@ pub async fn built(builds: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     files::make_folder(&folder)?;
     let log = folder.join("build.log");
     say(&format!(
-        "building the control plane (Kubernetes {KUBERNETES}) with Go, once: minutes; log: {}",
+        "building the control plane (Kubernetes {version}) with Go, once: minutes; log: {}",
         log.display()
     ));
     let _lock = lock(&builds.join(format!("{name}.lock"))).await?;
@@ -56,7 +47,7 @@ pub async fn built(builds: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     }
     // A build goes on when the process that began it is killed.
     marked(&folder).iter().for_each(|it| it.signal(Signal::KILL));
-    build(&folder, &log).await?;
+    build(version, &folder, &log).await?;
     Ok(program)
 }
 
@@ -69,20 +60,20 @@ async fn lock(path: &Path) -> Result<Lock, Error> {
     }
 }
 
-async fn build(folder: &Path, log: &Path) -> Result<(), Error> {
-    let sources = folder.join("source");
-    files::make_folder(&sources)?;
-    for (name, text) in SOURCES {
-        files::write(&sources.join(name), text.as_bytes())?;
+async fn build(version: Version, folder: &Path, log: &Path) -> Result<(), Error> {
+    let source = folder.join("source");
+    files::make_folder(&source)?;
+    for (name, text) in sources(version) {
+        files::write(&source.join(name), text.as_bytes())?;
     }
     let partial = folder.join(format!("{PROGRAM}.partial"));
     let said = fs::File::create(log).map_err(Error::file("write", log))?;
     let both = said.try_clone().map_err(Error::file("write", log))?;
     let mut go = Command::new("go");
-    go.args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", LINKED, "-o"])
+    go.args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", &linked(version), "-o"])
         .arg(&partial);
     // Without cgo no C compiler is needed.
-    go.arg(".").current_dir(&sources).env("CGO_ENABLED", "0").env("GOWORK", "off").env(MARK, folder);
+    go.arg(".").current_dir(&source).env("CGO_ENABLED", "0").env("GOWORK", "off").env(MARK, folder);
     go.stdin(Stdio::null()).stdout(said).stderr(both).kill_on_drop(true);
     let status = go.status().await.map_err(|source| match source.kind() {
         ErrorKind::NotFound => Error::NoGo,
@@ -95,11 +86,26 @@ async fn build(folder: &Path, log: &Path) -> Result<(), Error> {
     fs::rename(&partial, &program).map_err(Error::file("write", &program))
 }
 
+/// The files of the build.
+fn sources(version: Version) -> [(&'static str, &'static str); 3] {
+    let (module, sums) = version.module();
+    [("go.mod", module), ("go.sum", sums), ("main.go", MAIN)]
+}
+
+/// As upstream builds: without them the server says that it is v0.0.0, which clients cannot read. And small.
+fn linked(version: Version) -> String {
+    let minor = version.rules().minor;
+    let set = "-X k8s.io/component-base/version";
+    format!("-s -w {set}.gitVersion=v{version} {set}.gitMajor=1 {set}.gitMinor={minor}")
+}
+
 /// What the build depends on, as a name: what was built from other sources stays beside it.
-fn digest() -> String {
+fn digest(version: Version) -> String {
     let mut digest = Context::new(&SHA256);
-    let others = [std::env::consts::OS, std::env::consts::ARCH, LINKED];
-    let sources = SOURCES.iter().flat_map(|(name, text)| [*name, *text]);
+    let linked = linked(version);
+    let others = [std::env::consts::OS, std::env::consts::ARCH, &*linked];
+    let sources = sources(version);
+    let sources = sources.iter().flat_map(|(name, text)| [*name, *text]);
     for part in others.into_iter().chain(sources) {
         digest.update(part.as_bytes());
         digest.update(&[0]);
@@ -112,9 +118,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_that_of_the_module() {
-        let (_, module) = SOURCES[0];
-        assert!(module.contains(&format!("k8s.io/kubernetes v{KUBERNETES}\n")));
-        assert!(LINKED.contains(&format!("gitVersion=v{KUBERNETES} ")));
+    fn each_version_is_built_in_a_folder_of_its_own_and_says_which_it_is() {
+        let [usual, other] = Version::ALL.map(digest);
+        assert_ne!(usual, other);
+        for version in Version::ALL {
+            assert!(linked(version).contains(&format!(".gitVersion=v{version} ")));
+        }
     }
 }

@@ -18,9 +18,9 @@ use crate::launch::Launch;
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::process::Process;
-use crate::program::KUBERNETES;
 use crate::state::{Kind, State};
 use crate::status::{self, Health};
+use crate::version::Version;
 
 /// Time between two attempts to take a name.
 const ATTEMPT: Duration = Duration::from_millis(100);
@@ -32,12 +32,13 @@ const PORTS: usize = 3;
 pub enum Plane {
     /// The embedded API server over HTTP.
     Embedded {
-        /// A program that calls [`embedded::serve`], and its arguments, to which `--folder` and `--port` are added.
+        /// A program that calls [`embedded::serve`], and its arguments, to which `--folder`, `--port` and `--kubernetes` are
+        /// added.
         command: Vec<OsString>,
     },
     /// A real control plane.
     Real {
-        /// The program ([`crate::program::built`]).
+        /// The program ([`crate::program::built`] of the same version).
         program: PathBuf,
         /// What of kube-controller-manager runs too.
         controllers: Controllers,
@@ -62,6 +63,8 @@ pub struct Spec {
     pub name: Name,
     /// What is to run.
     pub plane: Plane,
+    /// The version of Kubernetes that it is, or is like.
+    pub version: Version,
     /// The port of the API server; any that is free if not given.
     pub port: Option<u16>,
     /// How long it may take to be ready.
@@ -149,7 +152,8 @@ async fn found(home: &Home, spec: &Spec) -> Found {
 }
 
 fn differs(state: State, spec: &Spec) -> Error {
-    let found = format!("{}, {}", state.kind, state.server.unwrap_or_default());
+    let State { kind, kubernetes, server, .. } = state;
+    let found = format!("{kind}, Kubernetes {kubernetes}, {}", server.unwrap_or_default());
     Error::Differs { name: spec.name.to_string(), found }
 }
 
@@ -162,7 +166,7 @@ async fn start(home: &Home, spec: &Spec, lock: Lock, end: Instant) -> Result<Up,
     let folder = home.cluster(&spec.name);
     let has_replaced = folder.exists();
     clear(&folder)?;
-    let state = State::new(spec.kind(), KUBERNETES)?;
+    let state = State::new(spec.kind(), spec.version.release())?;
     let mut cluster =
         Cluster { folder, state, children: Vec::new(), has_replaced, is_detached: false, _lock: lock };
     cluster.start(spec, end).await?;
@@ -171,7 +175,8 @@ async fn start(home: &Home, spec: &Spec, lock: Lock, end: Instant) -> Result<Up,
 
 fn is_like(state: &State, spec: &Spec) -> bool {
     let is_there = |port: u16| state.server.as_ref().is_some_and(|it| it.ends_with(&format!(":{port}")));
-    state.kind == spec.kind() && spec.port.is_none_or(is_there)
+    let is_same = state.kind == spec.kind() && state.kubernetes == spec.version.release();
+    is_same && spec.port.is_none_or(is_there)
 }
 
 impl Cluster {
@@ -252,9 +257,7 @@ impl Cluster {
         let (folder, within) = (&*self.folder, spec.timeout);
         let mut launch = Launch { folder, state: &mut self.state, children: &mut self.children, end, within };
         match &spec.plane {
-            Plane::Embedded { command } => {
-                embedded::start(&mut launch, &spec.name, command, spec.port.unwrap_or_default()).await
-            }
+            Plane::Embedded { command } => embedded::start(&mut launch, spec, command).await,
             Plane::Real { program, controllers } => {
                 let (name, port, controllers) = (&spec.name, spec.port, *controllers);
                 let plane = ControlPlane { program, name, port, controllers };
@@ -309,7 +312,17 @@ mod tests {
         let home = Home::at(&folder).unwrap();
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         let name = "default".parse().unwrap();
-        (Folder(folder), home, Spec { name, plane: Plane::Embedded { command }, port: None, timeout })
+        (
+            Folder(folder),
+            home,
+            Spec {
+                name,
+                plane: Plane::Embedded { command },
+                version: Version::default(),
+                port: None,
+                timeout,
+            },
+        )
     }
 
     fn assert_nothing_is_left(home: &Home, spec: &Spec) {

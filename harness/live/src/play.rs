@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use jobcheck_harness::report::Subject;
 use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
+use jobcheck_model::apiserver::RuleSet;
 use jobcheck_record::watch::{self, Scope, Shown};
 use jobcheck_stage::{Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection};
 use jobcheck_traces::{Resource, WatchKind};
@@ -93,12 +94,12 @@ struct Play<'a> {
     delay: Duration,
 }
 
-/// How the controllers of a run are started.
-fn subject(scenario: &Scenario, plan: &Plan) -> Subject {
+/// How the controllers of a run are started, and which rules its API server has.
+fn subject(scenario: &Scenario, plan: &Plan, rules: RuleSet) -> Subject {
     let mut subject = match plan.manager {
-        Manager::Shipped { .. } => scenario.subject(),
+        Manager::Shipped { .. } => scenario.subject().on(rules),
         // They cannot be told otherwise.
-        Manager::BuiltIn { .. } | Manager::External => return Subject::default(),
+        Manager::BuiltIn { .. } | Manager::External => return Subject::default().on(rules),
     };
     let usual = Subject::default().constants;
     if subject.constants.pod_failure_backoff_ms > PASSES {
@@ -142,7 +143,7 @@ impl<'a> Play<'a> {
         scenario: &'a Scenario,
         plan: &'a Plan,
     ) -> Result<Play<'a>, Error> {
-        let subject = subject(scenario, plan);
+        let subject = subject(scenario, plan, site.rules());
         let header = header(&subject, &format!("scenario {}", scenario.name));
         let mut recording = Recording::begin(header, site.audit_log())?;
         if plan.managed_by.is_none() {

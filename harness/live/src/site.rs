@@ -6,7 +6,9 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
 use jobcheck_cluster::{Home, told};
-use jobcheck_record::{Access, permission};
+use jobcheck_harness::report::rules;
+use jobcheck_model::apiserver::RuleSet;
+use jobcheck_record::{Access, permission, version};
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -40,6 +42,8 @@ pub struct Site {
     runtime: Handle,
     access: Access,
     audit_log: Option<PathBuf>,
+    /// The version of its API server, and its rules if they are known.
+    version: (String, Option<RuleSet>),
     is_own: bool,
     folder: PathBuf,
     id: String,
@@ -57,8 +61,8 @@ impl Site {
         let home = Home::find()?;
         leftovers::clear(&home.runs()).await?;
         let client = access.client().await.map_err(Error::NoCluster)?;
-        let version = client.apiserver_version().await;
-        version.map_err(|error| Error::NoCluster(told(&error)))?;
+        let version = version(&client).await.map_err(Error::NoCluster)?;
+        let version = (version.clone(), rules(&version).ok());
         if !is_own {
             check_permissions(&client).await?;
         }
@@ -66,9 +70,20 @@ impl Site {
         let folder = home.runs().join(&id);
         Record::of(&id, &access)?.write(&folder)?;
         let (runtime, namespaces) = (Handle::current(), Mutex::default());
-        let site = Site { client, runtime, access, audit_log, is_own, folder, id, namespaces };
+        let site = Site { client, runtime, access, audit_log, version, is_own, folder, id, namespaces };
         site.make_node().await?;
         Ok(site)
+    }
+
+    /// The minor version of the API server, if its rules are not known: those of 1.36 take their place.
+    #[must_use]
+    pub fn of_unknown_version(&self) -> Option<&str> {
+        self.version.1.is_none().then_some(&self.version.0)
+    }
+
+    /// What the API server accepts.
+    pub(crate) fn rules(&self) -> RuleSet {
+        self.version.1.unwrap_or_default()
     }
 
     pub(crate) fn client(&self) -> Client {

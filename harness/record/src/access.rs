@@ -48,3 +48,15 @@ impl Access {
         Client::try_from(config).map_err(|error| told(&error))
     }
 }
+
+/// The minor version of an API server, such as `1.36`.
+///
+/// # Errors
+///
+/// It does not answer.
+pub async fn version(client: &Client) -> Result<String, String> {
+    let version = client.apiserver_version().await.map_err(|error| told(&error))?;
+    // Some clusters say 36+.
+    let minor: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
+    Ok(format!("{}.{minor}", version.major))
+}

@@ -28,7 +28,7 @@ mod trace;
 pub mod watch;
 mod watches;
 
-pub use access::Access;
+pub use access::{Access, version};
 pub use audit::{AuditLog, Webhook, audit_log, webhook};
 pub use error::Error;
 pub use selection::Labels;

@@ -25,6 +25,7 @@ use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_harness::scenario::Scenario;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::apiserver::RuleSet;
 use jobcheck_stage::{Found, Rest};
 use jobcheck_traces::Input;
 
@@ -74,7 +75,21 @@ impl Outcome {
 ///
 /// What the API server says against a Job of the scenario.
 pub fn run(scenario: &Scenario, seed: u64, departures: &Switches) -> Result<Outcome, String> {
-    let mut play = Play::new(scenario, seed, departures)?;
+    run_on(RuleSet::default(), scenario, seed, departures)
+}
+
+/// The same with the API server of another version.
+///
+/// # Errors
+///
+/// What the API server says against a Job of the scenario.
+pub fn run_on(
+    version: RuleSet,
+    scenario: &Scenario,
+    seed: u64,
+    departures: &Switches,
+) -> Result<Outcome, String> {
+    let mut play = Play::new(version, scenario, seed, departures)?;
     let unmet = play.run();
     play.cluster.mark(serde_json::json!({ "kind": "end" }));
     let trace = play.cluster.recorder.bytes();

@@ -8,6 +8,7 @@ use jobcheck_harness::scenario::{
     Verb, Watched,
 };
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::apiserver::RuleSet;
 use jobcheck_stage::{
     Cluster as _, Rest, act, completion_index, create_job, create_pod, gates_told, header, objection, pods_of,
 };
@@ -53,13 +54,18 @@ enum Fate {
 }
 
 impl<'a> Play<'a> {
-    /// A run that has not begun. Seed 0 shows everything at once and goes step by step; others leave order to chance.
+    /// A run that has not begun, with the API server of this version. Seed 0 shows everything at once and goes step by step; others leave order to chance.
     ///
     /// # Errors
     ///
     /// What the API server says against a Job or a pod.
-    pub fn new(scenario: &'a Scenario, seed: u64, departures: &Switches) -> Result<Play<'a>, String> {
-        let subject = scenario.subject();
+    pub fn new(
+        version: RuleSet,
+        scenario: &'a Scenario,
+        seed: u64,
+        departures: &Switches,
+    ) -> Result<Play<'a>, String> {
+        let subject = scenario.subject().on(version);
         let header = header(&subject, &format!("scenario {}, seed {seed}", scenario.name));
         let mut cluster =
             Cluster::new(seed, subject.rules, scenario.unscheduled, header).map_err(|error| error.message)?;

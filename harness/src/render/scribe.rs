@@ -114,7 +114,7 @@ impl Scribe {
     pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<Scribe> {
         let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
         let header = Header {
-            kubernetes: Some("1.36".to_owned()),
+            kubernetes: Some(format!("1.{}", scope.rules.minor)),
             assume: subject.told(),
             producer: Some(format!("jobcheck {}, scope {}", env!("CARGO_PKG_VERSION"), scope.name)),
             ..Header::new()

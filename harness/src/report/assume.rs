@@ -41,6 +41,16 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// The same beside an API server of another version; gates stay as they are.
+    #[must_use]
+    pub fn on(self, version: RuleSet) -> Subject {
+        let mut rules = version;
+        for gate in self.rules.gates().off() {
+            rules = rules.with_gate(gate, false).unwrap_or(rules);
+        }
+        Subject { rules, constants: self.constants.beside(&rules), ..self }
+    }
+
     /// The same as the header of a native trace says it.
     #[must_use]
     pub fn told(&self) -> BTreeMap<String, String> {
@@ -162,7 +172,7 @@ pub(super) fn assumed(
         (None, Some(version)) => rules(version).map_err(|problem| format!("{problem}, found {version:?}"))?,
         (None, None) => RuleSet::default(),
     };
-    let mut subject = Subject { rules, ..Subject::default() };
+    let mut subject = Subject::default().on(rules);
     for (key, value) in header.into_iter().flat_map(|header| &header.assume) {
         Assumption::of(key, value).map_err(|problem| format!("assume.{key}: {problem}"))?.apply(&mut subject);
     }

@@ -28,6 +28,7 @@ impl Scenario {
                     .pod_failure_backoff_max
                     .map_or(default.pod_failure_backoff_max_ms, |span| span.0),
                 max_uncounted_pods: controller.max_uncounted_pods.unwrap_or(default.max_uncounted_pods),
+                ..default
             },
             gates: gates(&controller.feature_gates),
         }

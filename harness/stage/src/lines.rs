@@ -12,8 +12,9 @@ pub struct Lines(Vec<Value>);
 /// The first line of the trace of a run with this subject.
 #[must_use]
 pub fn header(subject: &Subject, producer: &str) -> Value {
+    let kubernetes = format!("1.{}", subject.rules.minor);
     json!({
-        "format": FORMAT, "version": VERSION.to_string(), "kubernetes": "1.36", "assume": subject.told(),
+        "format": FORMAT, "version": VERSION.to_string(), "kubernetes": kubernetes, "assume": subject.told(),
         "producer": format!("jobcheck {}, {producer}", env!("CARGO_PKG_VERSION")),
     })
 }

@@ -1,11 +1,12 @@
 //! Random cases for the API server's rules, with this model's decisions, for comparison with Kubernetes' own.
 //!
 //! ```text
-//! cargo run --example status_cases -- KIND COUNT SEED [GATES-OFF] | oracle -compare
+//! cargo run --example status_cases -- KIND COUNT SEED [GATES-OFF [MINOR]] | oracle -compare
 //! ```
 //!
 //! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each
-//! line is a question for `harness/oracle`, with our answer: the ids of the rules that the write breaks.
+//! line is a question for `harness/oracle`, with our answer: the ids of the rules that the write breaks. MINOR is the minor
+//! version of the rules, 36 if it is not given; the oracle must be of the same.
 
 mod json;
 mod pod;
@@ -38,14 +39,16 @@ struct Case {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let numbers: Vec<u64> = arguments.iter().skip(1).take(2).filter_map(|text| text.parse().ok()).collect();
     let (make, [count, seed]) = match (arguments.first().map(String::as_str), &numbers[..]) {
         (Some("status"), &[count, seed]) => (status_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
         (Some("spec"), &[count, seed]) => (spec_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
         (Some("stored"), &[count, seed]) => (stored_case as fn(&mut Random, &RuleSet) -> Case, [count, seed]),
         _ => return ExitCode::from(2),
     };
-    let rules = without_gates(arguments.get(3).map_or("", String::as_str));
+    let minor = arguments.get(4).map_or(Ok(36), |minor| minor.parse());
+    let Some(usual) = minor.ok().and_then(RuleSet::of) else { return ExitCode::from(2) };
+    let rules = without_gates(usual, arguments.get(3).map_or("", String::as_str));
     let mut out = BufWriter::new(io::stdout().lock());
     let mut random = Random(seed);
     for _ in 0..count {
@@ -56,15 +59,16 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The rules of 1.36 with the named gates off. The oracle needs the same with `-gates`.
-fn without_gates(off: &str) -> RuleSet {
+/// These rules with the named gates off. The oracle needs the same with `-gates`.
+fn without_gates(usual: RuleSet, off: &str) -> RuleSet {
     let on = |gate: &str| !off.split(',').any(|name| name == gate);
     RuleSet {
         job_managed_by: on("JobManagedBy"),
         pod_replacement_policy: on("JobPodReplacementPolicy"),
-        mutable_scheduling_directives: on("MutableSchedulingDirectivesForSuspendedJobs"),
-        mutable_pod_resources: on("MutablePodResourcesForSuspendedJobs"),
-        ..RuleSet::V1_36
+        mutable_scheduling_directives: usual.mutable_scheduling_directives
+            && on("MutableSchedulingDirectivesForSuspendedJobs"),
+        mutable_pod_resources: usual.mutable_pod_resources && on("MutablePodResourcesForSuspendedJobs"),
+        ..usual
     }
 }
 

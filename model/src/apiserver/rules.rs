@@ -70,6 +70,17 @@ impl RuleSet {
     /// Kubernetes 1.34, from 1.34.2 on; 1.34.0 refused a new `startTime` on resumption.
     pub const V1_34: RuleSet = RuleSet { minor: 34, ..RuleSet::V1_35 };
 
+    /// The release that these rules were taken from.
+    #[must_use]
+    pub const fn release(self) -> &'static str {
+        match self.minor {
+            34 => "1.34.2",
+            35 => "1.35.4",
+            37 => "1.37.0",
+            _ => "1.36.3",
+        }
+    }
+
     /// The same with one of the gates that the Job controller has too, on or off (judging.md 8); `None` where there is
     /// no such gate.
     #[must_use]

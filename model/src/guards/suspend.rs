@@ -58,15 +58,29 @@ fn judge_suspended(
         findings.require(Req::SU01, set || is == was, "condition Suspended", expected, status_text(is));
     }
     if set && was != Some(ConditionStatus::True) {
-        let cleared = new.start_time.is_none();
-        let req = if was.is_none() && view.job.status.start_time.is_none() { Req::SU03 } else { Req::SU02 };
-        findings.require(req, cleared, "startTime", "none: the Job is suspended", time_text(new));
+        judge_start_of_suspended(view, new, was, findings);
     } else if new.start_time != view.job.status.start_time {
         // The interim write of a suspended Job may set it (S-04); nothing else moves it.
         let sets = new.is_decided() && view.job.status.start_time.is_none();
         let req = if new.is_decided() { Req::SU04 } else { Req::SU02 };
         findings.require(req, sets, "startTime", time_text(&view.job.status), time_text(new));
     }
+}
+
+/// The write that suspends a Job takes its startTime away; before 1.36 it may leave it to the resumption.
+fn judge_start_of_suspended(
+    view: &View<'_>,
+    new: &JobStatus,
+    was: Option<ConditionStatus>,
+    findings: &mut Findings,
+) {
+    let old = view.job.status.start_time;
+    let req = if was.is_none() && old.is_none() { Req::SU03 } else { Req::SU02 };
+    let may_keep = view.constants.may_keep_start_time;
+    let expected =
+        if may_keep { "none, or as it was: the Job is suspended" } else { "none: the Job is suspended" };
+    let fits = new.start_time.is_none() || (may_keep && new.start_time == old);
+    findings.require(req, fits, "startTime", expected, time_text(new));
 }
 
 fn judge_running(

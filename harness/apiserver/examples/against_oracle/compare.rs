@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jobcheck_apiserver::Config;
 use jobcheck_apiserver::request::{DeleteOptions, Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_model::apiserver::RuleSet;
 use serde_json::{Map, Value, json};
 
 use crate::cases;
@@ -39,9 +40,10 @@ pub struct Ours {
 pub struct Server(jobcheck_apiserver::Server);
 
 impl Server {
-    pub fn new() -> Server {
+    /// One with these rules.
+    pub fn new(rules: RuleSet) -> Server {
         Server(jobcheck_apiserver::Server::new(
-            Config { history: 4, ..Config::default() },
+            Config { history: 4, rules, ..Config::default() },
             Timestamp::UNIX_EPOCH,
         ))
     }

@@ -1,14 +1,15 @@
 //! Whole requests through the embedded API server against Kubernetes' own strategies (`harness/oracle`).
 //!
 //! ```text
-//! cargo run -p jobcheck-apiserver --example against_oracle -- ORACLE COUNT SEED [RECORD]
+//! cargo run -p jobcheck-apiserver --example against_oracle -- MINOR ORACLE COUNT SEED [RECORD]
 //! ```
 //!
 //! COUNT questions of each kind, which are `status` (PUT of `/status`), `spec` (PUT), and `create` (POST), with objects
 //! near the edges of the rules: the generator is the one of the model's example `status_cases`. Compared are whether
 //! the request is accepted, what is stored, and which fields a refusal names. It fails if the first or the second
-//! differ anywhere. RECORD is a file for Kubernetes' verdicts, one a line: the test `oracle` holds the server against
-//! `tests/oracle/verdicts.txt`, which is that of COUNT 1000 and SEED 1.
+//! differ anywhere. MINOR is the minor version whose rules the embedded server has, 36 or 35: that of the ORACLE. RECORD is
+//! a file for Kubernetes' verdicts, one a line: the test `oracle` holds the server against `tests/oracle/verdicts-1.MINOR.txt`,
+//! which is that of COUNT 1000 and SEED 1.
 
 mod cases;
 #[expect(dead_code, reason = "the test `oracle` needs more of it")]
@@ -31,6 +32,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use compare::{Kind, Ours, Server, Tally};
+use jobcheck_model::apiserver::RuleSet;
 use random::Random;
 use serde_json::Value;
 
@@ -39,15 +41,19 @@ const UNDER_WAY: usize = 1_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [oracle, count, seed, record @ ..] = &arguments[..] else {
-        eprintln!("usage: against_oracle ORACLE COUNT SEED [RECORD]");
+    let [minor, oracle, count, seed, record @ ..] = &arguments[..] else {
+        eprintln!("usage: against_oracle MINOR ORACLE COUNT SEED [RECORD]");
         return ExitCode::from(2);
     };
     let (Ok(count), Ok(seed)) = (count.parse(), seed.parse()) else {
         eprintln!("against_oracle: COUNT and SEED are numbers");
         return ExitCode::from(2);
     };
-    match run(oracle, count, seed, record.first()) {
+    let Some(rules) = minor.parse().ok().and_then(RuleSet::of) else {
+        eprintln!("against_oracle: MINOR is a minor version whose rules are known, such as 36");
+        return ExitCode::from(2);
+    };
+    match run(Asking { rules, count, seed }, oracle, record.first()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -57,13 +63,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is asked.
+#[derive(Clone, Copy)]
+struct Asking {
+    rules: RuleSet,
+    count: u64,
+    seed: u64,
+}
+
 /// Asks both, and says whether they agree.
-fn run(oracle: &str, count: u64, seed: u64, record: Option<&String>) -> io::Result<bool> {
+fn run(asking: Asking, oracle: &str, record: Option<&String>) -> io::Result<bool> {
     let mut agreed = true;
     let mut verdicts = Vec::new();
     for kind in [Kind::Status, Kind::Spec, Kind::Create] {
         let mut child = Command::new(oracle).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let outcome = compare_kind(&mut child, kind, count, seed, &mut verdicts);
+        let outcome = compare_kind(&mut child, kind, asking, &mut verdicts);
         // It has nothing more to read; after an error it may still wait for questions.
         let _ = child.kill();
         child.wait()?;
@@ -80,8 +94,7 @@ fn run(oracle: &str, count: u64, seed: u64, record: Option<&String>) -> io::Resu
 fn compare_kind(
     child: &mut Child,
     kind: Kind,
-    count: u64,
-    seed: u64,
+    asked: Asking,
     verdicts: &mut Vec<String>,
 ) -> io::Result<Tally> {
     let missing = || io::Error::other("the oracle has no pipe");
@@ -89,8 +102,8 @@ fn compare_kind(
     let answers = BufReader::new(child.stdout.take().ok_or_else(missing)?);
     let (send, receive) = mpsc::sync_channel::<Ours>(UNDER_WAY);
     let asking = thread::spawn(move || -> io::Result<()> {
-        let (mut random, mut server) = (Random(seed), Server::new());
-        for _ in 0..count {
+        let (mut random, mut server) = (Random(asked.seed), Server::new(asked.rules));
+        for _ in 0..asked.count {
             let ours = server.ask(kind, &mut random);
             writeln!(questions, "{}", ours.question)?;
             if send.send(ours).is_err() {

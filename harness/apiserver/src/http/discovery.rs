@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{Method, Response as HttpResponse};
+use jobcheck_model::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use super::service::{ResponseBody, full, json_response};
@@ -13,13 +14,14 @@ use crate::resource::{Resource, api_version};
 const GROUPS: [&str; 5] =
     ["authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io"];
 
-/// Answers a path that names no resource.
+/// Answers a path that names no resource, as the API server with these rules.
 pub(super) fn answer(
     method: &Method,
     path: &[String],
     accept: &str,
     body: &Bytes,
     user: &str,
+    rules: RuleSet,
 ) -> Result<HttpResponse<ResponseBody>, ApiError> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     if *method == Method::POST {
@@ -36,7 +38,7 @@ pub(super) fn answer(
             response.headers_mut().insert(http::header::CONTENT_TYPE, plain);
             return Ok(response);
         }
-        ["version"] => version(),
+        ["version"] => version(rules),
         ["api"] if !accept.contains("as=APIGroupDiscoveryList") || accepts_plain_first(accept) => json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
@@ -56,8 +58,8 @@ pub(super) fn answer(
         ["api", "v1"] => resource_list(""),
         ["apis", group, "v1"] if GROUPS.contains(group) => resource_list(group),
         ["openapi", "v3"] => openapi_index(),
-        ["openapi", "v3", "api", "v1"] => openapi(""),
-        ["openapi", "v3", "apis", group, "v1"] if GROUPS.contains(group) => openapi(group),
+        ["openapi", "v3", "api", "v1"] => openapi("", rules),
+        ["openapi", "v3", "apis", group, "v1"] if GROUPS.contains(group) => openapi(group, rules),
         _ => return Err(ApiError::no_such_path()),
     };
     Ok(json_response(200, full(value.to_string().into_bytes())))
@@ -69,9 +71,10 @@ fn accepts_plain_first(accept: &str) -> bool {
     first.is_some_and(|entry| !entry.contains("as="))
 }
 
-fn version() -> Value {
+fn version(rules: RuleSet) -> Value {
+    let (minor, release) = (rules.minor.to_string(), format!("v{}", rules.release()));
     json!({
-        "major": "1", "minor": "36", "emulationMajor": "1", "emulationMinor": "36", "gitVersion": "v1.36.3",
+        "major": "1", "minor": minor, "emulationMajor": "1", "emulationMinor": minor, "gitVersion": release,
         "gitCommit": "", "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": "jobcheck",
     })
 }
@@ -202,7 +205,7 @@ fn openapi_index() -> Value {
 
 /// As much as kubectl reads before it leaves validation to the server: that PATCH knows `fieldValidation` and
 /// `dryRun`. There are no schemas.
-fn openapi(group: &str) -> Value {
+fn openapi(group: &str, rules: RuleSet) -> Value {
     let parameters: Vec<Value> = ["dryRun", "fieldManager", "fieldValidation", "force"]
         .iter()
         .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}}))
@@ -219,7 +222,8 @@ fn openapi(group: &str) -> Value {
             "responses": {"200": {"description": "OK"}},
         }});
     }
-    json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.3"}, "paths": paths, "components": {}})
+    let version = format!("v{}", rules.release());
+    json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": version}, "paths": paths, "components": {}})
 }
 
 /// Whether a user may do something: always, who may ask at all may do everything. And who asks.

@@ -121,7 +121,8 @@ impl ApiService {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let accept = header(&parts.headers, &ACCEPT);
         let Some(target) = target(&path) else {
-            return discovery::answer(&parts.method, &path, accept, body, &user).map(Some);
+            let rules = self.server.peek(|server, _| server.config.rules);
+            return discovery::answer(&parts.method, &path, accept, body, &user, rules).map(Some);
         };
         let form = accepted(accept)?;
         let content_type = header(&parts.headers, &CONTENT_TYPE);

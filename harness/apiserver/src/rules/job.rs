@@ -165,7 +165,7 @@ pub(super) fn validate_create(
         [Req::SP01, Req::SP05, Req::BO14, Req::UG04, Req::UG08, Req::UG13, Req::SP11, Req::SS32, Req::SP16];
     findings.broken.retain(|broken| !own.contains(&broken.req));
     if apiserver::would_refuse_create(&job).is_some() {
-        errors.extend(field_errors(&findings.broken, object, &[]));
+        errors.extend(field_errors(context.rules, &findings.broken, object, &[]));
     }
     validate_template(object, errors);
     unpanicked(&job, object)
@@ -214,7 +214,7 @@ pub(super) fn validate_update(
         findings.broken.retain(|broken| !own.contains(&broken.req));
         let changed: Vec<&str> =
             IMMUTABLE.into_iter().filter(|key| old["spec"].get(*key) != new["spec"].get(*key)).collect();
-        errors.extend(field_errors(&findings.broken, new, &changed));
+        errors.extend(field_errors(context.rules, &findings.broken, new, &changed));
     }
     validate_template(new, errors);
     unpanicked(&is, new)
@@ -238,7 +238,7 @@ pub(super) fn validate_status_update(
         apiserver::validate_status_update(&context.rules, &was, &is, &mut findings);
         // SS-36 is ours: it follows from rules of the server.
         findings.broken.retain(|broken| !matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11));
-        errors.extend(field_errors(&findings.broken, new, &[]));
+        errors.extend(field_errors(context.rules, &findings.broken, new, &[]));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Broken rules of a Job in upstream's words (`pkg/apis/batch/validation`).
 
+use jobcheck_model::apiserver::RuleSet;
 use jobcheck_model::{Broken, Req};
 use serde_json::{Value, json};
 
@@ -12,7 +13,12 @@ const NEEDS_INDEXED: &str = "requires indexed completion mode";
 
 /// The errors that upstream answers with. A rule of the model may stand for several of its checks; then the first
 /// is told.
-pub(super) fn field_errors(broken: &[Broken], object: &Value, changed: &[&str]) -> Vec<FieldError> {
+pub(super) fn field_errors(
+    rules: RuleSet,
+    broken: &[Broken],
+    object: &Value,
+    changed: &[&str],
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for broken in broken {
         match broken.req {
@@ -21,7 +27,7 @@ pub(super) fn field_errors(broken: &[Broken], object: &Value, changed: &[&str]) 
             Req::SP08 => errors.extend(changed.iter().map(|key| {
                 FieldError::invalid(format!("spec.{key}"), value(object, &format!("spec.{key}")), IMMUTABLE)
             })),
-            _ => errors.push(field_error(broken, object)),
+            _ => errors.push(field_error(rules, broken, object)),
         }
     }
     errors
@@ -62,12 +68,15 @@ fn expects(broken: &Broken, object: &Value, path: &str) -> bool {
     asked == found
 }
 
-fn field_error(broken: &Broken, object: &Value) -> FieldError {
+fn field_error(rules: RuleSet, broken: &Broken, object: &Value) -> FieldError {
     let what = broken.what;
     let invalid = |detail: &str| FieldError::invalid(what, value(object, what), detail);
     let found = broken.found.to_string();
     match broken.req {
         Req::SS02 | Req::SS13 => uncounted(broken, object),
+        Req::SS09 if rules.minor < 36 => {
+            FieldError::required(what, "startTime cannot be removed for unsuspended job")
+        }
         Req::SS09 => invalid("field is immutable for unsuspended job once set"),
         Req::SS10 => FieldError::required(what, "startTime is required for finished job"),
         Req::SS11 => invalid("must be equal to or after `startTime`"),

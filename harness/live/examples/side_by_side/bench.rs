@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use jobcheck_cluster::{Cluster, Controllers, Home, Plane, Spec, Up, program, up};
+use jobcheck_cluster::{Cluster, Controllers, Home, Plane, Spec, Up, Version, program, up};
 use jobcheck_record::Access;
 use jobcheck_record::watch::{self, Scope, Shown, text};
 use jobcheck_traces::Resource;
@@ -45,10 +45,12 @@ impl Bench {
     /// Go is missing, or a part does not start.
     pub async fn start() -> Result<Bench> {
         let home = Home::find()?;
-        let program = program::built(&home.builds(), &mut |what| eprintln!("{what}")).await?;
+        let program =
+            program::built(&home.builds(), Version::default(), &mut |what| eprintln!("{what}")).await?;
         let name = format!("side-by-side-{}", std::process::id()).parse()?;
         let plane = Plane::Real { program: program.clone(), controllers: Controllers::None };
-        let Up::Started(cluster) = up(&home, &Spec { name, plane, port: None, timeout: READY }).await? else {
+        let spec = Spec { name, plane, version: Version::default(), port: None, timeout: READY };
+        let Up::Started(cluster) = up(&home, &spec).await? else {
             return Err("a cluster of this name runs already".into());
         };
         let client = Access { kubeconfig: Some(cluster.kubeconfig()), context: None }.client().await?;
