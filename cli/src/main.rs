@@ -12,6 +12,7 @@ mod mutants;
 mod output;
 mod record;
 mod replay;
+mod real;
 mod run;
 mod save;
 mod styles;
