@@ -7,8 +7,8 @@ use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::Req;
 use serde::Serialize;
 
-use super::args::{Faults, FuzzArgs};
 use super::Sums;
+use super::args::{Faults, FuzzArgs};
 use crate::styles::{BAD, GOOD, OPEN};
 
 /// The report for programs.

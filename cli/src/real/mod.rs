@@ -141,12 +141,7 @@ pub enum Came {
 }
 
 /// Runs a scenario, if it can be run.
-pub async fn play(
-    site: &Arc<Site>,
-    scenario: &Arc<Scenario>,
-    plan: &Plan,
-    stop: &CancellationToken,
-) -> Came {
+pub async fn play(site: &Arc<Site>, scenario: &Arc<Scenario>, plan: &Plan, stop: &CancellationToken) -> Came {
     if let Some(why) = unfit(scenario, plan) {
         return Came::NotRun(why);
     }

@@ -44,8 +44,7 @@ pub fn run_all(
         let done = done.unwrap_or_else(|error| none(target, &named, &error));
         numbers.into_iter().zip(done).collect::<Vec<_>>()
     });
-    let mut runs: Vec<(usize, Run)> =
-        real.runtime.block_on(join_all(parts)).into_iter().flatten().collect();
+    let mut runs: Vec<(usize, Run)> = real.runtime.block_on(join_all(parts)).into_iter().flatten().collect();
     runs.sort_by_key(|(number, _)| *number);
     runs.into_iter().map(|(_, run)| run).collect()
 }
@@ -104,7 +103,8 @@ impl Part<'_> {
         };
         let arena = Arena::open(&wish, self.tally.progress, stop).await?;
         let (plan, site) = (arena.plan.clone(), Arc::clone(&arena.site));
-        let runs = Many { target: self.target, plan, site, stop: stop.clone() }.run(scenarios, self.tally).await;
+        let runs =
+            Many { target: self.target, plan, site, stop: stop.clone() }.run(scenarios, self.tally).await;
         arena.close().await?;
         Ok(runs)
     }

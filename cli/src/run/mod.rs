@@ -24,8 +24,8 @@ pub use self::args::RunArgs;
 use self::live::Named;
 use self::report::{Came, InputProblem, Run, SimFound, SimRun};
 pub use self::target::Target;
-use crate::real::Real;
 use crate::args::{Color, Global};
+use crate::real::Real;
 use crate::save::Counterexample;
 use crate::{check, output};
 

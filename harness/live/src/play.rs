@@ -164,9 +164,8 @@ impl<'a> Play<'a> {
         }
         for entry in &scenario.jobs {
             // One that was sent twice may be there since the first time: the watch shows it.
-            let created = create_job(&mut stage, entry).or_else(|why| {
-                if stage.connection.repeated { Ok(()) } else { Err(refused(&stage, why)) }
-            });
+            let created = create_job(&mut stage, entry)
+                .or_else(|why| if stage.connection.repeated { Ok(()) } else { Err(refused(&stage, why)) });
             created?;
         }
         let is_faulty = needs_proxy(scenario) || matches!(plan.manager, Manager::BuiltIn { .. });

@@ -6,7 +6,8 @@ use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{SpecEdit, UserAction};
 use jobcheck_model::gates::Gates;
 use jobcheck_model::script::{
-    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind, Script, What,
+    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind,
+    Script, What,
 };
 use jobcheck_model::world::JobId;
 use serde_saphyr::Spanned;

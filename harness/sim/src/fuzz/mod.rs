@@ -198,7 +198,9 @@ fn ran(outcome: Outcome) -> Ran {
     match outcome.exit() {
         Exit::Conforms => Ran::Held { requests: outcome.requests },
         // A Job that went before its controller wrote anything is no doubt.
-        Exit::Inconclusive if is_idle(&outcome.report) && outcome.unmet.is_none() => Ran::Held { requests: outcome.requests },
+        Exit::Inconclusive if is_idle(&outcome.report) && outcome.unmet.is_none() => {
+            Ran::Held { requests: outcome.requests }
+        }
         Exit::Inconclusive => Ran::Unjudged { why, trace: outcome.trace },
         _ => Ran::Wrong(Box::new(Wrong { requirement, why, trace: outcome.trace })),
     }
