@@ -10,6 +10,7 @@ mod fuzz;
 mod internal_error;
 mod mutants;
 mod output;
+mod real;
 mod record;
 mod replay;
 mod run;

@@ -2,6 +2,7 @@
 
 mod args;
 mod generated;
+mod real;
 mod report;
 
 use std::hash::{BuildHasher, RandomState};
@@ -103,14 +104,21 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
         eprintln!("error: {why}");
         return Exit::Unreadable;
     }
+    if let Some(why) = args.objection() {
+        eprintln!("error: {why}");
+        return Exit::Unreadable;
+    }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
     if let Some(scopes) = &args.generated {
         return generated::run(args, scopes, seed, global);
     }
+    if args.target.is_real() {
+        return real::run(args, seed, global);
+    }
     let begun = Instant::now();
     let mut sums = search(args, seed, begun, global);
     sums.found.sort_by_key(|found| found.seed);
-    let whole = report::whole(&sums, args.mutant, seed, begun.elapsed());
+    let whole = report::whole(&sums, args, seed, begun.elapsed());
     let rendered = match args.output {
         Format::Text => Ok(report::text(&sums, seed, begun.elapsed())),
         Format::Json => check::to_json(&whole),
@@ -146,7 +154,7 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
                 return;
             }
             let seed = seed.wrapping_add(number);
-            let draft = Draft::of(seed);
+            let draft = Draft::of(seed, args.menu());
             let ran = draft.run(seed, &departures);
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.take(seed, &draft, ran, args);

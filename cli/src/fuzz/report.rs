@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jobcheck_harness::report::{API_VERSION, Exit};
 use jobcheck_model::Req;
-use jobcheck_model::mutants::Mutant;
 use serde::Serialize;
 
 use super::Sums;
+use super::args::{Faults, FuzzArgs};
 use crate::styles::{BAD, GOOD, OPEN};
 
 /// The report for programs.
@@ -20,6 +20,8 @@ pub struct FuzzReport {
     exit_code: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     mutant: Option<&'static str>,
+    target: &'static str,
+    faults: bool,
     seed: u64,
     runs: u64,
     requests: usize,
@@ -41,7 +43,7 @@ struct FoundReport {
     scenario: String,
 }
 
-pub fn whole(sums: &Sums, mutant: Option<&Mutant>, seed: u64, elapsed: Duration) -> FuzzReport {
+pub fn whole(sums: &Sums, args: &FuzzArgs, seed: u64, elapsed: Duration) -> FuzzReport {
     let found = sums.found.iter().map(|found| FoundReport {
         seed: found.seed,
         requirement: found.requirement.map(Req::id),
@@ -55,7 +57,9 @@ pub fn whole(sums: &Sums, mutant: Option<&Mutant>, seed: u64, elapsed: Duration)
         api_version: API_VERSION,
         kind: "FuzzReport",
         exit_code: sums.exit().code(),
-        mutant: mutant.map(|mutant| mutant.id),
+        mutant: args.mutant.map(|mutant| mutant.id),
+        target: args.target.name(),
+        faults: args.faults == Faults::All,
         seed,
         runs: sums.runs,
         requests: sums.requests,

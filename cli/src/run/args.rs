@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
-use jobcheck_cluster::{Name, Version};
-use jobcheck_controller::runtime::go_duration::parse_forward;
+use jobcheck_cluster::Version;
 use jobcheck_model::mutants::Mutant;
 
 use super::target::{Target, target};
 use crate::args::usual;
 use crate::check::{duration, size};
-use crate::controller::manager;
+use crate::real::{PaceArgs, WayArgs};
 
 /// Arguments of `jobcheck run`.
 #[derive(Debug, Args)]
@@ -59,38 +58,12 @@ pub struct RunArgs {
     /// plane that is started. Its rules are judged by. Clusters that are there have the version that they have.
     #[arg(long, value_name = "VERSION")]
     pub kubernetes: Option<Version>,
-    /// What targets on a real API server need.
+    /// The way to a cluster.
     #[command(flatten)]
-    pub live: LiveArgs,
-}
-
-/// Arguments of the targets live, builtin and external.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "On live, builtin and external")]
-pub struct LiveArgs {
-    /// A cluster of `jobcheck cluster up`. Without a cluster, live and builtin start a control plane of their own.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "context"])]
-    pub cluster: Option<Name>,
-    /// Kubeconfig file of a cluster.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig; else its current one.
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
-    /// On live and external: spec.managedBy of every Job that names no manager. On live the shipped controllers are
-    /// started with it; if it is not given, they are in the place of the built-in ones on a control plane of their own,
-    /// and take jobcheck.dev/live on other clusters, as they do beside external.
-    #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
-    pub managed_by: Option<String>,
-    /// Scenarios that run at a time, each in a namespace of its own.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
-    pub parallel: u64,
-    /// How long a step, or what is expected, is waited for before the run is inconclusive.
-    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_forward)]
-    pub patience: Duration,
-    /// Documented deviations of the built-in controllers (KNOWN) do not make the exit code 1.
-    #[arg(long)]
-    pub allow_known: bool,
+    pub way: WayArgs,
+    /// How runs go there.
+    #[command(flatten)]
+    pub pace: PaceArgs,
 }
 
 impl RunArgs {
@@ -103,8 +76,7 @@ impl RunArgs {
     pub fn objection(&self) -> Option<String> {
         let real: Vec<&Target> = self.targets.iter().filter(|target| target.is_real()).collect();
         let twice = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
-        let live = &self.live;
-        let is_there = live.cluster.is_some() || live.kubeconfig.is_some() || live.context.is_some();
+        let (way, is_there) = (&self.way, self.way.is_given());
         let on_model = self.targets.contains(&Target::Model);
         if (self.budget.is_some() || self.max_memory.is_some()) && !on_model {
             Some("--budget and --max-memory are for the target model, the only one that searches".to_owned())
@@ -113,7 +85,7 @@ impl RunArgs {
         } else if let (Some(mutant), Some(target)) = (self.mutant, real.first()) {
             let name = target.name();
             Some(format!("--mutant {} is for model and sim: {name} runs what it finds", mutant.id))
-        } else if self.targets.contains(&Target::External) && live.managed_by.is_none() {
+        } else if self.targets.contains(&Target::External) && way.managed_by.is_none() {
             let why = "the value of spec.managedBy by which the controller knows its Jobs";
             Some(format!("the target external needs --managed-by: {why}"))
         } else if self.targets.contains(&Target::External) && !is_there {
@@ -127,7 +99,7 @@ impl RunArgs {
             Some(format!(
                 "--kubernetes {version} is for sim, live and builtin, and not for the target model: {why}"
             ))
-        } else if real.is_empty() && (is_there || live.managed_by.is_some()) {
+        } else if real.is_empty() && (is_there || way.managed_by.is_some()) {
             let flags = "--cluster, --kubeconfig, --context and --managed-by";
             Some(format!("{flags} are for the targets live, builtin and external: give --target"))
         } else {
@@ -190,7 +162,7 @@ mod tests {
         let budget = |args: &mut RunArgs| args.budget = Some(Duration::from_secs(1));
         assert_eq!(objection(&[Target::Sim, Target::Model], budget), "");
         assert!(objection(&[Target::Sim], budget).contains("for the target model"));
-        let value = |args: &mut RunArgs| args.live.managed_by = Some("example.com/x".to_owned());
+        let value = |args: &mut RunArgs| args.way.managed_by = Some("example.com/x".to_owned());
         assert!(objection(&[Target::External], value).contains("needs --cluster, "));
         assert!(objection(&[Target::Sim], value).contains("give --target"));
         let version = |args: &mut RunArgs| args.kubernetes = Some(Version::V1_35);
@@ -198,7 +170,7 @@ mod tests {
         assert!(objection(&[Target::Live, Target::Model], version).contains("not for the target model"));
         let there = |args: &mut RunArgs| {
             args.kubernetes = Some(Version::V1_36);
-            args.live.context = Some("kind".to_owned());
+            args.way.context = Some("kind".to_owned());
         };
         assert!(objection(&[Target::Live], there).contains("that the run starts"));
         let mutant = |args: &mut RunArgs| args.mutant = Mutant::named("B18");

@@ -21,10 +21,11 @@ use jobcheck_model::check::Bounds;
 
 use self::args::Format;
 pub use self::args::RunArgs;
-use self::live::{Named, Real};
+use self::live::Named;
 use self::report::{Came, InputProblem, Run, SimFound, SimRun};
-use self::target::Target;
+pub use self::target::Target;
 use crate::args::{Color, Global};
+use crate::real::Real;
 use crate::save::Counterexample;
 use crate::{check, output};
 
@@ -155,7 +156,7 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
     for target in &args.targets {
         match (target, &real) {
             (Target::Live | Target::BuiltIn | Target::External, Some(Ok(real))) => {
-                report.runs.extend(real.run_all(*target, &scenarios, args, global));
+                report.runs.extend(live::run_all(real, *target, &scenarios, args, global));
             }
             (Target::Live | Target::BuiltIn | Target::External, Some(Err(error))) => {
                 report.runs.extend(live::none(*target, &scenarios, error));

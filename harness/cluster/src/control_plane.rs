@@ -97,6 +97,8 @@ impl ControlPlane<'_> {
             flag("service-account-key-file", PUBLIC_KEY),
             flag("service-account-signing-key-file", PRIVATE_KEY),
             flag("service-cluster-ip-range", "10.0.0.0/24"),
+            // Else watches keep it from ending for a minute.
+            flag("shutdown-watch-termination-grace-period", "2s"),
             flag("audit-policy-file", POLICY),
             flag("audit-log-path", AUDIT_LOG),
             // In megabytes: it is not to be rotated, what is gone cannot be judged.

@@ -23,12 +23,47 @@ pub(crate) struct Launch<'a> {
     pub folder: &'a Path,
     /// What is written down of it.
     pub state: &'a mut State,
-    /// The children.
-    pub children: &'a mut Vec<Child>,
+    /// The children, each for the component of its place in the state.
+    pub children: &'a mut Vec<Started>,
     /// When it must be ready.
     pub end: Instant,
     /// The same as a time from the beginning, for messages.
     pub within: Duration,
+}
+
+/// A component as a child of this process, and how it was started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    /// The child.
+    pub child: Child,
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Started {
+    /// Starts a component in the cluster's folder, in a process group of its own: Ctrl-C is not for it.
+    fn new(folder: &Path, name: &str, program: &Path, arguments: &[OsString]) -> Result<Started, Error> {
+        let log = files::log(&log(folder, name))?;
+        let both = log.try_clone().map_err(Error::file("write", folder))?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder).env(MARK, folder).process_group(0);
+        command.stdin(Stdio::null()).stdout(log).stderr(both);
+        let started = command.spawn();
+        let child =
+            started.map_err(|source| Error::Start { program: program.display().to_string(), source })?;
+        Ok(Started { child, program: program.to_owned(), arguments: arguments.to_vec() })
+    }
+
+    /// The same once more: this one has ended.
+    pub(crate) fn again(&self, folder: &Path, name: &str) -> Result<Started, Error> {
+        Started::new(folder, name, &self.program, &self.arguments)
+    }
+
+    /// The process. A child that nobody has asked about keeps its number, also if it has ended.
+    pub(crate) fn process(&self) -> Process {
+        let pid = self.child.id();
+        Process::of(pid).unwrap_or(Process { pid, started: 0 })
+    }
 }
 
 /// The log of a component, in the folder of its cluster.
@@ -38,19 +73,11 @@ pub fn log(folder: &Path, component: &str) -> PathBuf {
 }
 
 impl Launch<'_> {
-    /// Starts a component in the cluster's folder, in a process group of its own: Ctrl-C is not for it.
+    /// Starts a component.
     pub(crate) fn start(&mut self, name: &str, program: &Path, arguments: &[OsString]) -> Result<(), Error> {
-        let log = files::log(&log(self.folder, name))?;
-        let both = log.try_clone().map_err(Error::file("write", self.folder))?;
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.folder).env(MARK, self.folder).process_group(0);
-        command.stdin(Stdio::null()).stdout(log).stderr(both);
-        let started = command.spawn();
-        let child =
-            started.map_err(|source| Error::Start { program: program.display().to_string(), source })?;
-        // A child that nobody has asked about keeps its number, also if it has ended.
-        let process = Process::of(child.id()).unwrap_or(Process { pid: child.id(), started: 0 });
-        self.children.push(child);
+        let started = Started::new(self.folder, name, program, arguments)?;
+        let process = started.process();
+        self.children.push(started);
         self.state.components.push(Component { name: name.to_owned(), process, health: None });
         self.state.write(self.folder)
     }
@@ -84,8 +111,8 @@ impl Launch<'_> {
 
     /// Waits a moment, if all components live and there is time left.
     async fn pause(&mut self, why: &str) -> Result<(), Error> {
-        for (child, component) in self.children.iter_mut().zip(&self.state.components) {
-            if let Ok(Some(status)) = child.try_wait() {
+        for (started, component) in self.children.iter_mut().zip(&self.state.components) {
+            if let Ok(Some(status)) = started.child.try_wait() {
                 let log = Log::end_of(&log(self.folder, &component.name));
                 return Err(Error::Exited {
                     component: component.name.clone(),

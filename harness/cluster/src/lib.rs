@@ -4,6 +4,7 @@
 //! | what | where |
 //! | --- | --- |
 //! | starting one, and the handle that stops it | [`up`], [`Cluster`] |
+//! | restarting a component of one | [`Cluster::restart`] |
 //! | stopping, and clearing what dead processes left | [`mod@down`] |
 //! | what there is, and how it is | [`mod@status`] |
 //! | the folder of all clusters, and one process for each name | [`home`], `lock` |
@@ -35,6 +36,7 @@ mod lock;
 mod name;
 pub mod process;
 pub mod program;
+mod restart;
 mod secrets;
 mod state;
 pub mod status;
@@ -46,6 +48,7 @@ pub use error::{Error, Log, told};
 pub use home::Home;
 pub use launch::log as log_file;
 pub use name::Name;
+pub use restart::Ended;
 pub use state::{Component, Kind, State};
 pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};
 pub use usage::Usage;

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -14,7 +13,7 @@ use crate::error::Error;
 use crate::files;
 use crate::home::Home;
 use crate::kubeconfig;
-use crate::launch::Launch;
+use crate::launch::{Launch, Started};
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::process::Process;
@@ -83,9 +82,9 @@ pub enum Up {
 /// A cluster of this process: it is stopped with this value, unless it is detached first.
 #[derive(Debug)]
 pub struct Cluster {
-    folder: PathBuf,
-    state: State,
-    children: Vec<Child>,
+    pub(crate) folder: PathBuf,
+    pub(crate) state: State,
+    pub(crate) children: Vec<Started>,
     has_replaced: bool,
     is_detached: bool,
     // The last to go: then the folder is no more.
@@ -227,8 +226,8 @@ impl Cluster {
     /// Waits until a component ends, and returns its name.
     pub async fn failure(&mut self) -> String {
         loop {
-            for (child, component) in self.children.iter_mut().zip(&self.state.components) {
-                if !matches!(child.try_wait(), Ok(None)) {
+            for (started, component) in self.children.iter_mut().zip(&self.state.components) {
+                if !matches!(started.child.try_wait(), Ok(None)) {
                     return component.name.clone();
                 }
             }
@@ -271,7 +270,7 @@ impl Cluster {
         clear(&self.folder)?;
         self.state.components.clear();
         // They have ended, and stay in the table of processes until somebody asks how.
-        self.children.drain(..).for_each(|mut child| drop(child.wait()));
+        self.children.drain(..).for_each(|mut started| drop(started.child.wait()));
         Ok(())
     }
 }

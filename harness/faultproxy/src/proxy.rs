@@ -156,7 +156,7 @@ impl Handle {
         self.shared.watches.kept(watched)
     }
 
-    /// Watches of this that are open.
+    /// Watches of this that are open, and were not ended.
     #[must_use]
     pub fn open(&self, watched: Watched) -> usize {
         self.shared.watches.open(watched)

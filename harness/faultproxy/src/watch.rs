@@ -116,7 +116,7 @@ impl Watches {
     }
 
     pub(crate) fn open(&self, watched: Watched) -> usize {
-        self.lock().open.values().filter(|open| open.watched == watched).count()
+        self.lock().open.values().filter(|open| open.watched == watched && open.cut.is_none()).count()
     }
 
     /// The events of a watch, as they are delivered.

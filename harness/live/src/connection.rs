@@ -14,15 +14,22 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use crate::trouble::Troubles;
+
 /// An answer that has not come by then is none.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time before a request is repeated.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// A real API server, asked from a thread that may wait.
 pub(crate) struct Connection {
     client: Client,
     runtime: Handle,
+    troubles: Arc<Troubles>,
     /// Requests so far.
     pub sent: usize,
+    /// Whether the last request was sent more than once: an earlier one may have been carried out.
+    pub repeated: bool,
     /// Why the last answer did not come.
     pub lost: Option<String>,
     /// Objects of answers that nobody has looked at.
@@ -31,8 +38,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection of this client. The calling thread must be none of the runtime's workers.
-    pub(crate) fn new(client: Client, runtime: Handle) -> Connection {
-        Connection { client, runtime, sent: 0, lost: None, answers: Vec::new() }
+    pub(crate) fn new(client: Client, runtime: Handle, troubles: Arc<Troubles>) -> Connection {
+        Connection { client, runtime, troubles, sent: 0, repeated: false, lost: None, answers: Vec::new() }
+    }
+
+    fn once(&self, request: &Request) -> Result<Reply, ApiError> {
+        match over_http(request) {
+            Ok(sent) => self.runtime.block_on(Connection::ask(self.client.clone(), sent)),
+            Err(error) => Err(refusal(0, error.to_string())),
+        }
     }
 
     async fn ask(client: Client, request: http::Request<Vec<u8>>) -> Result<Reply, ApiError> {
@@ -60,10 +74,13 @@ impl Connection {
 impl Api for Connection {
     fn handle(&mut self, _now: Timestamp, request: &Request) -> Response {
         self.sent += 1;
-        let outcome = match over_http(request) {
-            Ok(sent) => self.runtime.block_on(Connection::ask(self.client.clone(), sent)),
-            Err(error) => Err(refusal(0, error.to_string())),
-        };
+        let mut outcome = self.once(request);
+        self.repeated = false;
+        while outcome.as_ref().is_err_and(may_pass) && self.troubles.is_near() {
+            std::thread::sleep(AGAIN);
+            self.repeated = true;
+            outcome = self.once(request);
+        }
         let lost = outcome.as_ref().err().filter(|error| error.code == 0);
         self.lost = lost.map(|error| error.message.clone());
         if let Ok(Reply::Object { object, .. }) = &outcome {
@@ -71,6 +88,11 @@ impl Api for Connection {
         }
         Response { outcome, warnings: Vec::new() }
     }
+}
+
+/// Whether it is the API server, or its store, that does not do it now, and not that it may not be done.
+fn may_pass(error: &ApiError) -> bool {
+    matches!(error.code, 0 | 429 | 500..)
 }
 
 /// What the API server says; code 0 where it says nothing.

@@ -10,6 +10,7 @@
 //! | the controllers as a process, and the fault proxy before it | `controller`, `leader` |
 //! | what becomes of their requests and watches | `play::faults` |
 //! | the audit log, or the watches, as a native trace | `recording` |
+//! | what happens to the cluster itself meanwhile | [`Site::trouble`] |
 //! | what a killed run left behind | `leftovers` |
 //!
 //! A run has a namespace of its own, so that many may go on side by side. The harness is every user and every kubelet:
@@ -35,6 +36,7 @@ mod recording;
 mod seen;
 mod site;
 mod stage;
+mod trouble;
 mod unfit;
 
 use std::ffi::OsString;
@@ -52,6 +54,7 @@ pub use error::Error;
 pub use jobcheck_record::Access;
 pub use play::QUIET;
 pub use site::Site;
+pub use trouble::Trouble;
 pub use unfit::{needs_process, unfit};
 
 /// Who manages the Jobs of a run.

@@ -3,6 +3,7 @@
 mod faults;
 mod witness;
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -62,7 +63,8 @@ pub(crate) fn play(
 ) -> Result<Played, Error> {
     let mut play = Play::begin(site, namespace, scenario, plan)?;
     let unmet = play.run(stop)?;
-    let Play { mut stage, recording, rests, leaders, .. } = play;
+    let Play { mut stage, mut recording, rests, leaders, .. } = play;
+    recording.tell(site.troubles());
     let (lines, trouble) = recording.end(&mut stage.connection, namespace)?;
     drop(leaders);
     Ok(Played { unmet: unmet.or(trouble), lines, rests })
@@ -149,20 +151,23 @@ impl<'a> Play<'a> {
         if plan.managed_by.is_none() {
             recording.introduce();
         }
-        let connection = Connection::new(site.client(), site.runtime());
+        let connection = Connection::new(site.client(), site.runtime(), Arc::clone(site.troubles()));
         let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
         let (sender, events) = channel();
         let mut watches = Watches(Vec::new());
         for resource in [Resource::Jobs, Resource::Pods] {
             let scope = Scope { namespace: Some(namespace.to_owned()), resource };
-            let listed = site.runtime().block_on(watch::list(&site.client(), &scope));
-            let version = listed.map_err(Error::Server)?.version;
+            let list = || site.runtime().block_on(watch::list(&site.client(), &scope)).map_err(Error::Server);
+            let version = site.patiently(list)?.version;
             let out = sender.clone();
             let out = move |shown| out.send(Heard::Shown(resource, shown)).is_ok();
             watches.0.push(site.runtime().spawn(watch::follow(site.client(), scope, version, out)));
         }
         for entry in &scenario.jobs {
-            create_job(&mut stage, entry).map_err(|why| refused(&stage, why))?;
+            // One that was sent twice may be there since the first time: the watch shows it.
+            let created = create_job(&mut stage, entry)
+                .or_else(|why| if stage.connection.repeated { Ok(()) } else { Err(refused(&stage, why)) });
+            created?;
         }
         let is_faulty = needs_proxy(scenario) || matches!(plan.manager, Manager::BuiltIn { .. });
         let decides = is_faulty.then_some(sender);
@@ -186,7 +191,7 @@ impl<'a> Play<'a> {
             rests: Vec::new(),
         };
         play.create_pods()?;
-        play.leaders.extend(play.recipe.start(0)?);
+        play.leaders.extend(site.patiently(|| play.recipe.start(0))?);
         Ok(play)
     }
 
@@ -206,7 +211,7 @@ impl<'a> Play<'a> {
             if stop.is_cancelled() {
                 return Err(Error::Interrupted);
             }
-            self.leaders.iter_mut().try_for_each(|leader| leader.controller.check())?;
+            self.look_after_leaders()?;
             if let Ok(heard) = self.events.recv_timeout(TICK) {
                 self.hear(heard)?;
                 // What waits for a passing moment is tried at each.
@@ -259,6 +264,7 @@ impl<'a> Play<'a> {
         let is_quiet =
             self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
+            && !self.site.troubles().is_near()
             && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
     }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::trouble::Troubles;
 
 /// A pod that there is not: the refusal to delete it is the last that the audit log tells of a run.
 const LAST: &str = "jobcheck-end-of-recording";
@@ -27,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A recording under way.
 pub(crate) struct Recording {
     lines: Lines,
+    /// When it began.
+    begun: String,
     audit: Option<Audit>,
     /// What is known of single requests beside the audit log, by the identifier that they have there.
     known: BTreeMap<String, Known>,
@@ -59,8 +62,8 @@ impl Recording {
             let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
-        let (lines, audit) = (Lines::new(header), audit.map(begun).transpose()?);
-        let mut recording = Recording { lines, audit, known: BTreeMap::new(), refused: Vec::new() };
+        let (lines, audit, begun) = (Lines::new(header), audit.map(begun).transpose()?, time());
+        let mut recording = Recording { lines, begun, audit, known: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
     }
@@ -84,6 +87,20 @@ impl Recording {
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
         self.lines.note("fault", line);
+    }
+
+    /// Something has been missed of which nobody knows what, and why.
+    pub(crate) fn gap(&mut self, why: &str) {
+        self.mark(json!({ "kind": "gap", "reason": why }));
+    }
+
+    /// What has happened to the cluster in the meantime.
+    pub(crate) fn tell(&mut self, troubles: &Troubles) {
+        for it in troubles.since(&self.begun) {
+            let line = json!({ "at": it.at, "kind": "crash", "detail": it.what });
+            self.lines.note("fault", line);
+            it.gap.iter().for_each(|why| self.gap(why));
+        }
     }
 
     /// This request is answered so by the proxy. Its sender cannot tell that from an answer of the API server, and what it
@@ -165,7 +182,7 @@ impl Recording {
             events.into_iter().for_each(|event| self.heard(event));
             if !is_whole {
                 let why = "the audit log does not show the end of the run";
-                self.mark(json!({ "kind": "gap", "reason": why }));
+                self.gap(why);
                 trouble = Some(why.to_owned());
             }
         }

@@ -1,8 +1,7 @@
 //! A cluster on which scenarios are run: the way to it, and what the harness has there.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use jobcheck_cluster::{Home, told};
@@ -16,6 +15,7 @@ use tokio::time::sleep;
 
 use crate::error::Error;
 use crate::leftovers::{self, Record};
+use crate::trouble::{Trouble, Troubles};
 
 /// The label of all that the runs of a process have on a cluster.
 pub(crate) const LABEL: &str = "jobcheck.dev/run";
@@ -48,6 +48,7 @@ pub struct Site {
     folder: PathBuf,
     id: String,
     namespaces: Mutex<Vec<String>>,
+    troubles: Arc<Troubles>,
 }
 
 impl Site {
@@ -69,8 +70,9 @@ impl Site {
         let id = id();
         let folder = home.runs().join(&id);
         Record::of(&id, &access)?.write(&folder)?;
-        let (runtime, namespaces) = (Handle::current(), Mutex::default());
-        let site = Site { client, runtime, access, audit_log, version, is_own, folder, id, namespaces };
+        let (runtime, namespaces, troubles) = (Handle::current(), Mutex::default(), Arc::default());
+        let site =
+            Site { client, runtime, access, audit_log, version, is_own, folder, id, namespaces, troubles };
         site.make_node().await?;
         Ok(site)
     }
@@ -106,6 +108,38 @@ impl Site {
         &self.folder
     }
 
+    /// Something happens to the cluster from now on, until the value is dropped; the recordings tell of it.
+    pub fn trouble(&self, what: &str) -> Trouble<'_> {
+        self.troubles.begin(what)
+    }
+
+    pub(crate) fn troubles(&self) -> &Arc<Troubles> {
+        &self.troubles
+    }
+
+    /// Tries something until it goes well, as long as a trouble may explain why it does not. For a thread that may wait.
+    pub(crate) fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        loop {
+            match attempt() {
+                Err(error) if self.troubles.may_explain(&error) => std::thread::sleep(LOOK),
+                done => return done,
+            }
+        }
+    }
+
+    /// The same where nobody may wait.
+    async fn through<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, Error> {
+        loop {
+            match attempt().await {
+                Err(error) if self.troubles.may_explain(&error) => sleep(LOOK).await,
+                done => return done,
+            }
+        }
+    }
+
     /// The Node that pods are bound to: no kubelet and no scheduler knows it, and pod GC takes no pod of a Node that is
     /// there.
     pub(crate) fn node(&self) -> &str {
@@ -134,7 +168,7 @@ impl Site {
             "name": name, "labels": {LABEL: self.id}, "annotations": {"jobcheck.dev/scenario": scenario},
         });
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
-        send(&self.client, "POST", "/api/v1/namespaces", &namespace).await?;
+        self.through(|| send(&self.client, "POST", "/api/v1/namespaces", &namespace)).await?;
         // Local clusters, which have an audit log, give pods no account.
         if self.audit_log.is_none() {
             self.service_account(&name).await;
@@ -153,7 +187,7 @@ impl Site {
 
     /// Removes a namespace, and what could hold it up.
     pub(crate) async fn remove_namespace(&self, namespace: &str) -> Result<(), Error> {
-        empty(&self.client, namespace).await
+        self.through(|| empty(&self.client, namespace)).await
     }
 
     /// Removes what is left of the runs, and waits until it is gone.
@@ -162,7 +196,8 @@ impl Site {
     ///
     /// Something stays, or the API server does not answer.
     pub async fn close(&self) -> Result<(), Error> {
-        send(&self.client, "DELETE", &format!("/api/v1/nodes/{}", self.id), &json!({})).await?;
+        let (node, nothing) = (format!("/api/v1/nodes/{}", self.id), json!({}));
+        self.through(|| send(&self.client, "DELETE", &node, &nothing)).await?;
         if !self.is_own {
             gone(&self.client, &self.id).await?;
         }
@@ -238,7 +273,8 @@ async fn get(client: &Client, path: &str) -> Result<Value, Error> {
     client.request(request).await.map_err(|error| Error::Server(told(&error)))
 }
 
-/// Sends a request of the harness itself. That there is no such object any more, or that it is being deleted, is fine.
+/// Sends a request of the harness itself. That there is no such object any more, or that it is being deleted, is fine, and
+/// so is that it is there already: names are those of this process alone.
 pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Result<Value, Error> {
     let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
     let request = http::Request::builder()
@@ -249,7 +285,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value
         .body(body.to_string().into_bytes());
     let request = request.map_err(|error| Error::Internal(error.to_string()))?;
     match client.request(request).await {
-        Err(kube::Error::Api(status)) if method != "POST" && matches!(status.code, 404 | 409) => {
+        Err(kube::Error::Api(status)) if status.code == 409 || (status.code == 404 && method != "POST") => {
             Ok(Value::Null)
         }
         answer => answer.map_err(|error| Error::Server(told(&error))),

@@ -29,6 +29,7 @@ fn is_of_requests(step: &Step) -> bool {
         || step.late_request.is_some()
         || step.hold.is_some()
         || step.release.is_some()
+        || step.expire.is_some()
         || step.catch_up.is_some()
         || step.crash.is_some_and(|crash| crash.during.is_some())
 }
@@ -139,7 +140,8 @@ fn of_time(scenario: &Scenario) -> Vec<String> {
     let first = scenario.steps.iter().position(|step| step.value.advance.is_some());
     let last = scenario.steps.iter().rposition(|step| step.value.advance.is_some());
     let between = first.zip(last).and_then(|(first, last)| scenario.steps.get(first..last));
-    let moment = between.into_iter().flatten().find(|step| step.value.settle.is_some());
+    let is_moment = |step: &Step| step.settle.as_ref().is_some_and(|claims| !claims.is_empty());
+    let moment = between.into_iter().flatten().find(|step| is_moment(&step.value));
     reasons.extend(moment.map(|step| {
         let line = step.referenced.line();
         format!("settle (line {line}) is about a moment between two advances, for which a real clock does not wait")
@@ -189,7 +191,7 @@ mod tests {
     fn what_cannot_happen_to_a_controller_that_others_have_started_is_told_with_its_line() {
         assert_eq!(why(&steps("fail: {pod: 1}"), shared()), "");
         assert!(why(&steps("crash: {}"), shared()).contains("has not started"));
-        for step in ["hold: {watch: pods}", "catchUp: {}", DURING] {
+        for step in ["hold: {watch: pods}", "expire: {watch: jobs}", "catchUp: {}", DURING] {
             let (built_in, external) = (why(&steps(step), shared()), why(&steps(step), Manager::External));
             assert!(built_in.contains(" (line 9) needs a fault proxy"), "{built_in}");
             assert_eq!(built_in, external);
@@ -239,6 +241,7 @@ mod tests {
         let between = "steps:\n- advance: 1s\n- settle: {active: 1}\n- advance: 1s\n";
         assert!(why(between, ours()).contains("settle (line 10)"), "{}", why(between, ours()));
         assert_eq!(why("steps:\n- settle: {active: 1}\n- advance: 1s\n- settle: {active: 1}\n", ours()), "");
+        assert_eq!(why("steps:\n- advance: 1s\n- settle: {}\n- advance: 1s\n", ours()), "");
         assert!(why("steps:\n- advance: 60s\n", ours()).contains("60 s in all"));
     }
 }

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::calls::{Sent, Sync, answer, number, to_server};
 use crate::rng::Rng;
-use crate::store::Store;
+use crate::store::{Change, Store};
 
 /// How marks, faults and observations call the Job controller.
 pub const ACTOR: &str = "job-controller";
@@ -154,9 +154,25 @@ impl Process {
 
     /// A cache shows the next event, and what it concerns is queued.
     pub fn show(&mut self, cache: Cache) {
+        let shown = match cache {
+            Cache::Jobs => self.jobs.show(),
+            Cache::Pods => self.pods.show(),
+        };
+        shown.iter().for_each(|change| self.changed(cache, change));
+    }
+
+    /// A cache is listed anew, and what that changes is queued.
+    pub fn relist(&mut self, server: &mut Server, now: Timestamp, cache: Cache) {
+        let changes = match cache {
+            Cache::Jobs => self.jobs.relist(server, now, Resource::Jobs),
+            Cache::Pods => self.pods.relist(server, now, Resource::Pods),
+        };
+        changes.iter().for_each(|change| self.changed(cache, change));
+    }
+
+    fn changed(&mut self, cache: Cache, change: &Change) {
         match cache {
             Cache::Jobs => {
-                let Some(change) = self.jobs.show() else { return };
                 if let (Some(job), None) = (&change.before, &change.after) {
                     self.gone.extend(job["metadata"]["uid"].as_str().map(Uid::new));
                 }
@@ -164,7 +180,6 @@ impl Process {
                 self.orphans.extend(self.pods.all().map(|(name, _)| name.clone()));
             }
             Cache::Pods => {
-                let Some(change) = self.pods.show() else { return };
                 self.queue.extend(self.jobs.all().map(|(name, _)| name.clone()));
                 self.orphans.extend(change.names());
             }

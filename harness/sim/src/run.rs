@@ -398,6 +398,8 @@ impl<'a> Play<'a> {
             self.hold(watched, true);
         } else if let Some(watched) = watch(&step.release) {
             self.hold(watched, false);
+        } else if let Some(watched) = watch(&step.expire) {
+            self.expire(watched);
         } else if step.catch_up.is_some() {
             (self.holds_pods, self.holds_jobs) = (false, false);
             return !self.is_behind();
@@ -413,6 +415,17 @@ impl<'a> Play<'a> {
         match watched {
             Watched::Pods => self.holds_pods = held,
             Watched::Jobs => self.holds_jobs = held,
+        }
+    }
+
+    /// The watches end with 410.
+    fn expire(&mut self, watched: Watched) {
+        let now = self.cluster.now();
+        let server = &mut self.cluster.server;
+        let cache = if watched == Watched::Pods { Cache::Pods } else { Cache::Jobs };
+        self.processes.iter_mut().for_each(|process| process.relist(server, now, cache));
+        if let (Some(ttl), Cache::Jobs) = (&mut self.ttl, cache) {
+            ttl.relist(server, now);
         }
     }
 

@@ -63,6 +63,25 @@ impl Store {
         store
     }
 
+    /// The watch breaks, and a new list takes the place of what the cache shows; what that changes. An object in the place
+    /// of another one of its name is told as the deletion of that, and a new one, as the shipped caches do.
+    pub fn relist(&mut self, server: &mut Server, now: Timestamp, resource: Resource) -> Vec<Change> {
+        self.close(server);
+        let mut former = std::mem::replace(self, Store::listed(server, now, resource)).objects;
+        let mut changes = Vec::new();
+        for (name, object) in &self.objects {
+            let (mut before, after) = (former.remove(name), Some(Arc::clone(object)));
+            if before.as_ref().is_some_and(|before| uid(before) != uid(object)) {
+                changes.push(Change { before: before.take(), after: None });
+            }
+            if before.as_ref().is_none_or(|before| version(before) != version(object)) {
+                changes.push(Change { before, after });
+            }
+        }
+        changes.extend(former.into_values().map(|gone| Change { before: Some(gone), after: None }));
+        changes
+    }
+
     /// Takes in what the watch has sent; how many events the cache is behind.
     pub fn lag(&mut self, server: &mut Server, now: Timestamp) -> usize {
         if let Some(watch) = self.watch {
@@ -121,6 +140,10 @@ impl Store {
 
 fn version(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok()).unwrap_or(0)
+}
+
+fn uid(object: &Value) -> &Value {
+    &object["metadata"]["uid"]
 }
 
 fn name(object: &Value) -> &str {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::cluster::NAMESPACE;
 use crate::process::time;
-use crate::store::Store;
+use crate::store::{Change, Store};
 
 /// How faults and marks call the TTL controller.
 pub const ACTOR: &str = "ttl-after-finished-controller";
@@ -60,6 +60,12 @@ impl TtlProcess {
     pub fn show(&mut self) {
         let Some(change) = self.jobs.show() else { return };
         self.queue.extend(change.names());
+    }
+
+    /// Its cache is listed anew.
+    pub fn relist(&mut self, server: &mut Server, now: Timestamp) {
+        let changes = self.jobs.relist(server, now, Resource::Jobs);
+        self.queue.extend(changes.iter().flat_map(Change::names));
     }
 
     /// The next moment at which it wakes by itself.

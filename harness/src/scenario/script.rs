@@ -6,7 +6,8 @@ use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{SpecEdit, UserAction};
 use jobcheck_model::gates::Gates;
 use jobcheck_model::script::{
-    Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind, Script, What,
+    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind,
+    Script, What,
 };
 use jobcheck_model::world::JobId;
 use serde_saphyr::Spanned;
@@ -138,7 +139,8 @@ impl Translation<'_> {
             // The first of several requests, or of several seconds, is the one that waits.
             let when = if position == 0 { item.when.clone() } else { Vec::new() };
             let when = if let Some(claims) = claims { [when, claims.to_model()].concat() } else { when };
-            self.needs.script.items.push(Item { what, when, holds: self.holds, ..item.clone() });
+            let holds = beside(self.holds, &what);
+            self.needs.script.items.push(Item { what, when, holds, ..item.clone() });
         }
         self.hold(step);
         Ok(())
@@ -311,6 +313,10 @@ impl Translation<'_> {
             self.needs.gates.push(rollout.gates());
             return Ok(vec![What::Rollout]);
         }
+        if let Some(watch) = step.expire {
+            // What is held is held until the condition of the step holds.
+            return Ok(vec![What::Await, What::CatchUp(caches(watch.watch))]);
+        }
         if let Some(resignation) = step.resign {
             return Ok(vec![What::Resign(u8::from(resignation.leader == Leader::Second))]);
         }
@@ -319,7 +325,7 @@ impl Translation<'_> {
             () if step.settle.is_some() => What::Settle,
             () if step.catch_up.is_some() => {
                 (self.holds.pods, self.holds.jobs) = (false, false);
-                What::CatchUp
+                What::CatchUp(Caches::All)
             }
             () => What::Await,
         }])
@@ -354,6 +360,23 @@ impl Translation<'_> {
             set(watch.watch, false);
         }
         self.holds.paused = (self.holds.paused || step.pause.is_some()) && step.unpause.is_none();
+    }
+}
+
+/// The caches of what is watched.
+fn caches(watched: Watched) -> Caches {
+    match watched {
+        Watched::Pods => Caches::Pods,
+        Watched::Jobs => Caches::Jobs,
+    }
+}
+
+/// What is held while this happens: a new list shows what a watch does not.
+fn beside(holds: Holds, what: &What) -> Holds {
+    match what {
+        What::CatchUp(Caches::Pods) => Holds { pods: false, ..holds },
+        What::CatchUp(Caches::Jobs) => Holds { jobs: false, ..holds },
+        _ => holds,
     }
 }
 

@@ -110,6 +110,9 @@ pub struct Step {
     /// Events of a watch that was held come through again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Watch>,
+    /// A watch of the controllers ends with 410: they list anew, and go on from there. What is held stays so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expire: Option<Watch>,
     /// The watches are released, and the scenario goes on when the caches show all there is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<Nothing>,

@@ -99,10 +99,21 @@ pub enum What {
     Tick,
     /// Nothing: the script goes on as soon as its condition holds.
     Await,
-    /// Nothing: the script goes on once the caches show all there is.
-    CatchUp,
+    /// Nothing: the script goes on once the caches show all there is, of these.
+    CatchUp(Caches),
     /// Nothing: the script goes on once nothing else can happen, and its condition holds then.
     Settle,
+}
+
+/// Caches of controllers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// Those of pods.
+    Pods,
+    /// Those of Jobs.
+    Jobs,
+    /// All.
+    All,
 }
 
 /// A pod of a Job.
@@ -192,7 +203,7 @@ impl Script {
         });
         let proceeds = item.is_some_and(|item| match item.what {
             What::Await => true,
-            What::CatchUp => knows_all(world.life(item.job)),
+            What::CatchUp(caches) => caches.know_all(world.life(item.job)),
             What::Settle => steps.is_empty(),
             _ => false,
         });
@@ -210,11 +221,21 @@ impl Script {
     }
 }
 
-/// Whether the caches show all there is.
-fn knows_all(life: &Life) -> bool {
-    let processes = &mut life.processes.iter();
-    processes.all(|process| process.knowledge.behind.is_empty() && process.job_behind.is_empty())
-        && life.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
+impl Caches {
+    /// Whether they show all there is.
+    fn know_all(self, life: &Life) -> bool {
+        let pods = || life.processes.iter().all(|process| process.knowledge.behind.is_empty());
+        let jobs = || {
+            let processes = &mut life.processes.iter();
+            processes.all(|process| process.job_behind.is_empty())
+                && life.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
+        };
+        match self {
+            Caches::Pods => pods(),
+            Caches::Jobs => jobs(),
+            Caches::All => pods() && jobs(),
+        }
+    }
 }
 
 fn role(step: &Step) -> Role {

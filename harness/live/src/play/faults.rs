@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
+use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
 use jobcheck_harness::scenario::{
     ControllerName, Crash, Leader as Which, Outcome, Request, Resource, Rollout, Step, Verb, Watched as Named,
 };
@@ -19,6 +19,8 @@ use crate::recording::time;
 const TTL: &str = "ttl-after-finished-controller";
 /// How long the API server may take for a request that arrives late.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time between two looks at an API server that is restarted.
+const AGAIN: Duration = Duration::from_millis(100);
 /// The first delay after which a controller tries again what went wrong, and how often it is doubled at most.
 const RETRY: (Duration, u32) = (Duration::from_secs(1), 3);
 
@@ -33,6 +35,8 @@ pub(super) struct Faults {
     failed: u32,
     /// A request of a controller that is dead.
     late: Option<Posthumous>,
+    /// Whether watches were ended, and new ones have not begun yet.
+    is_expiring: bool,
     holds_jobs: bool,
     holds_pods: bool,
 }
@@ -176,6 +180,8 @@ impl Play<'_> {
             self.hold(hold.watch);
         } else if let Some(release) = step.release {
             self.release(release.watch);
+        } else if let Some(expiry) = step.expire {
+            return Ok(self.expire(of(expiry.watch)));
         } else if step.catch_up.is_some() {
             self.release(Named::Jobs);
             self.release(Named::Pods);
@@ -192,6 +198,25 @@ impl Play<'_> {
         Ok(true)
     }
 
+    /// A controller that ends where its API server is gone is started again, as whoever supervises it would do.
+    ///
+    /// # Errors
+    ///
+    /// One has ended by itself, for no such reason.
+    pub(super) fn look_after_leaders(&mut self) -> Result<(), Error> {
+        for number in 0..self.leaders.len() {
+            let Some(leader) = self.leaders.get_mut(number) else { continue };
+            match leader.controller.check() {
+                Err(_) if self.site.troubles().is_near() => {
+                    let leader = leader.number;
+                    self.restart(leader, None)?;
+                }
+                checked => checked?,
+            }
+        }
+        Ok(())
+    }
+
     /// A process is replaced, perhaps by one with other feature gates.
     fn restart(&mut self, leader: usize, rollout: Option<&Rollout>) -> Result<(), Error> {
         let actors = self.actors();
@@ -204,6 +229,10 @@ impl Play<'_> {
                 Some(rollout) => mark["assume"] = gates_told(rollout),
             }
             self.recording.mark(mark);
+        }
+        // It would look for its API server once, and end.
+        while self.site.troubles().is_under_way() {
+            std::thread::sleep(AGAIN);
         }
         leader.controller.begin(rollout.map(Rollout::gates))
     }
@@ -237,6 +266,16 @@ impl Play<'_> {
         }
     }
 
+    /// The watches end with 410; whether new ones have begun since, which a list comes before.
+    fn expire(&mut self, watched: Watched) -> bool {
+        if !std::mem::replace(&mut self.faults.is_expiring, true) {
+            self.proxies().for_each(|proxy| proxy.cut(watched, Cut::Expire));
+        }
+        let is_back = self.proxies().all(|proxy| proxy.open(watched) > 0);
+        self.faults.is_expiring = !is_back;
+        is_back
+    }
+
     /// Whether a controller has not been shown what was held.
     fn is_behind(&self) -> bool {
         self.proxies().any(|proxy| proxy.kept(Watched::Jobs) + proxy.kept(Watched::Pods) > 0)
@@ -249,7 +288,9 @@ impl Play<'_> {
         let landed = async { tokio::time::timeout(PATIENCE, late.land()).await };
         let landed = self.site.runtime().block_on(landed).ok().flatten();
         // What was to be read by one who is dead, nobody reads.
-        if is_write && landed.is_none() {
+        if is_write && landed.is_none() && self.site.troubles().is_near() {
+            self.recording.gap("a request that arrived late got no answer");
+        } else if is_write && landed.is_none() {
             return Err(Error::Server("it gives no answer to a request that arrives late".to_owned()));
         }
         Ok(true)
@@ -258,7 +299,8 @@ impl Play<'_> {
     /// A second process leads, too.
     fn usurp(&mut self) -> Result<bool, Error> {
         let number = self.leaders.last().map_or(0, |leader| leader.number + 1);
-        let Some(second) = self.recipe.start(number)? else { return Ok(false) };
+        let second = self.site.patiently(|| self.recipe.start(number))?;
+        let Some(second) = second else { return Ok(false) };
         self.leaders.push(second);
         for (watched, is_held) in
             [(Named::Jobs, self.faults.holds_jobs), (Named::Pods, self.faults.holds_pods)]

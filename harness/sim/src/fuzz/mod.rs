@@ -3,20 +3,41 @@
 //! A draft is a scenario as text, so that what is found is a file that `jobcheck run --target sim` takes. A seed decides
 //! the draft and its run.
 
+mod random;
+
 use std::cell::Cell;
 use std::fmt::Write;
 
-use jobcheck_harness::report::Exit;
+use jobcheck_harness::report::{Exit, ReplayReport};
 use jobcheck_harness::scenario::read;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
 
-use crate::rng::Rng;
+use self::random::Random;
 use crate::{Outcome, run};
+
+/// What drafts are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Menu {
+    /// Whether something happens to the controllers: crashes, requests that fail or are answered to nobody, watches that
+    /// stand still or expire. What happens to pods and their nodes, happens in any case.
+    pub faults: bool,
+    /// Whether a real clock is waited for: then little time passes, and in the end the Job is deleted, and whoever holds
+    /// a finalizer has to let go.
+    pub real_time: bool,
+}
+
+impl Menu {
+    /// Everything, under virtual time.
+    pub const SIM: Menu = Menu { faults: true, real_time: false };
+}
 
 /// A scenario that may be shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
+    menu: Menu,
+    /// Steps that happen as soon as they are possible where a real clock is waited for, a bit for each.
+    at_once: u64,
     /// Fields of the Job's spec, one line each.
     spec: Vec<String>,
     /// Steps, one line each.
@@ -60,11 +81,22 @@ pub struct Wrong {
 impl Draft {
     /// The draft of a seed.
     #[must_use]
-    pub fn of(seed: u64) -> Draft {
-        let mut random = Random(Rng::seeded(seed ^ 0x5eed));
+    pub fn of(seed: u64, menu: Menu) -> Draft {
+        let mut random = Random::seeded(seed ^ 0x5eed, menu);
         let spec = random.spec();
-        let steps = (0..random.between(3, 24)).flat_map(|_| random.step(&spec)).collect();
-        Draft { spec, steps, backoff: random.one(&["0s", "0s", "1s", "10s"]) }
+        let steps: Vec<String> = (0..random.between(3, 24)).flat_map(|_| random.step(&spec)).collect();
+        let backoff = random.one(&["0s", "0s", "1s", "10s"]);
+        // Three of four steps are; what comes behind them waits until everybody is at rest.
+        let own = u32::try_from(steps.len()).ok().and_then(|count| u64::MAX.checked_shl(count)).unwrap_or(0);
+        let at_once = if menu.real_time { (random.bits() | random.bits()) & !own } else { 0 };
+        Draft { menu, at_once, spec, steps, backoff }
+    }
+
+    /// The steps that happen as soon as they are possible where a real clock is waited for, a bit for each: `--seed` of
+    /// `jobcheck run`.
+    #[must_use]
+    pub fn at_once(&self) -> u64 {
+        self.at_once
     }
 
     /// The scenario.
@@ -82,7 +114,12 @@ impl Draft {
             let _ = writeln!(text, "- {step}\n  optional: true");
         }
         // Who never sees anything again never comes to rest.
-        text.push_str("- catchUp: {}\n");
+        if self.menu.faults || !self.menu.real_time {
+            text.push_str("- catchUp: {}\n");
+        }
+        if self.menu.real_time {
+            text.push_str(ENDING);
+        }
         text
     }
 
@@ -148,6 +185,9 @@ impl Draft {
     }
 }
 
+/// The Job is deleted, and no finalizer is left.
+const ENDING: &str = "- deleteJob: {propagation: Background}\n  optional: true\n\
+                      expect:\n- exists: false\n  pods: {tracked: 0}\n";
 /// Seeds with which a shorter draft is tried beside its own: with fewer steps chance falls otherwise.
 const SEEDS_TRIED: u64 = 4;
 /// Drafts that are tried, after which the shortest so far is told.
@@ -158,152 +198,26 @@ fn ran(outcome: Outcome) -> Ran {
     match outcome.exit() {
         Exit::Conforms => Ran::Held { requests: outcome.requests },
         // A Job that went before its controller wrote anything is no doubt.
-        Exit::Inconclusive if is_idle(&outcome) => Ran::Held { requests: outcome.requests },
+        Exit::Inconclusive if is_idle(&outcome.report) && outcome.unmet.is_none() => {
+            Ran::Held { requests: outcome.requests }
+        }
         Exit::Inconclusive => Ran::Unjudged { why, trace: outcome.trace },
         _ => Ran::Wrong(Box::new(Wrong { requirement, why, trace: outcome.trace })),
     }
 }
 
 /// Whether all that cannot be judged is that nothing was written of a Job.
-fn is_idle(outcome: &Outcome) -> bool {
-    let jobs = &outcome.report.jobs;
-    let clear =
-        jobs.iter().all(|job| job.doubts.is_empty() || (job.judged_writes == 0 && job.doubts.len() == 1));
-    clear && outcome.unmet.is_none() && outcome.report.errors.is_empty()
-}
-
-struct Random(Rng);
-
-impl Random {
-    fn below(&mut self, count: usize) -> usize {
-        self.0.below(count)
-    }
-
-    fn between(&mut self, least: usize, most: usize) -> usize {
-        least + self.below(most - least + 1)
-    }
-
-    fn chance(&mut self, of: usize) -> bool {
-        self.below(of) == 0
-    }
-
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// A Job that the API server takes.
-    fn spec(&mut self) -> Vec<String> {
-        let indexed = self.chance(2);
-        let work_queue = !indexed && self.chance(4);
-        let completions = self.between(1, 4);
-        let mut spec = Vec::new();
-        if !work_queue {
-            spec.push(format!("completions: {completions}"));
-        }
-        spec.push(format!("parallelism: {}", self.between(1, 4)));
-        let per_index = indexed && self.chance(2);
-        if indexed {
-            spec.push("completionMode: Indexed".to_owned());
-        }
-        if per_index {
-            spec.push(format!("backoffLimitPerIndex: {}", self.below(3)));
-            if self.chance(2) {
-                spec.push(format!("maxFailedIndexes: {}", self.below(completions + 1)));
-            }
-        } else if !self.chance(4) {
-            spec.push(format!("backoffLimit: {}", self.below(4)));
-        }
-        if self.chance(3) {
-            let actions = ["Ignore", "Count", "FailJob", "FailIndex"];
-            let action = self.one(&actions[..if per_index { 4 } else { 3 }]);
-            spec.push(format!(
-                "podFailurePolicy: {{rules: [{{action: {action}, onExitCodes: {{operator: In, values: [42]}}}}]}}"
-            ));
-        } else if self.chance(2) {
-            spec.push(format!("podReplacementPolicy: {}", self.one(&["Failed", "TerminatingOrFailed"])));
-        }
-        if indexed && self.chance(4) {
-            spec.push(format!(
-                "successPolicy: {{rules: [{{succeededCount: {}}}]}}",
-                self.between(1, completions)
-            ));
-        }
-        if self.chance(5) {
-            spec.push(format!("activeDeadlineSeconds: {}", self.between(1, 20)));
-        }
-        if self.chance(5) {
-            spec.push(format!("ttlSecondsAfterFinished: {}", self.below(10)));
-        }
-        if self.chance(8) {
-            spec.push("suspend: true".to_owned());
-        }
-        spec
-    }
-
-    fn pod(&mut self) -> String {
-        if self.chance(4) { "{}".to_owned() } else { format!("{{pod: {}}}", self.between(1, 6)) }
-    }
-
-    /// One step, or two that belong together.
-    fn step(&mut self, spec: &[String]) -> Vec<String> {
-        let one = |step: String| vec![step];
-        match self.below(24) {
-            0..=4 => one(format!("succeed: {}", self.pod())),
-            5..=7 => one(format!("fail: {{pod: {}, exitCode: {}}}", self.between(1, 6), self.one(&[1, 42]))),
-            8 => one(format!("run: {}", self.pod())),
-            9 => one(format!("ready: {}", self.pod())),
-            10 => one(format!("evict: {}", self.pod())),
-            11 => one(format!("deletePod: {{pod: {}, force: {}}}", self.between(1, 6), self.chance(4))),
-            12 => one(format!("{}: {}", self.one(&["loseNode", "podGC", "relabel", "disown"]), self.pod())),
-            13 => one(format!("edit: {{suspend: {}}}", self.chance(2))),
-            14 => one(self.rescaling(spec)),
-            15 => one("crash: {}".to_owned()),
-            16 => {
-                let request = self.request();
-                vec![format!("crash: {{during: {{{request}}}}}"), "lateRequest: {}".to_owned()]
-            }
-            17..=19 => {
-                let request = self.request();
-                one(format!("request: {{{request}, outcome: {}}}", self.one(&["fails", "answerLost"])))
-            }
-            20 => {
-                let watch = self.one(&["pods", "jobs"]);
-                vec![format!("hold: {{watch: {watch}}}"), format!("release: {{watch: {watch}}}")]
-            }
-            21 => one(format!("advance: {}s", self.between(1, 15))),
-            22 => one("settle: {}".to_owned()),
-            _ if self.chance(3) => {
-                let propagation = self.one(&["Foreground", "Background", "Orphan"]);
-                vec![format!("deleteJob: {{propagation: {propagation}}}"), "recreate: {}".to_owned()]
-            }
-            _ => one("catchUp: {}".to_owned()),
-        }
-    }
-
-    /// Of an Indexed Job both numbers at once.
-    fn rescaling(&mut self, spec: &[String]) -> String {
-        let to = self.between(1, 4);
-        if spec.iter().any(|field| field.starts_with("completionMode")) {
-            format!("edit: {{parallelism: {to}, completions: {to}}}")
-        } else {
-            format!("edit: {{parallelism: {to}}}")
-        }
-    }
-
-    fn request(&mut self) -> String {
-        let kinds = [
-            "verb: update, resource: jobs/status",
-            "verb: create, resource: pods",
-            "verb: patch, resource: pods",
-            "verb: delete, resource: pods",
-        ];
-        let (kind, nth) = (self.one(&kinds), self.between(1, 3));
-        format!("{kind}, nth: {nth}")
-    }
+#[must_use]
+pub fn is_idle(report: &ReplayReport) -> bool {
+    let is_clear = |doubts: usize, judged: u64| doubts <= usize::from(judged == 0);
+    report.errors.is_empty()
+        && report.jobs.iter().all(|job| is_clear(job.doubts.len(), job.judged_writes))
+        && report.traces.iter().all(|trace| is_clear(trace.doubts.len(), trace.judged_writes))
 }
 
 #[cfg(test)]
 mod tests {
+    use jobcheck_harness::scenario::Step;
     use jobcheck_model::algorithm::switches::Switch;
 
     use super::*;
@@ -312,21 +226,45 @@ mod tests {
     #[test]
     fn drafts_are_valid_and_hold() {
         for seed in 0..150 {
-            let ran = Draft::of(seed).run(seed, &Switches::default());
+            let ran = Draft::of(seed, Menu::SIM).run(seed, &Switches::default());
             assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{seed}: {ran:?}");
         }
     }
+
+    /// Where a real clock is waited for, time hardly passes; without faults nothing happens to controllers.
+    #[test]
+    fn a_draft_has_what_its_menu_has() {
+        for seed in 0..300 {
+            for faults in [false, true] {
+                let draft = Draft::of(seed, Menu { faults, real_time: true });
+                let text = draft.text("fuzz", "found by chance");
+                let scenario = read(&text).unwrap();
+                let steps = || scenario.steps.iter().map(|step| &step.value);
+                let passes = steps().filter_map(|step| step.advance).map(|span| span.0).max();
+                assert!(passes.unwrap_or_default() <= 3_000, "{text}");
+                let is_fault = |step: &Step| {
+                    let names = step.happenings();
+                    FAULTS.iter().any(|fault| names.iter().any(|name| name == fault))
+                };
+                assert!(faults || !steps().any(is_fault), "{text}");
+                assert!(steps().last().is_some_and(|step| step.delete_job.is_some()), "{text}");
+                assert_eq!(draft.at_once() >> draft.steps(), 0);
+            }
+        }
+    }
+
+    const FAULTS: [&str; 7] = ["crash", "lateRequest", "request", "hold", "release", "expire", "catchUp"];
 
     /// What is left of a draft breaks the same requirement, with the seed that is told. Here by a known defect.
     #[test]
     fn the_shortest_is_wrong_in_the_same_way() {
         let departures = Switches::of(&[Switch::FinishesWhilePodsTerminate]);
-        let wrong = |seed| match Draft::of(seed).run(seed, &departures) {
+        let wrong = |seed| match Draft::of(seed, Menu::SIM).run(seed, &departures) {
             Ran::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
             Ran::Held { .. } | Ran::Unjudged { .. } | Ran::Refused(_) => None,
         };
         let (seed, requirement) = (0..200).find_map(wrong).unwrap();
-        let draft = Draft::of(seed);
+        let draft = Draft::of(seed, Menu::SIM);
         let (shortest, its_seed) = draft.shrunk(seed, Some(requirement), &departures);
         assert!(shortest.steps() < draft.steps(), "{}", shortest.text("x", "y"));
         let again = shortest.run(its_seed, &departures);
@@ -338,6 +276,8 @@ mod tests {
     #[test]
     fn what_is_not_needed_goes() {
         let draft = Draft {
+            menu: Menu::SIM,
+            at_once: 0,
             spec: ["completions: 2", "parallelism: 2", "ttlSecondsAfterFinished: 9"]
                 .map(str::to_owned)
                 .into(),

@@ -1,0 +1,73 @@
+//! What a run comes to.
+
+use std::collections::BTreeSet;
+
+use jobcheck_harness::report::Exit;
+use jobcheck_live::Outcome;
+use jobcheck_model::Req;
+use jobcheck_sim::fuzz::is_idle;
+
+/// What a run comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is wrong.
+    Conforms,
+    /// These documented deviations of the built-in, and nothing else.
+    Known(BTreeSet<Req>),
+    /// A requirement is broken.
+    Violates {
+        /// Which.
+        requirement: Option<Req>,
+        /// By what.
+        why: String,
+    },
+    /// It cannot be told.
+    Inconclusive {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What a run comes to.
+pub fn verdict(outcome: &Outcome) -> Verdict {
+    let violations = || outcome.report.jobs.iter().flat_map(|job| &job.violations);
+    let why = || outcome.found().map_or_else(|| "nothing says why".to_owned(), |found| found.why);
+    if let Some(plain) = violations().find(|it| it.known.is_none()) {
+        return Verdict::Violates { requirement: plain.requirement.map(|id| id.0), why: why() };
+    }
+    let known: BTreeSet<Req> = violations().filter_map(|it| it.known).map(|id| id.0).collect();
+    match outcome.exit() {
+        _ if !known.is_empty() => Verdict::Known(known),
+        Exit::Conforms => Verdict::Conforms,
+        // A Job that went before its controller wrote anything is no doubt.
+        _ if outcome.unmet.is_none() && is_idle(&outcome.report) => Verdict::Conforms,
+        _ => Verdict::Inconclusive { why: why() },
+    }
+}
+
+impl Verdict {
+    /// Whether the same requirement is broken.
+    pub fn is_like(&self, other: &Verdict) -> bool {
+        match (self, other) {
+            (Verdict::Violates { requirement: one, .. }, Verdict::Violates { requirement: other, .. }) => {
+                one == other
+            }
+            _ => self == other,
+        }
+    }
+
+    /// In a few words.
+    pub fn told(&self) -> String {
+        match self {
+            Verdict::Conforms => "conforms".to_owned(),
+            Verdict::Known(ids) => {
+                let ids: Vec<&str> = ids.iter().map(|id| id.id()).collect();
+                format!("shows {}, which are KNOWN", ids.join(", "))
+            }
+            Verdict::Violates { requirement, .. } => {
+                format!("breaks {}", requirement.map_or("advice", Req::id))
+            }
+            Verdict::Inconclusive { .. } => "is inconclusive".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Jobs and steps by chance.
+
+use std::ops::RangeInclusive;
+
+use super::Menu;
+use crate::rng::Rng;
+
+/// The numbers of steps that are about controllers.
+const FAULTS: RangeInclusive<usize> = 15..=20;
+
+/// Chance, and what it chooses from.
+pub(super) struct Random {
+    rng: Rng,
+    menu: Menu,
+}
+
+impl Random {
+    pub(super) fn seeded(seed: u64, menu: Menu) -> Random {
+        Random { rng: Rng::seeded(seed), menu }
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        self.rng.below(count)
+    }
+
+    pub(super) fn bits(&mut self) -> u64 {
+        self.rng.next()
+    }
+
+    pub(super) fn between(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most - least + 1)
+    }
+
+    fn chance(&mut self, of: usize) -> bool {
+        self.below(of) == 0
+    }
+
+    pub(super) fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// A Job that the API server takes.
+    pub(super) fn spec(&mut self) -> Vec<String> {
+        let indexed = self.chance(2);
+        let work_queue = !indexed && self.chance(4);
+        let completions = self.between(1, 4);
+        let mut spec = Vec::new();
+        if !work_queue {
+            spec.push(format!("completions: {completions}"));
+        }
+        spec.push(format!("parallelism: {}", self.between(1, 4)));
+        let per_index = indexed && self.chance(2);
+        if indexed {
+            spec.push("completionMode: Indexed".to_owned());
+        }
+        if per_index {
+            spec.push(format!("backoffLimitPerIndex: {}", self.below(3)));
+            if self.chance(2) {
+                spec.push(format!("maxFailedIndexes: {}", self.below(completions + 1)));
+            }
+        } else if !self.chance(4) {
+            spec.push(format!("backoffLimit: {}", self.below(4)));
+        }
+        if self.chance(3) {
+            let actions = ["Ignore", "Count", "FailJob", "FailIndex"];
+            let action = self.one(&actions[..if per_index { 4 } else { 3 }]);
+            spec.push(format!(
+                "podFailurePolicy: {{rules: [{{action: {action}, onExitCodes: {{operator: In, values: [42]}}}}]}}"
+            ));
+        } else if self.chance(2) {
+            spec.push(format!("podReplacementPolicy: {}", self.one(&["Failed", "TerminatingOrFailed"])));
+        }
+        if indexed && self.chance(4) {
+            spec.push(format!(
+                "successPolicy: {{rules: [{{succeededCount: {}}}]}}",
+                self.between(1, completions)
+            ));
+        }
+        if self.chance(5) {
+            spec.push(format!("activeDeadlineSeconds: {}", self.between(1, 20)));
+        }
+        if self.chance(5) {
+            spec.push(format!("ttlSecondsAfterFinished: {}", self.below(10)));
+        }
+        if self.chance(8) {
+            spec.push("suspend: true".to_owned());
+        }
+        spec
+    }
+
+    fn pod(&mut self) -> String {
+        if self.chance(4) { "{}".to_owned() } else { format!("{{pod: {}}}", self.between(1, 6)) }
+    }
+
+    /// What a step may be, by its number below: those on the menu.
+    fn kind(&mut self) -> usize {
+        loop {
+            let kind = self.below(24);
+            if self.menu.faults || !FAULTS.contains(&kind) {
+                return kind;
+            }
+        }
+    }
+
+    /// One step, or some that belong together.
+    pub(super) fn step(&mut self, spec: &[String]) -> Vec<String> {
+        let one = |step: String| vec![step];
+        match self.kind() {
+            0..=4 => one(format!("succeed: {}", self.pod())),
+            5..=7 => one(format!("fail: {{pod: {}, exitCode: {}}}", self.between(1, 6), self.one(&[1, 42]))),
+            8 => one(format!("run: {}", self.pod())),
+            9 => one(format!("ready: {}", self.pod())),
+            10 => one(format!("evict: {}", self.pod())),
+            11 => one(format!("deletePod: {{pod: {}, force: {}}}", self.between(1, 6), self.chance(4))),
+            12 => one(format!("{}: {}", self.one(&["loseNode", "podGC", "relabel", "disown"]), self.pod())),
+            13 => one(format!("edit: {{suspend: {}}}", self.chance(2))),
+            14 => one(self.rescaling(spec)),
+            15 => one("crash: {}".to_owned()),
+            16 => {
+                let request = self.request();
+                vec![format!("crash: {{during: {{{request}}}}}"), "lateRequest: {}".to_owned()]
+            }
+            17..=19 => {
+                let request = self.request();
+                one(format!("request: {{{request}, outcome: {}}}", self.one(&["fails", "answerLost"])))
+            }
+            20 => self.watch(),
+            21 => one(format!("advance: {}s", self.between(1, if self.menu.real_time { 3 } else { 15 }))),
+            22 => one("settle: {}".to_owned()),
+            _ if self.chance(3) => {
+                let propagation = self.one(&["Foreground", "Background", "Orphan"]);
+                vec![format!("deleteJob: {{propagation: {propagation}}}"), "recreate: {}".to_owned()]
+            }
+            _ if self.menu.faults => one("catchUp: {}".to_owned()),
+            _ => one("settle: {}".to_owned()),
+        }
+    }
+
+    /// A watch stands still for a while, or expires.
+    fn watch(&mut self) -> Vec<String> {
+        let watch = self.one(&["pods", "jobs"]);
+        // Under virtual time watches lag by themselves.
+        let happenings: &[&str] = match self.menu.real_time {
+            false => &["hold", "release"],
+            true => self.one(&[&["hold", "release"][..], &["expire"], &["hold", "expire", "release"]]),
+        };
+        happenings.iter().map(|what| format!("{what}: {{watch: {watch}}}")).collect()
+    }
+
+    /// Of an Indexed Job both numbers at once.
+    fn rescaling(&mut self, spec: &[String]) -> String {
+        let to = self.between(1, 4);
+        if spec.iter().any(|field| field.starts_with("completionMode")) {
+            format!("edit: {{parallelism: {to}, completions: {to}}}")
+        } else {
+            format!("edit: {{parallelism: {to}}}")
+        }
+    }
+
+    fn request(&mut self) -> String {
+        let kinds = [
+            "verb: update, resource: jobs/status",
+            "verb: create, resource: pods",
+            "verb: patch, resource: pods",
+            "verb: delete, resource: pods",
+        ];
+        let (kind, nth) = (self.one(&kinds), self.between(1, 3));
+        format!("{kind}, nth: {nth}")
+    }
+}
