@@ -136,7 +136,8 @@ func buildTests(ctx context.Context, p place, sources map[string]string, binary 
 	if _, err := output(ctx, p.module, "go", append(list, testPackage)...); err != nil {
 		return err
 	}
-	compile := append([]string{"test", "-c", "-trimpath", "-buildvcs=false", "-vet=off", "-o", binary}, shared...)
+	// The test server looks for its own source: no -trimpath.
+	compile := append([]string{"test", "-c", "-vet=off", "-o", binary}, shared...)
 	return loud(ctx, p.module, "go", append(compile, testPackage)...)
 }
 

@@ -128,7 +128,9 @@ func judge(test string, written []byte, failure error, seconds float64) outcome 
 	for _, event := range events {
 		switch event.Action {
 		case "output":
-			if why[event.Test] == "" && strings.Contains(event.Output, "_test.go:") {
+			// The test's own words are what counts; else the last of those that it calls.
+			said := strings.Contains(why[event.Test], "_test.go:")
+			if !said && strings.Contains(event.Output, ".go:") {
 				why[event.Test] = strings.TrimSpace(event.Output)
 			}
 		case "pass", "fail":
