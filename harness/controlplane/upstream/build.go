@@ -136,7 +136,9 @@ func buildTests(ctx context.Context, p place, sources map[string]string, binary 
 	if _, err := output(ctx, p.module, "go", append(list, testPackage)...); err != nil {
 		return err
 	}
-	return loud(ctx, p.module, "go", append(append([]string{"test", "-c", "-vet=off", "-o", binary}, shared...), testPackage)...)
+	// The test server looks for its own source: no -trimpath.
+	compile := append([]string{"test", "-c", "-vet=off", "-o", binary}, shared...)
+	return loud(ctx, p.module, "go", append(compile, testPackage)...)
 }
 
 // copyModule makes a go.mod that may be changed, with its go.sum: the module's own are part of the program jobcheck.
@@ -172,10 +174,11 @@ func buildProgram(ctx context.Context, p place, o options) (string, error) {
 	return filepath.Join(metadata.Target, "debug", "jobcheck"), err
 }
 
-// buildEtcd makes the program that the tests look for in the path.
+// buildEtcd makes the program that the tests look for in the path. The flags are those of `jobcheck cluster up`, so that
+// what it has compiled is there already.
 func buildEtcd(ctx context.Context, p place, directory string) error {
 	binary := filepath.Join(directory, "controlplane")
-	if err := loud(ctx, p.module, "go", "build", "-o", binary, "."); err != nil {
+	if err := loud(ctx, p.module, "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "."); err != nil {
 		return err
 	}
 	script := "#!/bin/sh\nexec \"${0%/*}/controlplane\" etcd \"$@\"\n"

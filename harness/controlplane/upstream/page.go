@@ -18,10 +18,13 @@ server is the tests' own, with the emulated version that they ask for. Each proc
 go run -C harness/controlplane ./upstream
 ` + "```" + `
 
-which reads the tests from the Go module cache, changes them as told below, and builds and runs them; a change that does
-not apply exactly as often as it should is an error. They then run unchanged with the built-in, on the same machine. It
-takes a quarter of an hour, and is no part of ` + "`.ci/run`" + `, which looks that all changes apply. Results by case are in
-` + "[`upstream.json`](upstream.json)" + `.
+which reads the tests from the Go module cache, changes them as told below, and builds and runs them; a change that does not
+apply exactly as often as it should is an error. Then the tests run unchanged with the built-in, on the same machine. It takes
+a quarter of an hour once all is compiled, and is no part of ` + "`.ci/run`" + `, which looks that all changes apply. Results by case
+are in ` + "[`upstream.json`](upstream.json)" + `.
+
+A trace is judged alone; one whose process took up the work of another is judged from there on. It is inconclusive if its
+process wrote nothing, or if Jobs of former cases are in sight of which it writes nothing.
 
 `
 
@@ -34,6 +37,10 @@ func (r report) page() string {
 	text.WriteString("\n## Not applicable\n\n| test | reason |\n| --- | --- |\n")
 	for _, n := range r.NotApplicable {
 		fmt.Fprintf(&text, "| %s | %s |\n", n.Test, n.Reason)
+	}
+	text.WriteString("\nTraces that are not judged:\n\n| test | reason |\n| --- | --- |\n")
+	for _, e := range ownHand {
+		fmt.Fprintf(&text, "| %s | %s |\n", e.path(), e.reason)
 	}
 	text.WriteString("\n## What is changed in the tests\n\n| file | what | why |\n| --- | --- | --- |\n")
 	for _, s := range r.Substitutions {

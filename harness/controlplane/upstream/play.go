@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,7 +100,8 @@ func runOne(ctx context.Context, s suite, test string) outcome {
 		fmt.Fprintln(os.Stderr, "warning:", problem)
 	}
 	o := judge(test, written.Bytes(), err, seconds)
-	if s.subject == ours {
+	actsItself := func(e excluded) bool { return e.test == test }
+	if s.subject == ours && !slices.ContainsFunc(ownHand, actsItself) {
 		o.Traces = replay(ctx, s, test)
 	}
 	return o
@@ -126,7 +128,9 @@ func judge(test string, written []byte, failure error, seconds float64) outcome 
 	for _, event := range events {
 		switch event.Action {
 		case "output":
-			if why[event.Test] == "" && strings.Contains(event.Output, "_test.go:") {
+			// The test's own words are what counts; else the last of those that it calls.
+			said := strings.Contains(why[event.Test], "_test.go:")
+			if !said && strings.Contains(event.Output, ".go:") {
 				why[event.Test] = strings.TrimSpace(event.Output)
 			}
 		case "pass", "fail":

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sort"
 	"strings"
 )
 
@@ -43,7 +46,12 @@ const (
 )
 
 func (t *traces) add(ctx context.Context, program, trace string) {
-	text, err := exec.CommandContext(ctx, program, "replay", trace).CombinedOutput()
+	arguments, err := replayArguments(trace)
+	if err != nil {
+		t.Said = append(t.Said, err.Error())
+		return
+	}
+	text, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -56,6 +64,32 @@ func (t *traces) add(ctx context.Context, program, trace string) {
 		t.Violates++
 	}
 	t.Said = append(t.Said, strings.ReplaceAll(string(text), filepath.Dir(trace)+string(filepath.Separator), ""))
+}
+
+// replayArguments tell the judge of the API server's feature gates. They are those of the controller, which the first line
+// of its trace has.
+func replayArguments(trace string) ([]string, error) {
+	file, err := os.Open(trace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	line, err := bufio.NewReader(file).ReadBytes('\n')
+	if err != nil {
+		return nil, err
+	}
+	var header struct{ Assume map[string]string }
+	if err := json.Unmarshal(line, &header); err != nil {
+		return nil, err
+	}
+	arguments := []string{"replay", trace}
+	for name, value := range header.Assume {
+		if strings.HasPrefix(name, "Job") {
+			arguments = append(arguments, "--assume=apiserver/"+name+"="+value)
+		}
+	}
+	sort.Strings(arguments[2:])
+	return arguments, nil
 }
 
 func (t traces) fine() bool { return len(t.Said) == 0 }
