@@ -1,53 +1,124 @@
-//! Other minor versions: what their rules take, and what they do not.
+//! Other minor versions: what their rules take, what they do not, and what their built-in controller is known for.
 
-use jobcheck_harness::report::{Judging, ReplayReport, judge};
+use jobcheck_harness::report::{Finding, Judging, ReplayReport, judge};
 use jobcheck_harness::validate::Outcome;
 use jobcheck_model::Req;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_tests::corpus::folder;
 use jobcheck_traces::Input;
+use serde_json::{Value, json};
 
-/// Judges a trace of the corpus by these rules; by those of its header, if it has one, where none are given.
-fn judged(trace: &str, rules: Option<RuleSet>, change: impl Fn(String) -> String) -> ReplayReport {
+/// Made by kube-controller-manager 1.35.4 on its own control plane; the header says so.
+const OF_1_35: [&str; 4] = ["suspend-resume", "backoff", "per-index-backoff", "ready-backoff"];
+const KEPT: &str = "invalid/SU-02--start-time-kept.audit.jsonl";
+
+/// The lines of a trace of the corpus.
+fn lines(trace: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(folder().join(trace)).unwrap();
-    let input = Input::Bytes(trace.to_owned(), change(text).into_bytes());
-    let judging = Judging { kubernetes: rules, ..Judging::default() };
-    judge(&[vec![input]], &judging, &mut |_, _| {})
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What it is judged to be, and the requirement that is broken first.
-fn verdict(report: &ReplayReport) -> (Outcome, Option<Req>) {
+/// Judges by these rules; by those of the header where none are given.
+fn judged(lines: &[Value], rules: Option<RuleSet>) -> ReplayReport {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let judging = Judging { kubernetes: rules, ..Judging::default() };
+    judge(&[vec![Input::Bytes("trace".to_owned(), text.into_bytes())]], &judging, &mut |_, _| {})
+}
+
+/// What it is judged to be, and what is broken first: the requirement, and the deviation that it is known as.
+fn verdict(report: &ReplayReport) -> (Outcome, Option<(Req, Option<Req>)>) {
     let first = report.jobs.iter().flat_map(|job| &job.violations).next();
-    (report.verdict, first.and_then(|it| it.requirement).map(|id| id.0))
+    let told = |it: &Finding| Some((it.requirement?.0, it.known.map(|id| id.0)));
+    (report.verdict, first.and_then(told))
+}
+
+fn of_1_35(name: &str) -> Vec<Value> {
+    lines(&format!("1.35/{name}.jsonl"))
+}
+
+const CONFORMS: (Outcome, Option<(Req, Option<Req>)>) = (Outcome::Conforms, None);
+const KNOWN: (Outcome, Option<(Req, Option<Req>)>) = (Outcome::Violates, Some((Req::BO02, Some(Req::BO02))));
+
+/// Wrong, and no deviation that is known.
+fn plain(req: Req) -> (Outcome, Option<(Req, Option<Req>)>) {
+    (Outcome::Violates, Some((req, None)))
 }
 
 #[test]
 fn a_suspension_that_keeps_the_start_time_is_right_before_1_36_alone() {
-    let kept = "invalid/SU-02--start-time-kept.audit.jsonl";
-    let of = |rules| verdict(&judged(kept, Some(rules), |text| text));
-    assert_eq!(of(RuleSet::V1_36), (Outcome::Violates, Some(Req::SU02)));
-    assert_eq!(of(RuleSet::V1_37), (Outcome::Violates, Some(Req::SU02)));
-    assert_eq!(of(RuleSet::V1_35), (Outcome::Conforms, None));
-    assert_eq!(of(RuleSet::V1_34), (Outcome::Conforms, None));
-    // What clears it, as 1.36 and our controllers do, is right everywhere.
-    let cleared = "recordings/suspend-resume.audit.jsonl";
-    assert_eq!(verdict(&judged(cleared, Some(RuleSet::V1_35), |text| text)), (Outcome::Conforms, None));
+    let kept = lines(KEPT);
+    for (rules, expected) in [
+        (RuleSet::V1_34, CONFORMS),
+        (RuleSet::V1_35, CONFORMS),
+        (RuleSet::V1_36, plain(Req::SU02)),
+        (RuleSet::V1_37, plain(Req::SU02)),
+    ] {
+        assert_eq!(verdict(&judged(&kept, Some(rules))), expected, "{rules:?}");
+        // What clears it, as 1.36 and our controllers do, is right everywhere.
+        let cleared = lines("recordings/suspend-resume.audit.jsonl");
+        assert_eq!(verdict(&judged(&cleared, Some(rules))), CONFORMS, "{rules:?}");
+    }
 }
 
 #[test]
 fn a_suspension_that_moves_the_start_time_is_wrong_in_every_version() {
-    let kept = "invalid/SU-02--start-time-kept.audit.jsonl";
-    for rules in [RuleSet::V1_35, RuleSet::V1_36] {
-        let moved = judged(kept, Some(rules), |text| {
-            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            for line in &mut lines[10..13] {
-                *line = line.replace(
-                    "\"startTime\":\"2026-11-21T00:35:38Z\"",
-                    "\"startTime\":\"2026-11-21T00:35:37Z\"",
-                );
-            }
-            lines.join("\n") + "\n"
-        });
-        assert_eq!(verdict(&moved), (Outcome::Violates, Some(Req::SU02)), "{rules:?}");
+    let mut moved = lines(KEPT);
+    for line in &mut moved[10..13] {
+        if line["responseObject"]["kind"] == "Job" {
+            line["responseObject"]["status"]["startTime"] = json!("2026-11-21T00:35:37Z");
+        }
     }
+    for rules in [RuleSet::V1_35, RuleSet::V1_36] {
+        assert_eq!(verdict(&judged(&moved, Some(rules))), plain(Req::SU02), "{rules:?}");
+    }
+}
+
+#[test]
+fn recordings_of_1_35_conform_or_show_what_it_is_known_for() {
+    for name in OF_1_35 {
+        let report = judged(&of_1_35(name), None);
+        let expected = if name == "suspend-resume" { CONFORMS } else { KNOWN };
+        assert_eq!(verdict(&report), expected, "{name}");
+        let mut violations = report.jobs.iter().flat_map(|job| &job.violations);
+        assert!(violations.all(|it| it.known.is_some_and(|id| id.0 == Req::BO02)), "{name}");
+        assert_eq!(report.traces[0].kubernetes, "1.35");
+    }
+}
+
+#[test]
+fn by_the_rules_of_1_36_the_same_recordings_are_wrong() {
+    let expected = [Req::SU02, Req::PC01, Req::PC01, Req::SS37].map(plain);
+    for (name, expected) in OF_1_35.into_iter().zip(expected) {
+        assert_eq!(verdict(&judged(&of_1_35(name), Some(RuleSet::V1_36))), expected, "{name}");
+    }
+}
+
+/// The first write of the status that says that nothing is active, or was to say it; and its answer, if it is in it.
+fn hiding(lines: &mut [Value]) -> &mut Value {
+    let hides = |line: &&mut Value| {
+        let request = &line["request"];
+        let is_update = request["resource"] == "jobs" && request["verb"] == "update";
+        is_update && request["request"]["status"]["active"].as_i64().unwrap_or(0) == 0
+    };
+    &mut lines.iter_mut().find(hides).unwrap()["request"]
+}
+
+#[test]
+fn a_status_without_active_pods_is_known_by_its_exact_pattern_and_by_nothing_near_it() {
+    // One more number is wrong.
+    let mut more = of_1_35("backoff");
+    let write = hiding(&mut more);
+    write["request"]["status"]["terminating"] = json!(1);
+    write["response"]["status"]["terminating"] = json!(1);
+    assert_eq!(verdict(&judged(&more, None)), plain(Req::PC01));
+
+    // No delay runs: the pod failed long ago.
+    let text = serde_json::to_string(&of_1_35("backoff")).unwrap();
+    let long_ago: Vec<Value> = serde_json::from_str(&text.replace("13:32:19Z", "13:31:59Z")).unwrap();
+    assert_eq!(verdict(&judged(&long_ago, None)), plain(Req::PC01));
+
+    // The refused write is wrong about the ready pods, too.
+    let mut ready = of_1_35("ready-backoff");
+    hiding(&mut ready)["request"]["status"]["ready"] = json!(2);
+    assert_eq!(verdict(&judged(&ready, None)), plain(Req::SS37));
 }

@@ -140,9 +140,9 @@ A cluster is a folder in $JOBCHECK_HOME/clusters; JOBCHECK_HOME is jobcheck in $
 ~/.local/state/jobcheck, if it is not set. It listens on 127.0.0.1 alone.";
 
 const UP_HELP: &str = "\
-Without --embedded it is etcd and kube-apiserver 1.36.3, or 1.35.4, built from their published modules once; that
-needs Go 1.26 or newer, and takes minutes for each version. There is no kubelet and no scheduler: whoever wants pods to run says so
-in their status.
+Without --embedded it is etcd and kube-apiserver 1.36.3, or 1.35.4, each built from its published modules
+once; that needs Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants
+pods to run says so in their status.
 
 A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process
 is cleared first, as is every cluster whose starter was killed.

@@ -29,8 +29,8 @@ pub struct ReplayArgs {
     /// Judge by this requirement alone, such as FT-02; can be repeated.
     #[arg(long, value_name = "ID", value_parser = requirement)]
     pub requirement: Vec<Req>,
-    /// Kubernetes version whose API server rules apply, 1.34 to 1.37; else what the header of a
-    /// native trace says, else 1.36.
+    /// Kubernetes version whose rules apply, 1.34 to 1.37; else what the header of a native trace
+    /// says, else 1.36.
     #[arg(long, verbatim_doc_comment, value_name = "VERSION", value_parser = rules)]
     pub kubernetes: Option<RuleSet>,
     /// Exit with 0 where every violation is a documented deviation of the built-in controller.

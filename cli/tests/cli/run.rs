@@ -226,6 +226,9 @@ fn what_a_target_needs_and_is_not_given_is_told_before_anything_is_run() {
         (&["--target", "sim,sim"], "given twice"),
         (&["--target", "lived"], "write one of model, sim, live, builtin, external"),
         (&["--cluster", "x"], "give --target"),
+        (&["--kubernetes", "1.35"], "not for the target model"),
+        (&["--target", "live", "--cluster", "x", "--kubernetes", "1.35"], "clusters that the run starts"),
+        (&["--target", "builtin", "--kubernetes", "1.34"], "expected 1.36 (1.36.3) or 1.35 (1.35.4)"),
         (&["--target", "live", "--cluster", "x", "--kubeconfig", "y"], "cannot be used with"),
     ] {
         let run = run(args, HEAD);
@@ -303,6 +306,24 @@ fn a_run_on_sim_that_is_wrong_is_kept() {
     assert!(run.out.contains("--runs 1 --seed 4"), "{}", run.out);
     let trace = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
     assert_eq!(jobcheck(["replay", trace.to_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn a_run_on_sim_is_of_the_version_that_is_asked_for() {
+    let folder = Folder::new();
+    let unmet = folder.write("unmet.yaml", format!("{HEAD}expect: [{{active: 7}}]"));
+    let (unmet, kept) = (unmet.to_str().unwrap(), folder.path("kept"));
+    let args = ["run", "--target", "sim", "--kubernetes", "v1.35", "--save", kept.to_str().unwrap(), unmet];
+    let run = jobcheck(args);
+    assert!(run.out.contains("1 scenario on sim of 1.35: 0 hold, 1 broken"), "{}", run.out);
+    assert!(run.out.contains("--target sim --kubernetes 1.35.4 --runs 1"), "{}", run.out);
+    let trace = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+    let header: Value =
+        serde_json::from_str(fs::read_to_string(trace).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!(header["kubernetes"], "1.35");
+    let report = jobcheck(["run", "--target", "sim", "--kubernetes", "1.35", "-ojson", unmet]).json();
+    schema::check(&report);
+    assert_eq!(report["scenarios"][0]["kubernetes"], "1.35");
 }
 
 #[test]

@@ -57,7 +57,11 @@ impl Track {
                     self.doubt(reason.to_owned());
                     return true;
                 }
-                if let Some(broken) = self.unseen_refusal(settings, versions, latest, &views, judge) {
+                let by_its_pattern = match self.unseen_refusal(settings, versions, latest, &views, judge) {
+                    None => self.hides_active(settings, versions, latest, &views, judge),
+                    known => known,
+                };
+                if let Some(broken) = by_its_pattern {
                     self.report(event, write, broken, views);
                     return true;
                 }

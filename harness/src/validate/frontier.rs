@@ -24,7 +24,7 @@ pub const VIEW_CAP: usize = 100_000;
 const COMBINED: usize = 4;
 
 /// The earliest views that explain everything so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Frontier {
     /// The Job's versions that a view may show, with their resourceVersions; the last is stored.
     versions: VecDeque<(Arc<Job>, Option<u64>)>,

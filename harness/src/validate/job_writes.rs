@@ -391,7 +391,12 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         ));
         return;
     };
-    let known = known::of_refusal(track, &settings.rules, &stored, &proposed, refused);
+    let rules = &settings.rules;
+    let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
+        let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
+        let hides = is_of_ready && track.was_refused_for_hidden_active(settings, event.latest(), &proposed);
+        hides.then_some(Req::BO02)
+    });
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;

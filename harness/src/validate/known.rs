@@ -15,6 +15,7 @@
 //! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
 //! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
 //! | S-25 | the pod held the finalizer when it was adopted, and had no owner; its first release after that |
+//! | BO-02 | before 1.36: `active` is 0 and nothing else is wrong, in a view in which pods are wanted and the delay of a failure runs; or the write is refused for `ready` alone, which is right in such a view |
 //! | H1 | pods that terminate changed as often as pods were to be deleted, before the last deletion, and a view that lacks deletions of earlier syncs explains the release; the deletion that follows it |
 //! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
 //! | H3 | `ready` falls short by deletions that were refused |
@@ -115,17 +116,8 @@ pub fn of_refusal(
     attempted: &Job,
     refused: Refused,
 ) -> Option<Req> {
-    let mut findings = Findings::new();
-    validate_status_update(rules, stored, attempted, &mut findings);
-    let rule = findings.broken.first()?.req;
-    // SS-36, SS-32 and SP-11 are no reasons for a refusal.
-    let alone =
-        |broken: &Broken| broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11);
-    if !findings.broken.iter().all(alone) {
-        return None;
-    }
     let (old, new) = (&stored.status, &attempted.status);
-    match rule {
+    match sole_rule(rules, stored, attempted)? {
         Req::SS10 => {
             let ends = stored.spec.is_suspended() && old.is_decided() && old.start_time.is_none();
             (ends && new.start_time.is_none()).then_some(Req::S04)
@@ -138,6 +130,17 @@ pub fn of_refusal(
         }
         _ => None,
     }
+}
+
+/// The rule of the API server that a status write breaks, if it breaks no other.
+pub fn sole_rule(rules: &RuleSet, stored: &Job, attempted: &Job) -> Option<Req> {
+    let mut findings = Findings::new();
+    validate_status_update(rules, stored, attempted, &mut findings);
+    let rule = findings.broken.first()?.req;
+    // SS-36, SS-32 and SP-11 are no reasons for a refusal.
+    let alone =
+        |broken: &Broken| broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11);
+    findings.broken.iter().all(alone).then_some(rule)
 }
 
 /// S-02: each index in both texts has a pod that failed and one that succeeded, as some view shows them.

@@ -13,6 +13,7 @@ pub mod event;
 mod explain;
 pub mod frontier;
 mod gaps;
+mod hidden_active;
 pub mod history;
 mod job_writes;
 mod known;

@@ -81,7 +81,7 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
 }
 
 /// When no delay of a failure in this view runs any more.
-fn delay_end(view: &View<'_>) -> Option<Time> {
+pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
     let end = |last: Time, failures: u32| last.plus(view.constants.backoff_ms(failures) / 1000 + 1);
     let globally = view.backoff.last_failure.map(|last| end(last, view.backoff.failures));
     let by_index = view.cache.unaccounted().filter(|pod| view.has_failed(pod)).map(|pod| {

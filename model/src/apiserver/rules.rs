@@ -57,8 +57,7 @@ impl RuleSet {
     /// Kubernetes 1.37: what is new is outside the fields of the model.
     pub const V1_37: RuleSet = RuleSet { minor: 37, spec_has_unseen_fields: true, ..RuleSet::V1_36 };
 
-    /// Kubernetes 1.35: the gates for suspended Jobs are alpha and off. Its last patch, 1.35.4, waits for the
-    /// condition once they are on.
+    /// Kubernetes 1.35.4: the gates for suspended Jobs are alpha and off. It waits for the condition once they are on.
     pub const V1_35: RuleSet = RuleSet {
         minor: 35,
         mutable_scheduling_directives: false,

@@ -4,8 +4,8 @@
 //! cargo run -p jobcheck-apiserver --example two_arms -- https://127.0.0.1:6443 TOKEN
 //! ```
 //!
-//! The real one is kube-apiserver without controllers (`harness/controlplane`), and the token that of an
-//! administrator. Everything is made in a namespace of its own, which is deleted at the end. Compared are the HTTP
+//! The real one is kube-apiserver without controllers (`harness/controlplane`), whose version the embedded one takes on, and
+//! the token that of an administrator. Everything is made in a namespace of its own, which is deleted at the end. Compared are the HTTP
 //! code, the object, and reason and fields of a refusal, without what differs between any two servers: times, UIDs,
 //! versions, generated names, managed fields. Refusals that differ in their words alone are shown, and pass.
 
@@ -19,6 +19,7 @@ use http::Request;
 use http_body_util::BodyExt;
 use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_model::apiserver::RuleSet;
 use kube::client::Body;
 use kube::{Client, config::AuthInfo};
 use requests::{Step, steps};
@@ -52,7 +53,11 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Asks both arms everything; returns the number of differences.
 async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
-    let mut arms = [(embedded(), Known::default()), (real(server, token)?, Known::default())];
+    let real = real(server, token)?;
+    let version = real.apiserver_version().await?;
+    let rules = version.minor.parse().ok().and_then(RuleSet::of);
+    let rules = rules.ok_or_else(|| format!("the rules of {} are not known", version.git_version))?;
+    let mut arms = [(embedded(rules), Known::default()), (real, Known::default())];
     let namespace = format!("two-arms-{}", std::process::id());
     let (mut asked, mut differing, mut words) = (0, 0, 0);
     for step in steps() {
@@ -102,8 +107,8 @@ fn departs(ours: &Answer, theirs: &Answer) -> Option<String> {
     (our != their).then(|| format!("ours names {our:?}, theirs {their:?}"))
 }
 
-fn embedded() -> Client {
-    let server = Server::new(Config::default(), jiff::Timestamp::now());
+fn embedded(rules: RuleSet) -> Client {
+    let server = Server::new(Config { rules, ..Config::default() }, jiff::Timestamp::now());
     let shared = SharedServer::new(server, SystemClock);
     Client::new(ApiService::new(shared, Auth::Everyone("admin".to_owned())), "default")
 }

@@ -79,12 +79,9 @@ fn the_rules_of_another_version_or_without_one_of_its_gates_are_told_from_those_
     let [usual, before] = VERDICTS.map(|(_, all)| verdicts(all, Kind::Spec));
     assert!(!differing(RuleSet::V1_36, Kind::Spec, &before).is_empty());
     assert!(!differing(RuleSet::V1_35, Kind::Spec, &usual).is_empty());
-    for wrong in [
-        RuleSet { mutable_scheduling_directives: true, ..RuleSet::V1_35 },
-        RuleSet { mutable_pod_resources: true, ..RuleSet::V1_35 },
-    ] {
-        assert!(!differing(wrong, Kind::Spec, &before).is_empty(), "{wrong:?}");
-    }
+    // That of resources alone shows in one of some 3,000 requests: model/src/apiserver/update/tests.rs has it.
+    let directives = RuleSet { mutable_scheduling_directives: true, ..RuleSet::V1_35 };
+    assert!(!differing(directives, Kind::Spec, &before).is_empty());
     for wrong in [
         RuleSet { mutable_scheduling_directives: false, ..RuleSet::V1_36 },
         RuleSet { mutable_pod_resources: false, ..RuleSet::V1_36 },

@@ -1,6 +1,8 @@
 //! Jobs: what the server makes of them, and what it refuses.
 
+use jobcheck_apiserver::Config;
 use jobcheck_apiserver::resource::Resource::Jobs;
+use jobcheck_model::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, job, with};
@@ -124,4 +126,21 @@ fn the_status_keeps_its_rules() {
         (&after["spec"]["parallelism"], &after["metadata"]["labels"]["mine"]),
         (&json!(1), &json!("1"))
     );
+}
+
+/// SS-09 is one rule with two wordings.
+#[test]
+fn a_start_time_that_goes_is_refused_in_the_words_of_the_version() {
+    for (rules, said) in [
+        (RuleSet::V1_35, "Required value: startTime cannot be removed for unsuspended job"),
+        (RuleSet::V1_36, "Invalid value: null: field is immutable for unsuspended job once set"),
+    ] {
+        let mut cluster = Cluster::with(Config { rules, ..Config::default() });
+        let job = created(&mut cluster, job("a"));
+        let started = with(&job, "/status/startTime", json!("2026-11-21T00:00:00Z"));
+        let started = cluster.update_status(Jobs, started).unwrap();
+        let refused =
+            cluster.update_status(Jobs, with(&started, "/status/startTime", json!(null))).unwrap_err();
+        assert!(refused.message.ends_with(&format!("status.startTime: {said}")), "{}", refused.message);
+    }
 }
