@@ -80,6 +80,15 @@ fn a_log_from_mid_life_on_is_not_judged_by_what_came_before() {
     }
 }
 
+/// S-05: a pod that was counted, adopted, and listed again. That it had been released before is no violation of its own
+/// (found by `jobcheck fuzz --target builtin`, seed 1048).
+#[test]
+fn a_counted_pod_that_is_adopted_and_listed_again_is_one_deviation() {
+    let summary = judge(&lines("s05-counted-again.native"));
+    let known = summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.known());
+    assert_eq!(known.collect::<Vec<_>>(), [Some(Req::S05); 2], "{:?}", broken(&summary));
+}
+
 /// S-05: a pod that was counted, adopted, and is not listed again; the adoption alone is wrong, and what it leads to.
 #[test]
 fn what_follows_the_adoption_of_a_counted_pod_is_no_new_violation() {

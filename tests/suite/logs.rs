@@ -91,6 +91,38 @@ fn what_stood_before_a_gap_is_told_all_the_same() {
     assert_eq!(summary.outcome(), Outcome::Violates);
 }
 
+/// A second DELETE is handled while its pod is being deleted, and answered after somebody else has changed the pod: the
+/// answer holds the version before. So it was found on a cluster (`jobcheck fuzz --target live`, seed 2016).
+#[test]
+fn a_deletion_that_changes_nothing_may_be_answered_late() {
+    let mut told = 0;
+    for scenario in ["pod-deleted-by-user", "replace-when-terminating", "j03-lost-answer", "l2-one-batch"] {
+        let whole = lines(&format!("{scenario}.audit"));
+        let expected = judge(&whole);
+        for (at, deletion) in whole.iter().enumerate().filter(|(_, line)| deletes_pod(line)) {
+            for after in (at + 1..whole.len()).filter(|it| name(&whole[*it]) == name(deletion)) {
+                let mut again = deletion.clone();
+                again["auditID"] = json!("00000000-0000-0000-0000-00000000beef");
+                again["requestReceivedTimestamp"] = deletion["stageTimestamp"].clone();
+                again["stageTimestamp"] = whole[after]["stageTimestamp"].clone();
+                let mut trace = whole.clone();
+                trace.insert(after + 1, again);
+                let summary = judge(&trace);
+                told += 1;
+                assert_eq!(broken(&summary), broken(&expected), "{scenario}, {at}, {after}");
+                assert_eq!(summary.jobs[0].doubts, Vec::<String>::new(), "{scenario}, {at}, {after}");
+            }
+        }
+    }
+    assert!(told > 5, "{told}");
+}
+
+/// Whether a line is a DELETE of a pod that leaves the pod and its finalizer there.
+fn deletes_pod(line: &Value) -> bool {
+    let answer = &line["responseObject"];
+    line["verb"] == "delete" && answer["kind"] == "Pod" && answer["metadata"]["finalizers"].is_array()
+}
+
 #[test]
 fn a_log_that_is_read_twice_is_one_log() {
     for scenario in SCENARIOS {

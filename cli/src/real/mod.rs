@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use anstream::eprintln;
-use jobcheck_cluster::{Cluster, Controllers, Version};
+use jobcheck_cluster::{Cluster, Controllers, Log, Version, log_file};
+use jobcheck_controller::runtime::signals;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::Scenario;
 use jobcheck_live::{Error, Manager, Outcome, Plan, Site, unfit};
@@ -18,7 +19,6 @@ pub use self::args::{PaceArgs, WayArgs};
 use self::ground::Ground;
 use crate::cluster::Progress;
 use crate::run::Target;
-use jobcheck_controller::runtime::signals;
 
 /// By what the shipped controllers know their Jobs beside others, unless the user says otherwise.
 const MANAGED_BY: &str = "jobcheck.dev/live";
@@ -136,6 +136,15 @@ fn plan(wish: &Wish<'_>, ground: &Ground) -> Result<Plan, Error> {
     let PaceArgs { patience, allow_known, .. } = *wish.pace;
     let has_audit_log = ground.audit_log.is_some();
     Ok(Plan { manager, managed_by, at_once: wish.at_once, patience, has_audit_log, allow_known })
+}
+
+/// Waits until a part of the control plane that was started for the runs ends by itself, and says which, and what it said
+/// last. Of another cluster nobody knows.
+pub async fn lost(own: Option<&mut Cluster>) -> Error {
+    let Some(cluster) = own else { return std::future::pending().await };
+    let component = cluster.failure().await;
+    let log = Log::end_of(&log_file(cluster.folder(), &component));
+    Error::NoCluster(format!("{component} ended{log}"))
 }
 
 /// What a scenario came to.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use anstream::eprintln;
 use futures_util::future::join_all;
 use jobcheck_cluster::Controllers;
 use jobcheck_harness::scenario::Scenario;
@@ -102,10 +103,18 @@ impl Part<'_> {
             at_once: args.seed,
             is_beside_external: args.targets.contains(&Target::External),
         };
-        let arena = Arena::open(&wish, self.tally.progress, stop).await?;
-        let (plan, site) = (arena.plan.clone(), Arc::clone(&arena.site));
-        let runs =
-            Many { target: self.target, plan, site, stop: stop.clone() }.run(scenarios, self.tally).await;
+        let mut arena = Arena::open(&wish, self.tally.progress, stop).await?;
+        let (plan, site, halt) = (arena.plan.clone(), Arc::clone(&arena.site), stop.child_token());
+        let many = Many { target: self.target, plan, site, stop: halt.clone() };
+        let mut runs = std::pin::pin!(many.run(scenarios, self.tally));
+        let runs = tokio::select! {
+            runs = &mut runs => runs,
+            error = real::lost(arena.own.as_mut()) => {
+                eprintln!("error: {error}");
+                halt.cancel();
+                runs.await
+            }
+        };
         arena.close().await?;
         Ok(runs)
     }

@@ -17,6 +17,30 @@ fn random_scenarios_hold_and_a_seed_gives_the_same_again() {
     assert!(none.code == 3 && none.out.contains("0 runs"), "{none:?}");
 }
 
+#[test]
+fn without_faults_nothing_happens_to_the_controllers() {
+    let run = jobcheck(["fuzz", "--faults", "none", "--seed", "0", "--runs", "20", "-ojson"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let report = run.json();
+    schema::check(&report);
+    assert!(report["faults"] == false && report["target"] == "sim", "{report}");
+}
+
+#[test]
+fn what_does_not_go_together_is_told() {
+    let told = |arguments: &[&str], part: &str| {
+        let run = jobcheck([&["fuzz"], arguments].concat());
+        assert!(run.code == 2 && run.err.contains(part), "{run:?}");
+    };
+    told(&["--target", "model"], "write one of sim, live, builtin");
+    told(&["--target", "live", "--mutant", "B12"], "live runs what it finds");
+    told(&["--target", "builtin", "--threads", "2"], "--parallel says");
+    told(&["--disturb", "etcd"], "on sim there is nothing to restart");
+    told(&["--target", "live", "--generated"], "cannot be used with");
+    let run = jobcheck(["fuzz", "--target", "live", "--save", "/dev/full/kept"]);
+    assert!(run.code == 4 && run.err.contains("is no directory"), "{run:?}");
+}
+
 /// What is wrong is told with the shortest scenario, which is wrong in the same way on sim. Here by a known defect.
 #[test]
 fn what_is_found_is_a_scenario() {

@@ -142,8 +142,9 @@ pub async fn run(
     let (here, what, how, until) = (Arc::clone(site), Arc::clone(scenario), plan.clone(), stop.clone());
     let inside = namespace.clone();
     let played = tokio::task::spawn_blocking(move || play::play(&here, &inside, &what, &how, &until)).await;
-    // Its Jobs are nobody's any more, whatever came of them.
-    let removed = site.remove_namespace(&namespace).await;
+    // Its Jobs are nobody's any more, whatever came of them. Where all of it ends, a cluster of its own goes as a whole.
+    let is_left = stop.is_cancelled() && site.is_own();
+    let removed = if is_left { Ok(()) } else { site.remove_namespace(&namespace).await };
     let played = played.map_err(|error| Error::Internal(error.to_string()))??;
     removed?;
     let trace = played.lines.bytes();

@@ -269,6 +269,23 @@ mod tests {
     }
 
     #[test]
+    fn what_happened_to_the_cluster_is_told_with_the_gap_that_it_leaves() {
+        let troubles = Troubles::default();
+        drop(troubles.begin("before"));
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let mut recording = Recording::begin(json!({}), None).unwrap();
+        drop(troubles.begin("etcd is restarted"));
+        troubles.begin("kube-apiserver is restarted").leaves_gap("it had to be killed");
+        recording.tell(&troubles);
+        let text = String::from_utf8(recording.lines.bytes()).unwrap();
+        let lines: Vec<Value> =
+            text.lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+        let told: Vec<&Value> = lines.iter().filter_map(|line| line["fault"].get("detail")).collect();
+        assert_eq!(told, ["etcd is restarted", "kube-apiserver is restarted"]);
+        assert_eq!((lines.len(), &lines[2]["mark"]["reason"]), (3, &json!("it had to be killed")));
+    }
+
+    #[test]
     fn whose_request_a_proxy_has_answered_the_audit_log_tells() {
         let refused = json!({"userAgent": "a", "verb": "delete"});
         assert_eq!(with_user(refused.clone(), &[creation("one")]).unwrap()["user"]["username"], "u");

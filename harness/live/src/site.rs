@@ -88,6 +88,11 @@ impl Site {
         self.version.1.unwrap_or_default()
     }
 
+    /// Whether it was started for the runs.
+    pub(crate) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
@@ -196,9 +201,10 @@ impl Site {
     ///
     /// Something stays, or the API server does not answer.
     pub async fn close(&self) -> Result<(), Error> {
-        let (node, nothing) = (format!("/api/v1/nodes/{}", self.id), json!({}));
-        self.through(|| send(&self.client, "DELETE", &node, &nothing)).await?;
+        // A cluster of its own goes with all that is there, whether it still answers or not.
         if !self.is_own {
+            let node = format!("/api/v1/nodes/{}", self.id);
+            send(&self.client, "DELETE", &node, &json!({})).await?;
             gone(&self.client, &self.id).await?;
         }
         leftovers::forget(&self.folder)

@@ -149,3 +149,49 @@ fn uid(object: &Value) -> &Value {
 fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_apiserver::request::DeleteOptions;
+    use jobcheck_model::apiserver::RuleSet;
+    use jobcheck_stage::Cluster as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Cluster;
+
+    fn create(cluster: &mut Cluster, name: &str) {
+        let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        let pod = json!({"metadata": {"name": name}, "spec": spec});
+        let made = cluster.ask(&Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(pod)));
+        assert!(made.outcome.is_ok(), "{made:?}");
+    }
+
+    fn delete(cluster: &mut Cluster, name: &str) {
+        let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        let request = Request::new(Resource::Pods, Some(NAMESPACE), Some(name), Verb::Delete(options));
+        assert!(cluster.ask(&request).outcome.is_ok());
+    }
+
+    /// What came and went is not told, and what took the place of another one is told as both.
+    #[test]
+    fn a_new_list_tells_what_it_changes() {
+        let mut cluster = Cluster::new(0, RuleSet::default(), false, json!({})).unwrap();
+        ["gone", "kept", "replaced"].iter().for_each(|name| create(&mut cluster, name));
+        let now = cluster.now();
+        let mut store = Store::listed(&mut cluster.server, now, Resource::Pods);
+        let kept = store.seen();
+        ["gone", "replaced"].iter().for_each(|name| delete(&mut cluster, name));
+        ["replaced", "passing", "new"].iter().for_each(|name| create(&mut cluster, name));
+        delete(&mut cluster, "passing");
+        let told = store.relist(&mut cluster.server, now, Resource::Pods);
+        let named = |object: &Option<Arc<Value>>| object.as_deref().map(|it| name(it).to_owned());
+        let told: Vec<_> = told.iter().map(|it| (named(&it.before), named(&it.after))).collect();
+        let some = |name: &str| Some(name.to_owned());
+        let expected =
+            [(None, some("new")), (some("replaced"), None), (None, some("replaced")), (some("gone"), None)];
+        assert_eq!(told, expected);
+        assert!(store.seen() > kept && store.show().is_none());
+        assert!(store.relist(&mut cluster.server, now, Resource::Pods).is_empty());
+    }
+}

@@ -79,6 +79,27 @@ pub enum Body {
     Restart,
 }
 
+impl Body {
+    /// Whether the object is gone with it.
+    pub fn is_gone(&self) -> bool {
+        match self {
+            Body::Job(job) => job.gone,
+            Body::Pod(pod) => pod.gone,
+            Body::PodCollection(_)
+            | Body::JobCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart => false,
+        }
+    }
+
+    /// Whether it is about an object of the same resource.
+    pub fn is_like(&self, other: &Body) -> bool {
+        matches!((self, other), (Body::Job(_), Body::Job(_)) | (Body::Pod(_), Body::Pod(_)))
+    }
+}
+
 /// A request on a Job.
 #[derive(Debug)]
 pub struct JobEvent {

@@ -184,6 +184,7 @@ impl Lane {
             // The version that an answer repeats stood before it.
             None => {
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
+                let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };
@@ -192,6 +193,15 @@ impl Lane {
             self.highest = self.highest.max(event.version.unwrap_or(0));
         }
         self.by_version.push(Keyed { key, event });
+    }
+
+    /// A request that changes nothing repeats a version of its object, and was handled before the next one was made, though
+    /// it may be answered after that: the next version.
+    fn superseded(&self, idle: &Event) -> Option<u64> {
+        let version = idle.answered.filter(|_| !idle.body.is_gone())?;
+        let all = self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event);
+        let of_it = all.filter(|it| it.name == idle.name && it.body.is_like(&idle.body));
+        of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
 
     /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use jobcheck_cluster::{Cluster, Ended, Error};
-use jobcheck_live::Site;
+use jobcheck_cluster::{Cluster, Ended};
+use jobcheck_live::{Error, Site};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::super::args::FuzzArgs;
+use crate::real;
 
 /// How long the control plane may take to be well again.
 const WELL: Duration = Duration::from_secs(120);
@@ -20,35 +22,43 @@ pub struct Restarts {
     pub error: Option<Error>,
 }
 
-/// Restarts what is asked for, one part after the other, until it is over. Where the control plane does not come back,
-/// that is over, too. A restart that was begun is finished.
+/// Restarts what is asked for, one part after the other, until it is `over`. Where a part of the control plane ends by
+/// itself, or does not come back, `halt` is cancelled. A restart that was begun is finished.
 pub async fn until(
     over: &CancellationToken,
+    halt: &CancellationToken,
     args: &FuzzArgs,
-    own: Option<&mut Cluster>,
+    mut own: Option<&mut Cluster>,
     site: &Site,
 ) -> Restarts {
     let mut restarts = Restarts::default();
-    let Some(cluster) = own else { return restarts };
-    for part in args.disturb.iter().cycle() {
-        let next = over.run_until_cancelled(tokio::time::sleep(args.disturb_every));
-        if next.await.is_none() {
-            break;
-        }
-        let program = part.program();
-        let trouble = site.trouble(&format!("{program} is restarted"));
-        match cluster.restart(program, WELL).await {
-            Ok(Ended::Asked) => restarts.made += 1,
-            Ok(Ended::Killed) => {
-                trouble.leaves_gap(&format!("{program} had to be killed"));
-                restarts.made += 1;
-            }
+    let mut parts = args.disturb.iter().cycle();
+    loop {
+        let lost = tokio::select! {
+            () = over.cancelled() => return restarts,
+            error = real::lost(own.as_deref_mut()) => Some(error),
+            () = sleep(args.disturb_every), if !args.disturb.is_empty() => None,
+        };
+        let made = match (lost, own.as_deref_mut(), parts.next()) {
+            (Some(error), _, _) => Err(error),
+            (None, Some(cluster), Some(part)) => restart(cluster, part.program(), site).await,
+            (None, _, _) => Ok(()),
+        };
+        match made {
+            Ok(()) => restarts.made += 1,
             Err(error) => {
                 restarts.error = Some(error);
-                over.cancel();
-                break;
+                halt.cancel();
+                return restarts;
             }
         }
     }
-    restarts
+}
+
+async fn restart(cluster: &mut Cluster, program: &str, site: &Site) -> Result<(), Error> {
+    let trouble = site.trouble(&format!("{program} is restarted"));
+    if cluster.restart(program, WELL).await? == Ended::Killed {
+        trouble.leaves_gap(&format!("{program} had to be killed"));
+    }
+    Ok(())
 }

@@ -79,30 +79,30 @@ impl Search<'_> {
         };
         let mut arena = Arena::open(&wish, self.progress, self.stop).await?;
         let (site, plan) = (Arc::clone(&arena.site), arena.plan.clone());
-        let over = CancellationToken::new();
-        let restarts = disturb::until(&over, args, arena.own.as_mut(), &site);
+        let (over, halt) = (CancellationToken::new(), self.stop.child_token());
+        let restarts = disturb::until(&over, &halt, args, arena.own.as_mut(), &site);
         let runs = async {
-            self.all(tally, &site, &plan, &over).await;
+            self.all(tally, &site, &plan, &halt).await;
             over.cancel();
         };
         let (restarts, ()) = tokio::join!(restarts, runs);
         tally.restarts = restarts.made;
-        tally.trouble.extend(restarts.error.map(|error| (error.to_string(), Exit::Environment)));
-        arena.close().await
+        let closed = arena.close().await;
+        restarts.error.map_or(closed, Err)
     }
 
-    /// Runs drafts, so many at a time. `over` is cancelled where the control plane is gone.
-    async fn all(&self, tally: &mut Tally, site: &Arc<Site>, plan: &Plan, over: &CancellationToken) {
+    /// Runs drafts, so many at a time, until `halt` is cancelled.
+    async fn all(&self, tally: &mut Tally, site: &Arc<Site>, plan: &Plan, halt: &CancellationToken) {
         let most = usize::try_from(self.args.pace.parallel).unwrap_or(1);
         let (mut under_way, mut number) = (JoinSet::new(), 0);
         loop {
-            let goes_on = !self.is_over(number) && !over.is_cancelled() && tally.trouble.is_empty();
+            let goes_on = !self.is_over(number) && !halt.is_cancelled() && tally.trouble.is_empty();
             if goes_on && under_way.len() < most {
                 let seed = self.seed.wrapping_add(number);
                 number += 1;
-                let (site, plan, stop) = (Arc::clone(site), plan.clone(), self.stop.clone());
+                let (site, plan, halt) = (Arc::clone(site), plan.clone(), halt.clone());
                 let draft = Draft::of(seed, self.args.menu());
-                under_way.spawn(async move { (seed, one(seed, draft, &site, plan, &stop).await) });
+                under_way.spawn(async move { (seed, one(seed, draft, &site, plan, &halt).await) });
                 continue;
             }
             let Some(done) = under_way.join_next().await else { return };
@@ -114,9 +114,7 @@ impl Search<'_> {
     }
 
     fn is_over(&self, number: u64) -> bool {
-        self.args.runs.is_some_and(|runs| number >= runs)
-            || self.begun.elapsed() >= self.args.budget()
-            || self.stop.is_cancelled()
+        self.args.runs.is_some_and(|runs| number >= runs) || self.begun.elapsed() >= self.args.budget()
     }
 }
 

@@ -90,12 +90,16 @@ impl Tally {
     }
 
     fn ran(&mut self, mut ran: Ran, args: &FuzzArgs) {
-        self.requests += ran.requests;
         if self.wants(&ran.verdict) {
             self.save(&ran, args);
         }
         // A long search has many.
         ran.trace = Vec::new();
+        self.count(ran);
+    }
+
+    fn count(&mut self, ran: Ran) {
+        self.requests += ran.requests;
         match &ran.verdict {
             Verdict::Conforms => self.conform += 1,
             Verdict::Known(ids) => {
@@ -139,5 +143,50 @@ impl Tally {
         let is_open = self.runs == 0 || !self.inconclusive.is_empty() || !self.not_run.is_empty();
         let broken = is_broken.then_some(Exit::Violates);
         Exit::of_all(failed.chain(trouble).chain(broken).chain(is_open.then_some(Exit::Inconclusive)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_sim::fuzz::Menu;
+
+    use super::*;
+
+    fn ran(verdict: Verdict) -> Ran {
+        let draft = Draft::of(1, Menu { faults: false, real_time: true });
+        Ran { seed: 1, draft, verdict, requests: 1, trace: Vec::new(), again: None }
+    }
+
+    fn exit(verdicts: impl IntoIterator<Item = Verdict>, allow_known: bool) -> Exit {
+        let mut tally = Tally::default();
+        for verdict in verdicts {
+            tally.runs += 1;
+            tally.count(ran(verdict));
+        }
+        tally.exit(allow_known)
+    }
+
+    #[test]
+    fn the_exit_is_that_of_the_worst_run() {
+        let known = || Verdict::Known([Req::S04].into());
+        let violates = || Verdict::Violates { requirement: Some(Req::FT02), why: String::new() };
+        let open = || Verdict::Inconclusive { why: String::new() };
+        assert_eq!(exit([], false), Exit::Inconclusive);
+        assert_eq!(exit([Verdict::Conforms], false), Exit::Conforms);
+        assert_eq!(exit([Verdict::Conforms, known()], false), Exit::Violates);
+        assert_eq!(exit([Verdict::Conforms, known()], true), Exit::Conforms);
+        assert_eq!(exit([known(), open()], true), Exit::Inconclusive);
+        assert_eq!(exit([violates(), open()], true), Exit::Violates);
+    }
+
+    #[test]
+    fn of_each_documented_deviation_the_first_is_kept() {
+        let mut tally = Tally::default();
+        let known = |ids: &[Req]| Verdict::Known(ids.iter().copied().collect());
+        assert!(tally.wants(&known(&[Req::S04])) && !tally.wants(&Verdict::Conforms));
+        tally.count(ran(known(&[Req::S04])));
+        assert!(!tally.wants(&known(&[Req::S04])) && tally.wants(&known(&[Req::S04, Req::S07])));
+        tally.count(ran(known(&[Req::S04, Req::S07])));
+        assert_eq!((tally.deviate, tally.known[&Req::S04], tally.known[&Req::S07]), (2, 2, 1));
     }
 }
