@@ -30,10 +30,15 @@ fn lines(scope: &Scope, seed: u64) -> Vec<Value> {
 }
 
 fn judged(scope: &Scope, lines: &[Value]) -> ReplayReport {
+    judged_with(scope.constants.pod_failure_backoff_ms, scope, lines)
+}
+
+/// Judged as if the controller had another delay.
+fn judged_with(backoff_ms: i64, scope: &Scope, lines: &[Value]) -> ReplayReport {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let constants = &scope.constants;
     let assume = vec![
-        Assumption::PodFailureBackoff(constants.pod_failure_backoff_ms),
+        Assumption::PodFailureBackoff(backoff_ms),
         Assumption::MaxUncountedPods(constants.max_uncounted_pods),
     ];
     let input = Input::Bytes(scope.name.to_owned(), text.into_bytes());
@@ -152,4 +157,19 @@ fn a_watch_of_what_conforms_conforms() {
         }
     }
     assert!(wrong.is_empty() && traces > 500, "of {traces}: {wrong}");
+}
+
+/// BO-01, BO-09: a pod that failed at 23.6 s and is replaced at 24.6 s is one of 23 s that was replaced at 24 s.
+#[test]
+fn of_a_delay_the_part_of_a_second_is_not_seen() {
+    let scope = scopes::one_fault().into_iter().find(|scope| scope.constants.pod_failure_backoff_ms == 1000);
+    let scope = scope.expect("a scope with a delay of a second");
+    let mut early = 0;
+    for seed in 0..40 {
+        let trace = lines(&scope, seed);
+        let exit = |backoff_ms| judged_with(backoff_ms, &scope, &trace).exit_code;
+        assert_eq!(exit(1001), exit(1000), "seed {seed}");
+        early += usize::from(exit(2000) == Exit::Violates);
+    }
+    assert!(early > 0);
 }

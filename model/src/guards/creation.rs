@@ -160,14 +160,14 @@ fn judge_global_backoff(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
 }
 
 fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, findings: &mut Findings) {
-    let latest = latest_creation(view, pod);
-    let elapsed_ms = latest.since(last).saturating_mul(1000);
+    // Both times are truncated to seconds: of a part of one nothing is seen.
+    let (elapsed, delay) = (latest_creation(view, pod).since(last), delay_ms / 1000);
     findings.require(
-        if elapsed_ms >= delay_ms { req } else { impatience(req, view, last) },
-        elapsed_ms >= delay_ms,
+        if elapsed >= delay { req } else { impatience(req, view, last) },
+        elapsed >= delay,
         "creation after the last failure",
-        Said::later(|| format!("{} s or more", delay_ms / 1000)),
-        Said::later(|| format!("at most {} s", elapsed_ms / 1000)),
+        Said::later(|| format!("{delay} s or more")),
+        Said::later(|| format!("at most {elapsed} s")),
     );
 }
 
