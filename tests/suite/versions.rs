@@ -122,3 +122,18 @@ fn a_status_without_active_pods_is_known_by_its_exact_pattern_and_by_nothing_nea
     hiding(&mut ready)["request"]["status"]["ready"] = json!(2);
     assert_eq!(verdict(&judged(&ready, None)), plain(Req::SS37));
 }
+
+/// PC-14: a sync that creates pods slowly, at two requests a second, began before the template changed. The Job was suspended
+/// meanwhile, and resumed.
+#[test]
+fn a_pod_has_the_template_of_the_version_that_its_sync_has_read() {
+    let slow = lines("1.35/stale-template.audit.jsonl");
+    assert_eq!(verdict(&judged(&slow, Some(RuleSet::V1_35))), CONFORMS);
+
+    // No version of the Job has an image like this.
+    let mut other = slow;
+    let is_creation = |line: &&mut Value| line["verb"] == "create" && line["objectRef"]["resource"] == "pods";
+    let last = other.iter_mut().filter(is_creation).last().unwrap();
+    last["requestObject"]["spec"]["containers"][0]["image"] = json!("another");
+    assert_eq!(verdict(&judged(&other, Some(RuleSet::V1_35))), plain(Req::PC14));
+}

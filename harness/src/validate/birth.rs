@@ -10,18 +10,27 @@ use crate::project::{EnvSource, PodBirth};
 const PREFIX_MAX: usize = 58;
 const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
 
-/// Judges what the manager wrote when it created a pod.
-pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+/// Judges what the manager wrote when it created a pod of this Job, by the template that `seen` has: the version of the Job
+/// that the sync may have read.
+pub fn judge_birth(job: &Job, seen: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
     judge_finalizer(birth, findings);
     judge_owner(job, birth, findings);
-    judge_template(job, birth, findings);
-    judge_spec(job, birth, findings);
+    judge_template(seen, birth, findings);
+    judge_spec(seen, birth, findings);
     if job.spec.is_indexed() {
         judge_indexed(job, pod, birth, findings);
     } else {
         let expected = plain_prefix(&job.name);
         judge_name(Req::PC16, birth, &expected, findings);
     }
+}
+
+/// Whether the pod has what the template of this version sets.
+pub fn has_template(seen: &Job, birth: &PodBirth) -> bool {
+    let mut findings = Findings::new();
+    judge_template(seen, birth, &mut findings);
+    judge_spec(seen, birth, &mut findings);
+    findings.broken.is_empty()
 }
 
 /// FT-01: born with the finalizer, once.

@@ -12,7 +12,7 @@ use jobcheck_model::view::Reading;
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
-use super::birth::judge_birth;
+use super::birth::{has_template, judge_birth};
 use super::event::{Event, PodEvent};
 use super::frontier::{Explained, Versions};
 use super::history::OwnWrite;
@@ -36,7 +36,10 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Manager => {
             let mut findings = Findings::new();
             if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
-                judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
+                let job = settings.gates.read(&job);
+                // While a Job is suspended its template changes, and a sync goes on that began before.
+                let seen = track.frontier.jobs().find(|seen| has_template(seen, birth)).cloned();
+                judge_birth(&job, seen.as_ref().unwrap_or(&job), pod, birth, &mut findings);
             }
             let warning = track.setbacks.judge_retry(event, settings, &mut findings);
             track.warnings.extend(warning.map(|warning| (event.place, warning)));
