@@ -56,6 +56,12 @@ fn a_pod_that_comes_too_late_keeps_its_finalizer() {
     assert!(found.iter().all(|it| matches!(it, (Req::TC07, false) | (Req::J06, true))), "{found:?}");
 }
 
+/// A new list shows another Job in the place of one whose pods have ended. No trace shows that it was listed.
+#[test]
+fn pods_of_a_job_that_is_replaced_unseen_keep_their_finalizer() {
+    assert_eq!(found("j08-replaced-unseen.native.jsonl"), [(Req::FT20, false)]);
+}
+
 /// What the pods show by themselves needs no actor.
 #[test]
 fn a_watch_shows_whose_finalizer_goes_too_early() {

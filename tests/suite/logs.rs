@@ -117,6 +117,24 @@ fn a_deletion_that_changes_nothing_may_be_answered_late() {
     assert!(told > 5, "{told}");
 }
 
+/// A Job is gone, and its pods are released and collected, before its user is told so (`jobcheck fuzz --target builtin`, seed
+/// 1619).
+#[test]
+fn a_job_may_be_gone_before_its_deletion_is_answered() {
+    let whole = lines("job-deleted-background.audit");
+    let is_it = |line: &&Value| line["verb"] == "delete" && line["objectRef"]["resource"] == "jobs";
+    let at = whole.iter().position(|line| is_it(&line)).unwrap();
+    assert!(at + 4 < whole.len());
+    for after in at + 1..whole.len() {
+        let mut trace = whole.clone();
+        let mut deletion = trace.remove(at);
+        deletion["stageTimestamp"] = whole[after]["stageTimestamp"].clone();
+        trace.insert(after, deletion);
+        let summary = judge(&trace);
+        assert_eq!(summary.outcome(), Outcome::Conforms, "answered after {after}: {:?}", broken(&summary));
+    }
+}
+
 /// Whether a line is a DELETE of a pod that leaves the pod and its finalizer there.
 fn deletes_pod(line: &Value) -> bool {
     let answer = &line["responseObject"];

@@ -17,6 +17,9 @@ use crate::run::Target;
 /// How long it searches, where neither time nor number is given.
 const USUAL: Duration = Duration::from_secs(60);
 
+/// Between two restarts controllers wait before they try again, and rest is waited for.
+const LEAST_CALM: Duration = Duration::from_secs(15);
+
 /// Arguments of `jobcheck fuzz`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -63,7 +66,7 @@ pub struct FuzzArgs {
     /// Restart this meanwhile, in turn where there are several: apiserver, etcd. What is stored stays.
     #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', help_heading = ON_REAL)]
     pub disturb: Vec<Part>,
-    /// Time from one restart to the next.
+    /// Time from one restart to the next, from 15s on: controllers are given time to go on.
     #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = parse_forward, help_heading = ON_REAL)]
     pub disturb_every: Duration,
 }
@@ -121,6 +124,10 @@ impl FuzzArgs {
             (true, None) if self.threads.is_some() => {
                 Some("--threads is for sim: --parallel says how many scenarios run at a time".to_owned())
             }
+            (true, None) if !self.disturb.is_empty() && self.disturb_every < LEAST_CALM => Some(format!(
+                "--disturb-every {:?}: nobody would ever be at rest; give 15s or more",
+                self.disturb_every
+            )),
             (false, _) if !self.disturb.is_empty() => {
                 Some("--disturb is for live and builtin: on sim there is nothing to restart".to_owned())
             }

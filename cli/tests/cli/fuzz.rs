@@ -35,6 +35,7 @@ fn what_does_not_go_together_is_told() {
     told(&["--target", "model"], "write one of sim, live, builtin");
     told(&["--target", "live", "--mutant", "B12"], "live runs what it finds");
     told(&["--target", "builtin", "--threads", "2"], "--parallel says");
+    told(&["--target", "live", "--disturb", "etcd", "--disturb-every", "3s"], "give 15s or more");
     told(&["--disturb", "etcd"], "on sim there is nothing to restart");
     told(&["--target", "live", "--generated"], "cannot be used with");
     let run = jobcheck(["fuzz", "--target", "live", "--save", "/dev/full/kept"]);

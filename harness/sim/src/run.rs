@@ -424,9 +424,7 @@ impl<'a> Play<'a> {
         let server = &mut self.cluster.server;
         let cache = if watched == Watched::Pods { Cache::Pods } else { Cache::Jobs };
         self.processes.iter_mut().for_each(|process| process.relist(server, now, cache));
-        if let (Some(ttl), Cache::Jobs) = (&mut self.ttl, cache) {
-            ttl.relist(server, now);
-        }
+        self.ttl.iter_mut().filter(|_| cache == Cache::Jobs).for_each(|ttl| ttl.relist(server, now));
     }
 
     fn is_behind(&mut self) -> bool {

@@ -15,6 +15,7 @@ mod export;
 mod format;
 pub mod model;
 mod read;
+mod requests;
 mod script;
 mod spec;
 mod steps;

@@ -6,8 +6,7 @@ use jobcheck_model::env::kubelet::KubeletStep;
 use jobcheck_model::env::user::{SpecEdit, UserAction};
 use jobcheck_model::gates::Gates;
 use jobcheck_model::script::{
-    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestKind,
-    Script, What,
+    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Script, What,
 };
 use jobcheck_model::world::JobId;
 use serde_saphyr::Spanned;
@@ -15,10 +14,9 @@ use serde_saphyr::Spanned;
 use super::claims::{Claims, PodClaims};
 use super::format::Scenario;
 use super::read::ScenarioError;
+use super::requests::sent;
 use super::spec::ModeEntry;
-use super::steps::{
-    ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Resource, Step, Verb, Watched,
-};
+use super::steps::{ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
 use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
@@ -380,41 +378,6 @@ fn beside(holds: Holds, what: &What) -> Holds {
     }
 }
 
-/// A request and what becomes of it, after those that are let through.
-fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
-    let kind = match (request.verb, request.resource) {
-        (Verb::Create, Resource::Pods) => RequestKind::CreatePod,
-        (Verb::Delete, Resource::Pods) => RequestKind::DeletePod,
-        (Verb::Patch, Resource::Pods) => RequestKind::PatchPod,
-        (Verb::Update, Resource::JobStatus) => RequestKind::UpdateStatus,
-        (Verb::Get, Resource::Jobs) => RequestKind::GetJob,
-        (Verb::Delete, Resource::Jobs) => RequestKind::DeleteJob,
-        _ => {
-            return Err(
-                "no controller sends such a request: write create, delete or patch of pods, update of \
-                        jobs/status, or get or delete of jobs"
-                    .to_owned(),
-            );
-        }
-    };
-    let of_pods = matches!(kind, RequestKind::CreatePod | RequestKind::DeletePod | RequestKind::PatchPod);
-    if !of_pods && (request.pod.is_some() || request.index.is_some()) {
-        return Err("this request is about no pod: leave `pod` and `index` out".to_owned());
-    }
-    if kind == RequestKind::CreatePod && request.pod.is_some() {
-        return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
-    }
-    if request.nth == Some(0) {
-        return Err("requests are numbered from 1".to_owned());
-    }
-    let pod = PodTarget { pod: request.pod, index: request.index }.to_model();
-    let request_of = |fate| What::Request(Sent { kind, pod }, fate);
-    let before = usize::from(request.nth.unwrap_or(1)).saturating_sub(1);
-    let mut all = vec![request_of(Fate::Sent(Fortune::Handled)); before];
-    all.push(request_of(fate));
-    Ok(all)
-}
-
 /// Counts a fault.
 fn one_more(count: &mut u8) -> Result<(), String> {
     *count = count.checked_add(1).ok_or_else(too_many)?;
@@ -466,7 +429,8 @@ fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
 }
 
 impl PodTarget {
-    fn to_model(self) -> PodRef {
+    /// The pod, as the model names it.
+    pub(super) fn to_model(self) -> PodRef {
         match (self.pod, self.index) {
             (Some(number), _) => PodRef::Number(number),
             (None, Some(index)) => PodRef::Index(index),

@@ -102,6 +102,8 @@ struct Lane {
     /// Up to which time events were put in order.
     arranged: i64,
     highest: u64,
+    /// The highest version of those whose turn has come.
+    emitted: u64,
     counter: u64,
 }
 
@@ -185,6 +187,7 @@ impl Lane {
             None => {
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
+                let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };
@@ -204,6 +207,21 @@ impl Lane {
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
 
+    /// A Job goes while the request for it is handled, and its watchers may act and be answered before its user is: it
+    /// stands behind what was answered before the request came in, and behind the versions that the Job had.
+    fn may_have_gone(&self, removal: &Event) -> Option<u64> {
+        let when = removal.when.filter(|_| matches!(removal.body, Body::Job(_)) && removal.body.is_gone())?;
+        let all = self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event);
+        let precedes = |it: &&Event| {
+            let is_its_own = it.name == removal.name && it.body.is_like(&removal.body);
+            it.when.is_some_and(|other| match is_its_own {
+                true => other.received <= when.done,
+                false => other.done <= when.received,
+            })
+        };
+        Some(all.filter(precedes).filter_map(|it| it.version).max().unwrap_or(0).max(self.emitted))
+    }
+
     /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version
     /// that a request of the same time gave to the object.
     fn may_have_won(&self, lost: &Event) -> u64 {
@@ -219,6 +237,7 @@ impl Lane {
             first.event.when.is_some_and(|when| when.done <= ripe) || self.by_version.len() > capacity
         }) {
             if let Some(keyed) = self.by_version.pop() {
+                self.emitted = self.emitted.max(keyed.event.version.unwrap_or(0));
                 emit(keyed.event);
             }
         }

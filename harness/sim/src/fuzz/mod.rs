@@ -247,7 +247,7 @@ mod tests {
                     FAULTS.iter().any(|fault| names.iter().any(|name| name == fault))
                 };
                 assert!(faults || !steps().any(is_fault), "{text}");
-                assert!(steps().last().is_some_and(|step| step.delete_job.is_some()), "{text}");
+                assert!(steps().next_back().is_some_and(|step| step.delete_job.is_some()), "{text}");
                 assert_eq!(draft.at_once() >> draft.steps(), 0);
             }
         }

@@ -1,0 +1,45 @@
+//! Requests of controllers, as a script names them.
+
+use jobcheck_model::algorithm::steps::Fortune;
+use jobcheck_model::script::{Fate, Request as Sent, RequestKind, What};
+
+use super::steps::{PodTarget, Request, Resource, Verb};
+
+/// A request and what becomes of it, after those that are let through.
+///
+/// # Errors
+///
+/// No controller sends such a request, or not about that.
+pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
+    let kind = match (request.verb, request.resource) {
+        (Verb::Create, Resource::Pods) => RequestKind::CreatePod,
+        (Verb::Delete, Resource::Pods) => RequestKind::DeletePod,
+        (Verb::Patch, Resource::Pods) => RequestKind::PatchPod,
+        (Verb::Update, Resource::JobStatus) => RequestKind::UpdateStatus,
+        (Verb::Get, Resource::Jobs) => RequestKind::GetJob,
+        (Verb::Delete, Resource::Jobs) => RequestKind::DeleteJob,
+        _ => {
+            return Err(
+                "no controller sends such a request: write create, delete or patch of pods, update of \
+                        jobs/status, or get or delete of jobs"
+                    .to_owned(),
+            );
+        }
+    };
+    let of_pods = matches!(kind, RequestKind::CreatePod | RequestKind::DeletePod | RequestKind::PatchPod);
+    if !of_pods && (request.pod.is_some() || request.index.is_some()) {
+        return Err("this request is about no pod: leave `pod` and `index` out".to_owned());
+    }
+    if kind == RequestKind::CreatePod && request.pod.is_some() {
+        return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
+    }
+    if request.nth == Some(0) {
+        return Err("requests are numbered from 1".to_owned());
+    }
+    let pod = PodTarget { pod: request.pod, index: request.index }.to_model();
+    let request_of = |fate| What::Request(Sent { kind, pod }, fate);
+    let before = usize::from(request.nth.unwrap_or(1)).saturating_sub(1);
+    let mut all = vec![request_of(Fate::Sent(Fortune::Handled)); before];
+    all.push(request_of(fate));
+    Ok(all)
+}
