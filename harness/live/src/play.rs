@@ -252,7 +252,7 @@ impl<'a> Play<'a> {
             }
             Shown::Again { why, listed } => {
                 self.recording.missed(resource, &why);
-                self.stage.seen.listed(resource, listed.objects);
+                self.stage.seen.listed(resource, listed);
             }
             Shown::Reached(_) | Shown::Lost(_) => {}
         }

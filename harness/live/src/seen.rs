@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_record::watch::text;
+use jobcheck_record::watch::{Listed, text};
 use jobcheck_stage::Created;
 use jobcheck_traces::Resource as Watched;
 use serde_json::Value;
@@ -92,11 +92,14 @@ impl Seen {
         }
     }
 
-    /// Only these objects are there.
-    pub(crate) fn listed(&mut self, resource: Watched, objects: Vec<Value>) {
+    /// Only these objects were there when this list was made. What has come since is known by an answer already.
+    pub(crate) fn listed(&mut self, resource: Watched, listed: Listed) {
+        let Listed { version: made, objects } = listed;
+        let made: u64 = made.parse().unwrap_or(0);
         let known = if resource == Watched::Jobs { &self.jobs } else { &self.pods };
-        let is_there = |object: &&Value| objects.iter().any(|it| text(it, "uid") == text(object, "uid"));
-        let missing: Vec<Value> = known.values().filter(|it| !is_there(it)).cloned().collect();
+        let is_there = |object: &Value| objects.iter().any(|it| text(it, "uid") == text(object, "uid"));
+        let is_missing = |object: &&Value| !is_there(object) && version(object) <= made;
+        let missing: Vec<Value> = known.values().filter(is_missing).cloned().collect();
         missing.iter().for_each(|object| self.removed(object));
         for object in objects {
             self.shown(object);
@@ -172,8 +175,17 @@ mod tests {
     fn a_new_list_takes_away_what_it_does_not_hold() {
         let mut seen = Seen::nothing();
         seen.shown(pod("a", 5));
-        seen.listed(Watched::Pods, vec![pod("b", 9)]);
+        seen.listed(Watched::Pods, Listed { version: "9".to_owned(), objects: vec![pod("b", 9)] });
         assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["b"]);
         assert_eq!(seen.created("job").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    /// A list may be heard of after the answer to a creation that came later.
+    #[test]
+    fn a_new_list_takes_nothing_away_that_has_come_since() {
+        let mut seen = Seen::nothing();
+        seen.shown(pod("a", 5));
+        seen.listed(Watched::Pods, Listed { version: "4".to_owned(), objects: Vec::new() });
+        assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["a"]);
     }
 }
