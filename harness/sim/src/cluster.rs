@@ -10,6 +10,7 @@ use jobcheck_apiserver::kubelet::Kubelet;
 use jobcheck_apiserver::request::{Api, Reply, Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_harness::scenario::FailureCode;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_stage::Cluster as Stage;
 use jobcheck_stage::{Created, is_to_be_removed};
@@ -36,8 +37,8 @@ pub struct Cluster {
     kubelet: Kubelet,
     /// Whether pods wait to be scheduled; else each is bound to the node at once.
     unscheduled: bool,
-    /// Whether the next request fails.
-    fails: Arc<Mutex<bool>>,
+    /// With what the next request fails, if it does.
+    fails: Arc<Mutex<Option<FailureCode>>>,
     /// The pods that each Job got, by its name, in their order.
     created: BTreeMap<String, Vec<Created>>,
     /// The revision up to which the garbage collector has looked.
@@ -45,12 +46,22 @@ pub struct Cluster {
 }
 
 /// Lets single requests fail before anything is done.
-struct Failing(Arc<Mutex<bool>>);
+struct Failing(Arc<Mutex<Option<FailureCode>>>);
 
 impl Faults for Failing {
-    fn before(&mut self, _now: Timestamp, _request: &Request) -> Option<Fault> {
-        let fails = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        fails.then(|| Fault::Answer(ApiError::internal("injected: nothing was done")))
+    fn before(&mut self, _now: Timestamp, request: &Request) -> Option<Fault> {
+        let fails = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        fails.map(|code| Fault::Answer(failure(request, code)))
+    }
+}
+
+fn failure(request: &Request, code: FailureCode) -> ApiError {
+    const WHY: &str = "injected: nothing was done";
+    match code {
+        FailureCode::Forbidden => ApiError::forbidden(request.resource, request.name(), WHY),
+        FailureCode::TooManyRequests => ApiError::too_many_requests(1),
+        FailureCode::InternalError => ApiError::internal(WHY),
+        FailureCode::Timeout => ApiError::timeout(WHY),
     }
 }
 
@@ -107,9 +118,9 @@ impl Cluster {
     }
 
     /// Sends a request that fails before anything is done.
-    pub fn refuse(&mut self, request: &Request, actor: &str) -> Response {
+    pub fn refuse(&mut self, request: &Request, actor: &str, code: FailureCode) -> Response {
         self.fault("rejected", actor, "nothing was done");
-        *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
         self.ask(request)
     }
 

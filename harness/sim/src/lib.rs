@@ -11,6 +11,7 @@
 
 mod calls;
 mod cluster;
+mod fate;
 pub mod fuzz;
 pub mod paths;
 mod process;

@@ -1,20 +1,17 @@
-//! A run of a scenario: whose turn it is, what becomes of requests, and what came of it all.
+//! A run of a scenario: whose turn it is, and what came of it all.
 
 use jiff::{SignedDuration, Timestamp};
-use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb as SentVerb};
-use jobcheck_apiserver::resource::Resource as SentResource;
-use jobcheck_harness::scenario::{
-    ControllerName, Crash, JobEntry, Leader, Outcome as Met, Request, Resource, Rollout, Scenario, Step,
-    Verb, Watched,
-};
+use jobcheck_apiserver::request::Request as Sent;
+use jobcheck_harness::scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watched};
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_stage::{
-    Cluster as _, Rest, act, completion_index, create_job, create_pod, gates_told, header, objection, pods_of,
+    Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
+use crate::fate::Fate;
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
 use crate::start::{rolled_out, settings};
@@ -27,14 +24,14 @@ const SHORT: SignedDuration = SignedDuration::from_secs(1);
 
 /// A run under way.
 pub struct Play<'a> {
-    scenario: &'a Scenario,
+    pub(crate) scenario: &'a Scenario,
     pub(crate) cluster: Cluster,
     processes: Vec<Process>,
     ttl: Option<TtlProcess>,
     /// The step that comes next.
-    position: usize,
+    pub(crate) position: usize,
     /// Requests of the kind that the step waits for, so far.
-    met: u8,
+    pub(crate) met: u8,
     holds_pods: bool,
     holds_jobs: bool,
     paused: bool,
@@ -43,14 +40,6 @@ pub struct Play<'a> {
     rng: Option<Rng>,
     /// What stood at each rest.
     pub(crate) rests: Vec<Rest>,
-}
-
-/// What becomes of a request.
-enum Fate {
-    Handled,
-    Fails,
-    Lost,
-    Dies,
 }
 
 impl<'a> Play<'a> {
@@ -227,18 +216,6 @@ impl<'a> Play<'a> {
         true
     }
 
-    fn send(&mut self, request: &Sent, fate: &Fate, actor: &str) -> Option<Response> {
-        match fate {
-            Fate::Fails => Some(self.cluster.refuse(request, actor)),
-            Fate::Lost => {
-                self.cluster.fault("lostResponse", actor, "the answer does not arrive");
-                self.cluster.ask(request);
-                None
-            }
-            Fate::Handled | Fate::Dies => Some(self.cluster.ask(request)),
-        }
-    }
-
     fn observed(&mut self, began: &Began) {
         // Behind the answer to the request before, which belongs to the sync before.
         self.cluster.advance(SignedDuration::from_micros(1));
@@ -252,84 +229,15 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn entry(&self, name: Option<&str>) -> &'a JobEntry {
+    pub(crate) fn entry(&self, name: Option<&str>) -> &'a JobEntry {
         let scenario = self.scenario;
         let named = scenario.jobs.iter().find(|job| name.is_none_or(|name| job.name == name));
         named.unwrap_or(&scenario.jobs[0])
     }
 
-    fn next(&mut self) {
+    pub(crate) fn next(&mut self) {
         self.position += 1;
         self.met = 0;
-    }
-
-    /// What becomes of a request: the step may wait for it.
-    fn fate(&mut self, sent: &Sent, of: ControllerName) -> Fate {
-        let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Fate::Handled;
-        };
-        let job = self.entry(step.job.as_deref());
-        let due =
-            step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &job.name, claims).is_none());
-        let (awaited, fate) = match (&step.request, &step.crash) {
-            (Some(request), _) => (request, fate_of(request.outcome)),
-            (None, Some(Crash { during: Some(request), controller }))
-                if controller.is_none_or(|it| it == of) =>
-            {
-                (request, Fate::Dies)
-            }
-            _ => return Fate::Handled,
-        };
-        if !due || !self.fits(awaited, sent, &job.name) {
-            return Fate::Handled;
-        }
-        self.met += 1;
-        if self.met < awaited.nth.unwrap_or(1) {
-            return Fate::Handled;
-        }
-        self.next();
-        fate
-    }
-
-    /// Whether a request is the one that is awaited. A status is written by PUT or by PATCH: that is the controller's
-    /// own business.
-    fn fits(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
-        let verb = match &sent.verb {
-            SentVerb::Create(_) => Verb::Create,
-            SentVerb::Get { .. } => Verb::Get,
-            SentVerb::Patch { .. } if sent.resource == SentResource::Jobs => Verb::Update,
-            SentVerb::Update(_) => Verb::Update,
-            SentVerb::Patch { .. } => Verb::Patch,
-            SentVerb::Delete(_) => Verb::Delete,
-            SentVerb::List(_) | SentVerb::Watch(_) | SentVerb::DeleteCollection(..) => return false,
-        };
-        let resource = match (sent.resource, sent.subresource) {
-            (SentResource::Jobs, Some(Subresource::Status)) => Resource::JobStatus,
-            (SentResource::Jobs, _) => Resource::Jobs,
-            (_, _) => Resource::Pods,
-        };
-        verb == awaited.verb && resource == awaited.resource && self.is_about(awaited, sent, job)
-    }
-
-    fn is_about(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
-        if sent.resource == SentResource::Jobs {
-            return sent.name() == job;
-        }
-        let created = self.cluster.created(job);
-        let (own, index) = match &sent.verb {
-            SentVerb::Create(body) => (body["metadata"]["labels"]["job-name"] == job, completion_index(body)),
-            _ => {
-                let own = created.iter().any(|it| it.name == sent.name());
-                (own, self.cluster.pod(sent.name()).and_then(completion_index))
-            }
-        };
-        let numbered = awaited.pod.is_none_or(|number| {
-            usize::from(number)
-                .checked_sub(1)
-                .and_then(|it| created.get(it))
-                .is_some_and(|it| it.name == sent.name())
-        });
-        own && numbered && awaited.index.is_none_or(|wanted| index == Some(wanted))
     }
 
     /// The step happens, if it is possible; whether anything came of it.
@@ -494,12 +402,4 @@ enum Turn {
     TtlWork,
     FollowUp,
     Step,
-}
-
-fn fate_of(outcome: Option<Met>) -> Fate {
-    match outcome {
-        Some(Met::Fails) => Fate::Fails,
-        Some(Met::AnswerLost) => Fate::Lost,
-        Some(Met::Handled) | None => Fate::Handled,
-    }
 }

@@ -291,7 +291,7 @@ impl Export<'_> {
             Fate::Orphaned => None,
         };
         let nth = u8::try_from(before + 1).ok().filter(|nth| *nth > 1);
-        Some(Request { verb, resource, pod, index, nth, outcome })
+        Some(Request { verb, resource, pod, index, nth, outcome, code: None })
     }
 }
 

@@ -3,7 +3,7 @@
 use jobcheck_model::algorithm::steps::Fortune;
 use jobcheck_model::script::{Fate, Request as Sent, RequestKind, What};
 
-use super::steps::{PodTarget, Request, Resource, Verb};
+use super::steps::{Outcome, PodTarget, Request, Resource, Verb};
 
 /// A request and what becomes of it, after those that are let through.
 ///
@@ -32,6 +32,9 @@ pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
     }
     if kind == RequestKind::CreatePod && request.pod.is_some() {
         return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
+    }
+    if request.code.is_some() && request.outcome != Some(Outcome::Fails) {
+        return Err("a `code` is that of a request that fails: write `outcome: fails`".to_owned());
     }
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());

@@ -354,6 +354,62 @@ pub struct Request {
     /// What becomes of it; left out where the controller dies with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// With what it `fails`; 500 where it is left out. The target `model` has one failure for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<FailureCode>,
+}
+
+/// The HTTP status of a request that fails though nothing is wrong with it. 404, 409 and 422 are not among these: they say of
+/// the object what would not be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u16", into = "u16")]
+pub enum FailureCode {
+    /// 403, as a webhook or a quota answers.
+    Forbidden,
+    /// 429, with the advice to come again.
+    TooManyRequests,
+    /// 500.
+    InternalError,
+    /// 504.
+    Timeout,
+}
+
+impl FailureCode {
+    const ALL: [FailureCode; 4] = [
+        FailureCode::Forbidden,
+        FailureCode::TooManyRequests,
+        FailureCode::InternalError,
+        FailureCode::Timeout,
+    ];
+
+    /// The status.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            FailureCode::Forbidden => 403,
+            FailureCode::TooManyRequests => 429,
+            FailureCode::InternalError => 500,
+            FailureCode::Timeout => 504,
+        }
+    }
+}
+
+impl From<FailureCode> for u16 {
+    fn from(code: FailureCode) -> u16 {
+        code.code()
+    }
+}
+
+impl TryFrom<u16> for FailureCode {
+    type Error = String;
+
+    fn try_from(code: u16) -> Result<FailureCode, String> {
+        let named = |it: &FailureCode| it.code() == code;
+        FailureCode::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| format!("no request fails with {code} here: write 403, 429, 500 or 504"))
+    }
 }
 
 /// A verb of the API.
@@ -392,7 +448,7 @@ pub enum Resource {
 pub enum Outcome {
     /// It is handled; the scenario goes on then.
     Handled,
-    /// It fails with 500, and nothing is changed.
+    /// It fails, and nothing is changed.
     Fails,
     /// It is handled, and its answer is lost.
     AnswerLost,

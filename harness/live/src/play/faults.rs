@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
 use jobcheck_harness::scenario::{
-    ControllerName, Crash, Leader as Which, Outcome, Request, Resource, Rollout, Step, Verb, Watched as Named,
+    ControllerName, Crash, FailureCode, Leader as Which, Outcome, Request, Resource, Rollout, Step, Verb,
+    Watched as Named,
 };
 use jobcheck_stage::{Cluster as _, completion_index, gates_told, objection};
 use serde_json::json;
@@ -96,10 +97,11 @@ impl Play<'_> {
         }
         Ok(match awaited.outcome {
             Some(Outcome::Fails) => {
+                let refusal = awaited.code.map_or(Refusal::InternalError, refusal);
                 self.faults.failed += 1;
                 self.recording.fault("rejected", actor(&asked.agent), "nothing was done");
-                self.recording.refused(asked, Refusal::InternalError);
-                Fate::Refuse(Refusal::InternalError)
+                self.recording.refused(asked, refusal);
+                Fate::Refuse(refusal)
             }
             Some(Outcome::AnswerLost) => {
                 self.faults.failed += 1;
@@ -333,6 +335,15 @@ fn awaited<'a>(step: &'a Step, asked: &Asked) -> Option<&'a Request> {
             Some(request)
         }
         _ => None,
+    }
+}
+
+fn refusal(code: FailureCode) -> Refusal {
+    match code {
+        FailureCode::Forbidden => Refusal::Forbidden,
+        FailureCode::TooManyRequests => Refusal::TooManyRequests,
+        FailureCode::InternalError => Refusal::InternalError,
+        FailureCode::Timeout => Refusal::Timeout,
     }
 }
 
