@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Recording {
     lines: Lines,
     /// When it began.
-    begun: String,
+    begun: Instant,
     audit: Option<Audit>,
     /// What is known of single requests beside the audit log, by the identifier that they have there.
     known: BTreeMap<String, Known>,
@@ -62,7 +62,7 @@ impl Recording {
             let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
-        let (lines, audit, begun) = (Lines::new(header), audit.map(begun).transpose()?, time());
+        let (lines, audit, begun) = (Lines::new(header), audit.map(begun).transpose()?, Instant::now());
         let mut recording = Recording { lines, begun, audit, known: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
@@ -96,7 +96,7 @@ impl Recording {
 
     /// What has happened to the cluster in the meantime.
     pub(crate) fn tell(&mut self, troubles: &Troubles) {
-        for it in troubles.since(&self.begun) {
+        for it in troubles.since(self.begun) {
             let line = json!({ "at": it.at, "kind": "crash", "detail": it.what });
             self.lines.note("fault", line);
             it.gap.iter().for_each(|why| self.gap(why));

@@ -62,9 +62,9 @@ impl Troubles {
         matches!(error, Error::Server(_) | Error::Proxy(_) | Error::NoCluster(_)) && self.is_near()
     }
 
-    /// What has happened since then.
-    pub(crate) fn since(&self, time: &str) -> Vec<Happened> {
-        self.lock().iter().filter(|it| *it.at >= *time).cloned().collect()
+    /// What has happened since then, or happened then.
+    pub(crate) fn since(&self, then: Instant) -> Vec<Happened> {
+        self.lock().iter().filter(|it| it.ended.is_none_or(|ended| ended >= then)).cloned().collect()
     }
 }
 
@@ -95,15 +95,17 @@ mod tests {
         let troubles = Troubles::default();
         let lost = Error::Server("gone".to_owned());
         assert!(!troubles.may_explain(&lost) && !troubles.is_under_way());
-        let before = time();
         let trouble = troubles.begin("kube-apiserver is restarted");
+        let meanwhile = Instant::now();
         assert!(troubles.may_explain(&lost) && troubles.is_under_way());
         assert!(!troubles.may_explain(&Error::Interrupted));
         trouble.leaves_gap("it was killed");
         drop(trouble);
         assert!(!troubles.is_under_way() && troubles.is_near());
-        let told = troubles.since(&before);
+        // Whoever began meanwhile is concerned, too.
+        let told = troubles.since(meanwhile);
         assert_eq!((told.len(), told[0].gap.as_deref()), (1, Some("it was killed")));
-        assert!(troubles.since(&time()).is_empty());
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(troubles.since(Instant::now()).is_empty());
     }
 }
