@@ -137,3 +137,20 @@ fn a_pod_has_the_template_of_the_version_that_its_sync_has_read() {
     last["requestObject"]["spec"]["containers"][0]["image"] = json!("another");
     assert_eq!(verdict(&judged(&other, Some(RuleSet::V1_35))), plain(Req::PC14));
 }
+
+/// A Job is given another template while it is suspended, or with its resumption: no version that creates pods has the old
+/// one, so that a pod that has it rests on two versions at once.
+#[test]
+fn a_pod_has_the_template_of_the_version_that_lets_it_be_created() {
+    let mut mixed = lines("recordings/created-suspended.audit.jsonl");
+    assert_eq!(verdict(&judged(&mixed, None)), CONFORMS);
+    for line in mixed.iter_mut().filter(|line| line["objectRef"]["resource"] == "jobs") {
+        for body in ["requestObject", "responseObject"] {
+            let spec = &mut line[body]["spec"];
+            if spec["suspend"] == false && spec["template"].is_object() {
+                spec["template"]["metadata"]["labels"]["round"] = json!("2");
+            }
+        }
+    }
+    assert_eq!(verdict(&judged(&mixed, None)), plain(Req::PC14));
+}

@@ -10,13 +10,10 @@ use crate::project::{EnvSource, PodBirth};
 const PREFIX_MAX: usize = 58;
 const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
 
-/// Judges what the manager wrote when it created a pod of this Job, by the template that `seen` has: the version of the Job
-/// that the sync may have read.
-pub fn judge_birth(job: &Job, seen: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+/// Judges what the manager wrote when it created a pod of this Job, the template apart, which may change.
+pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
     judge_finalizer(birth, findings);
     judge_owner(job, birth, findings);
-    judge_template(seen, birth, findings);
-    judge_spec(seen, birth, findings);
     if job.spec.is_indexed() {
         judge_indexed(job, pod, birth, findings);
     } else {
@@ -25,12 +22,11 @@ pub fn judge_birth(job: &Job, seen: &Job, pod: &Pod, birth: &PodBirth, findings:
     }
 }
 
-/// Whether the pod has what the template of this version sets.
-pub fn has_template(seen: &Job, birth: &PodBirth) -> bool {
-    let mut findings = Findings::new();
-    judge_template(seen, birth, &mut findings);
-    judge_spec(seen, birth, &mut findings);
-    findings.broken.is_empty()
+/// PC-14: whether the pod has what the template sets, in the version of the Job that a view shows. While a Job is suspended
+/// its template may change, and a sync goes on that began before.
+pub fn judge_copy(seen: &Job, birth: &PodBirth, findings: &mut Findings) {
+    judge_labels(seen, birth, findings);
+    judge_spec(seen, birth, findings);
 }
 
 /// FT-01: born with the finalizer, once.
@@ -71,7 +67,7 @@ fn judge_spec(job: &Job, birth: &PodBirth, findings: &mut Findings) {
 }
 
 /// PC-14: labels and annotations of the template are copied.
-fn judge_template(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+fn judge_labels(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let template = &job.spec.template;
     let missing = |wanted: &[(Text, Text)], have: &[(Text, Text)]| {
         wanted.iter().find(|pair| !have.contains(pair)).map(|(key, value)| format!("{key}={value}"))

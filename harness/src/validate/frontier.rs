@@ -113,11 +113,6 @@ impl Frontier {
         self.forget();
     }
 
-    /// The Job's versions that a view may show, the newest first.
-    pub fn jobs(&self) -> impl Iterator<Item = &Arc<Job>> {
-        self.versions.iter().rev().map(|(job, _)| job)
-    }
-
     /// A sync begins: it knows what its process wrote before.
     pub fn sync_begins(&mut self) {
         self.own_before = self.own;

@@ -12,7 +12,7 @@ use jobcheck_model::view::Reading;
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
-use super::birth::{has_template, judge_birth};
+use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
 use super::frontier::{Explained, Versions};
 use super::history::OwnWrite;
@@ -36,10 +36,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Manager => {
             let mut findings = Findings::new();
             if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
-                let job = settings.gates.read(&job);
-                // While a Job is suspended its template changes, and a sync goes on that began before.
-                let seen = track.frontier.jobs().find(|seen| has_template(seen, birth)).cloned();
-                judge_birth(&job, seen.as_ref().unwrap_or(&job), pod, birth, &mut findings);
+                judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
             }
             let warning = track.setbacks.judge_retry(event, settings, &mut findings);
             track.warnings.extend(warning.map(|warning| (event.place, warning)));
@@ -54,6 +51,9 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
                 event.latest(),
                 &|view, findings| {
                     judge_creation(view, &created, findings);
+                    if let Some(birth) = &it.birth {
+                        judge_copy(view.job, birth, findings);
+                    }
                 },
             );
             // S-08: who never heard of it waits for no pod.
@@ -98,6 +98,9 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     if released {
         // The removal is a write of its own; where the pod was changed by somebody else as well, that came first.
         let mut own_write = None;
+        if own {
+            track.counted.let_go.insert(after.uid);
+        }
         if own || by == By::Intruder {
             release(track, event, &before, by, settings);
             own_write = track.heard(event, after.uid, OwnWrite::Release).filter(|_| own);
@@ -229,7 +232,10 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Manager => {
             let pod = before.clone();
-            let chosen_before = !pod.finalizer && !track.history.released_in_sync().contains(&pod.uid);
+            // Whom a user has let go, no sync has chosen (S-11).
+            let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
+            let chosen_before =
+                !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
             track.judge_by_views(
                 event,
                 settings,

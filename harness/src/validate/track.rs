@@ -142,6 +142,8 @@ pub struct CountedPods {
     pub vanished: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
+    /// UIDs whose finalizer the manager has removed.
+    pub let_go: FxHashSet<Uid>,
     /// UIDs that were listed as failed, and whose pods ended well (S-01).
     pub flipped: FxHashSet<Uid>,
     /// UIDs in the current write that another Job controls.
