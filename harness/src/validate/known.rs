@@ -15,7 +15,7 @@
 //! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
 //! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
 //! | S-25 | the pod held the finalizer when it was adopted, and had no owner; its first release after that |
-//! | BO-02 | before 1.36: `active` is 0 and nothing else is wrong, in a view in which pods are wanted and the delay of a failure runs; or the write is refused for `ready` alone, which is right in such a view |
+//! | BO-02 | before 1.36: `active` is 0 and nothing else is wrong, in a view in which pods are wanted and the delay of a failure runs; or the write is refused for `ready` alone, which is right in such a view (its other counters are not compared) |
 //! | H1 | pods that terminate changed as often as pods were to be deleted, before the last deletion, and a view that lacks deletions of earlier syncs explains the release; the deletion that follows it |
 //! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
 //! | H3 | `ready` falls short by deletions that were refused |
