@@ -93,11 +93,6 @@ impl Body {
             | Body::Restart => false,
         }
     }
-
-    /// Whether it is about an object of the same resource.
-    pub fn is_like(&self, other: &Body) -> bool {
-        matches!((self, other), (Body::Job(_), Body::Job(_)) | (Body::Pod(_), Body::Pod(_)))
-    }
 }
 
 /// A request on a Job.
@@ -175,6 +170,13 @@ impl Event {
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.code)
+    }
+
+    /// Whether both are about objects of one resource and name.
+    pub fn is_of_the_object_of(&self, other: &Event) -> bool {
+        let is_of_its_resource =
+            matches!((&self.body, &other.body), (Body::Job(_), Body::Job(_)) | (Body::Pod(_), Body::Pod(_)));
+        self.name == other.name && is_of_its_resource
     }
 
     /// The latest instant at which it was made, in whole seconds.

@@ -170,18 +170,33 @@ impl Track {
         if settings.has_actors || !self.is_built_in() {
             return None;
         }
-        let broken = views.iter().find_map(|view| sole_ready_deficit(&view.broken))?.clone();
+        let deletes_all =
+            |view: &View<'_>| view.job.status.is_decided() || decide(view, &Tally::of(view)).is_some();
+        let pattern = Pattern { known: Req::H3, sole: sole_ready_deficit, fits: &deletes_all };
+        self.explains_by(&pattern, settings, versions, latest, views, judge)
+    }
+
+    /// What is broken, as a known deviation: in one of the closest views that is all, and a view that fits explains the rest.
+    pub(super) fn explains_by(
+        &mut self,
+        pattern: &Pattern<'_>,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        views: &[ViewRefusal],
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Option<Broken> {
+        let broken = views.iter().find_map(|view| (pattern.sole)(&view.broken))?.clone();
         let excused = |view: &View<'_>, findings: &mut Findings| {
             judge(view, findings);
-            let deletes_all = view.job.status.is_decided() || decide(view, &Tally::of(view)).is_some();
-            if deletes_all && sole_ready_deficit(&findings.broken).is_some() {
+            if (pattern.sole)(&findings.broken).is_some() && (pattern.fits)(view) {
                 findings.broken.clear();
             }
         };
         match self.explain(settings, versions, latest, Reading::Ideal, &excused) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
-                Some(Broken { req: Req::H3, known: Some(Req::H3), ..broken })
+                Some(Broken { req: pattern.known, known: Some(pattern.known), ..broken })
             }
             Explained::No(_) | Explained::Capped => None,
         }
@@ -303,6 +318,16 @@ impl Track {
         let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
         (found > expected && *found <= wanted).then_some(Req::H2)
     }
+}
+
+/// A known deviation that a view shows by one thing that is wrong in it, and nothing else.
+pub(super) struct Pattern<'a> {
+    /// What it is called.
+    pub known: Req,
+    /// What is broken, if it is this alone.
+    pub sole: fn(&[Broken]) -> Option<&Broken>,
+    /// Whether it may happen in a view.
+    pub fits: &'a dyn Fn(&View<'_>) -> bool,
 }
 
 /// PC-03 with fewer ready pods than there are, if that is all that is wrong.

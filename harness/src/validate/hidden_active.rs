@@ -7,6 +7,7 @@ use jobcheck_model::job::Job;
 use jobcheck_model::view::{Reading, View};
 use jobcheck_model::{Broken, Findings, Req, Said, Time};
 
+use super::explain::Pattern;
 use super::frontier::{Explained, Versions};
 use super::owed_work::delay_end;
 use super::settings::Settings;
@@ -29,20 +30,8 @@ impl Track {
         if settings.rules.minor >= MENDED || !self.is_built_in() {
             return None;
         }
-        let broken = views.iter().find_map(|view| sole_zero(&view.broken))?.clone();
-        let excused = |view: &View<'_>, findings: &mut Findings| {
-            judge(view, findings);
-            if sole_zero(&findings.broken).is_some() && awaits_delay(view) {
-                findings.broken.clear();
-            }
-        };
-        match self.explain(settings, versions, latest, Reading::Ideal, &excused) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                Some(Broken { req: Req::BO02, known: Some(Req::BO02), ..broken })
-            }
-            Explained::No(_) | Explained::Capped => None,
-        }
+        let pattern = Pattern { known: Req::BO02, sole: sole_zero, fits: &awaits_delay };
+        self.explains_by(&pattern, settings, versions, latest, views, judge)
     }
 
     /// A status write that was refused for `ready` above `active`: `active` is 0, and in some view `ready` is right and the

@@ -198,12 +198,16 @@ impl Lane {
         self.by_version.push(Keyed { key, event });
     }
 
+    /// The events that are not in order yet.
+    fn held(&self) -> impl Iterator<Item = &Event> {
+        self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event)
+    }
+
     /// A request that changes nothing repeats a version of its object, and was handled before the next one was made, though
     /// it may be answered after that: the next version.
     fn superseded(&self, idle: &Event) -> Option<u64> {
         let version = idle.answered.filter(|_| !idle.body.is_gone())?;
-        let all = self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event);
-        let of_it = all.filter(|it| it.name == idle.name && it.body.is_like(&idle.body));
+        let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
 
@@ -211,15 +215,13 @@ impl Lane {
     /// stands behind what was answered before the request came in, and behind the versions that the Job had.
     fn may_have_gone(&self, removal: &Event) -> Option<u64> {
         let when = removal.when.filter(|_| matches!(removal.body, Body::Job(_)) && removal.body.is_gone())?;
-        let all = self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event);
         let precedes = |it: &&Event| {
-            let is_its_own = it.name == removal.name && it.body.is_like(&removal.body);
-            it.when.is_some_and(|other| match is_its_own {
+            it.when.is_some_and(|other| match it.is_of_the_object_of(removal) {
                 true => other.received <= when.done,
                 false => other.done <= when.received,
             })
         };
-        Some(all.filter(precedes).filter_map(|it| it.version).max().unwrap_or(0).max(self.emitted))
+        Some(self.held().filter(precedes).filter_map(|it| it.version).max().unwrap_or(0).max(self.emitted))
     }
 
     /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version
