@@ -1,11 +1,8 @@
 //! What becomes of a request of a controller: the step that comes next may wait for it.
 
-use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb as SentVerb};
-use jobcheck_apiserver::resource::Resource as SentResource;
-use jobcheck_harness::scenario::{
-    ControllerName, Crash, FailureCode, Outcome as Met, Request, Resource, Verb,
-};
-use jobcheck_stage::{Cluster as _, completion_index, objection};
+use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
+use jobcheck_harness::scenario::{ControllerName, FailureCode, Outcome as Met, Request};
+use jobcheck_stage::{Asked, Cluster as _, objection};
 
 use crate::run::Play;
 
@@ -27,19 +24,10 @@ impl Play<'_> {
         let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
             return Fate::Handled;
         };
-        let job = self.entry(step.job.as_deref());
-        let due =
-            step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &job.name, claims).is_none());
-        let (awaited, fate) = match (&step.request, &step.crash) {
-            (Some(request), _) => (request, fate_of(request)),
-            (None, Some(Crash { during: Some(request), controller }))
-                if controller.is_none_or(|it| it == of) =>
-            {
-                (request, Fate::Dies)
-            }
-            _ => return Fate::Handled,
-        };
-        if !due || !self.fits(awaited, sent, &job.name) {
+        let Some(awaited) = step.awaited(of) else { return Fate::Handled };
+        let job = &self.entry(step.job.as_deref()).name;
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
+        if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
             return Fate::Handled;
         }
         self.met += 1;
@@ -47,48 +35,7 @@ impl Play<'_> {
             return Fate::Handled;
         }
         self.next();
-        fate
-    }
-
-    /// Whether a request is the one that is awaited. A status is written by PUT or by PATCH: that is the controller's
-    /// own business.
-    fn fits(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
-        let verb = match &sent.verb {
-            SentVerb::Create(_) => Verb::Create,
-            SentVerb::Get { .. } => Verb::Get,
-            SentVerb::Patch { .. } if sent.resource == SentResource::Jobs => Verb::Update,
-            SentVerb::Update(_) => Verb::Update,
-            SentVerb::Patch { .. } => Verb::Patch,
-            SentVerb::Delete(_) => Verb::Delete,
-            SentVerb::List(_) | SentVerb::Watch(_) | SentVerb::DeleteCollection(..) => return false,
-        };
-        let resource = match (sent.resource, sent.subresource) {
-            (SentResource::Jobs, Some(Subresource::Status)) => Resource::JobStatus,
-            (SentResource::Jobs, _) => Resource::Jobs,
-            (_, _) => Resource::Pods,
-        };
-        verb == awaited.verb && resource == awaited.resource && self.is_about(awaited, sent, job)
-    }
-
-    fn is_about(&self, awaited: &Request, sent: &Sent, job: &str) -> bool {
-        if sent.resource == SentResource::Jobs {
-            return sent.name() == job;
-        }
-        let created = self.cluster.created(job);
-        let (own, index) = match &sent.verb {
-            SentVerb::Create(body) => (body["metadata"]["labels"]["job-name"] == job, completion_index(body)),
-            _ => {
-                let own = created.iter().any(|it| it.name == sent.name());
-                (own, self.cluster.pod(sent.name()).and_then(completion_index))
-            }
-        };
-        let numbered = awaited.pod.is_none_or(|number| {
-            usize::from(number)
-                .checked_sub(1)
-                .and_then(|it| created.get(it))
-                .is_some_and(|it| it.name == sent.name())
-        });
-        own && numbered && awaited.index.is_none_or(|wanted| index == Some(wanted))
+        if step.crash.is_some() { Fate::Dies } else { fate_of(awaited) }
     }
 
     /// Sends a request, and what its sender hears.
@@ -105,9 +52,23 @@ impl Play<'_> {
     }
 }
 
+fn asked(sent: &Sent) -> Asked<'_> {
+    let body = match &sent.verb {
+        Verb::Create(body) => Some(body),
+        _ => None,
+    };
+    Asked {
+        verb: sent.verb.name(),
+        resource: sent.resource.facts().plural,
+        subresource: sent.subresource.map(Subresource::name),
+        name: sent.name.as_deref(),
+        body,
+    }
+}
+
 fn fate_of(request: &Request) -> Fate {
     match request.outcome {
-        Some(Met::Fails) => Fate::Fails(request.code.unwrap_or(FailureCode::InternalError)),
+        Some(Met::Fails) => Fate::Fails(request.failure()),
         Some(Met::AnswerLost) => Fate::Lost,
         Some(Met::Handled) | None => Fate::Handled,
     }

@@ -3,7 +3,31 @@
 use jobcheck_model::algorithm::steps::Fortune;
 use jobcheck_model::script::{Fate, Request as Sent, RequestKind, What};
 
-use super::steps::{Outcome, PodTarget, Request, Resource, Verb};
+use super::steps::{ControllerName, Crash, FailureCode, Outcome, PodTarget, Request, Resource, Step, Verb};
+
+impl Step {
+    /// The request of this controller that it waits for.
+    #[must_use]
+    pub fn awaited(&self, sender: ControllerName) -> Option<&Request> {
+        match (&self.request, &self.crash) {
+            (Some(request), _) => Some(request),
+            (None, Some(Crash { during: Some(request), controller }))
+                if controller.is_none_or(|it| it == sender) =>
+            {
+                Some(request)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Request {
+    /// With what it fails, where it does.
+    #[must_use]
+    pub fn failure(&self) -> FailureCode {
+        self.code.unwrap_or(FailureCode::InternalError)
+    }
+}
 
 /// A request and what becomes of it, after those that are let through.
 ///

@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
 use jobcheck_harness::scenario::{
-    ControllerName, Crash, FailureCode, Leader as Which, Outcome, Request, Resource, Rollout, Step, Verb,
-    Watched as Named,
+    ControllerName, FailureCode, Leader as Which, Outcome, Request, Rollout, Step, Watched as Named,
 };
-use jobcheck_stage::{Cluster as _, completion_index, gates_told, objection};
+use jobcheck_stage::{Cluster, gates_told, objection};
 use serde_json::json;
 
 use super::{Play, QUIET};
@@ -82,9 +81,9 @@ impl Play<'_> {
             return Ok(Fate::Forward);
         };
         let job = &self.entry(step.job.as_deref()).name;
-        let Some(awaited) = awaited(step, asked) else { return Ok(Fate::Forward) };
+        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Fate::Forward) };
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
-        if !is_due || !self.fits(awaited, asked, job) {
+        if !is_due || !fits(asked, awaited, &self.stage, job) {
             return Ok(Fate::Forward);
         }
         self.faults.met += 1;
@@ -97,7 +96,7 @@ impl Play<'_> {
         }
         Ok(match awaited.outcome {
             Some(Outcome::Fails) => {
-                let refusal = awaited.code.map_or(Refusal::InternalError, refusal);
+                let refusal = refusal(awaited.failure());
                 self.faults.failed += 1;
                 self.recording.fault("rejected", actor(&asked.agent), "nothing was done");
                 self.recording.refused(asked, refusal);
@@ -119,49 +118,6 @@ impl Play<'_> {
         self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
         self.restart(leader, None)?;
         Ok(Fate::Hold(held))
-    }
-
-    /// Whether a request is the one that is awaited. A status is written by PUT or by PATCH: that is the controller's
-    /// own business.
-    fn fits(&self, awaited: &Request, asked: &Asked, job: &str) -> bool {
-        let verb = match asked.verb {
-            Sent::Create => Verb::Create,
-            Sent::Get => Verb::Get,
-            Sent::Patch if asked.resource == "jobs" => Verb::Update,
-            Sent::Update => Verb::Update,
-            Sent::Patch => Verb::Patch,
-            Sent::Delete => Verb::Delete,
-            Sent::List | Sent::Watch | Sent::DeleteCollection => return false,
-        };
-        let resource = match &*asked.kind() {
-            "jobs/status" => Resource::JobStatus,
-            "jobs" => Resource::Jobs,
-            _ => Resource::Pods,
-        };
-        verb == awaited.verb && resource == awaited.resource && self.is_about(awaited, asked, job)
-    }
-
-    fn is_about(&self, awaited: &Request, asked: &Asked, job: &str) -> bool {
-        let name = asked.name.as_deref();
-        if asked.resource == "jobs" {
-            return name == Some(job);
-        }
-        let created = self.stage.created(job);
-        let (own, index) = match asked.verb {
-            Sent::Create => {
-                let body = asked.json().unwrap_or_default();
-                (body["metadata"]["labels"]["job-name"] == job, completion_index(&body))
-            }
-            _ => {
-                let pod = name.and_then(|name| self.stage.pod(name));
-                (created.iter().any(|it| Some(&*it.name) == name), pod.and_then(completion_index))
-            }
-        };
-        let numbered = awaited.pod.is_none_or(|number| {
-            let meant = usize::from(number).checked_sub(1).and_then(|it| created.get(it));
-            meant.is_some_and(|it| Some(&*it.name) == name)
-        });
-        own && numbered && awaited.index.is_none_or(|wanted| index == Some(wanted))
     }
 
     /// What happens to the controllers, and to their watches; whether it has happened.
@@ -324,18 +280,22 @@ impl Play<'_> {
     }
 }
 
-/// The request that a step waits for, from this sender.
-fn awaited<'a>(step: &'a Step, asked: &Asked) -> Option<&'a Request> {
-    let sender = if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job };
-    match (&step.request, &step.crash) {
-        (Some(request), _) => Some(request),
-        (None, Some(Crash { during: Some(request), controller }))
-            if controller.is_none_or(|it| it == sender) =>
-        {
-            Some(request)
-        }
-        _ => None,
-    }
+/// Which controller has sent it.
+fn sender(asked: &Asked) -> ControllerName {
+    if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job }
+}
+
+/// Whether it is the request that is awaited.
+fn fits(asked: &Asked, awaited: &Request, cluster: &impl Cluster, job: &str) -> bool {
+    let body = (asked.verb == Sent::Create).then(|| asked.json().unwrap_or_default());
+    let told = jobcheck_stage::Asked {
+        verb: asked.verb.name(),
+        resource: &asked.resource,
+        subresource: asked.subresource.as_deref(),
+        name: asked.name.as_deref(),
+        body: body.as_ref(),
+    };
+    told.fits(awaited, cluster, job)
 }
 
 fn refusal(code: FailureCode) -> Refusal {
