@@ -27,7 +27,7 @@ impl Case {
     /// The name of the trace's file.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let form = if self.from.ends_with(".watch") { "watch" } else { "audit" };
+        let form = self.from.rsplit('.').next().unwrap_or_default();
         format!("{}--{}.{form}.jsonl", self.requirement, self.slug)
     }
 }

@@ -42,7 +42,9 @@ fn what_the_model_found_happens_on_the_built_in() {
         ("j05-counted-stray.audit.jsonl", Req::J05, 1),
         ("j07-heir.audit.jsonl", Req::J07, 1),
         ("s25-adopted.audit.jsonl", Req::S25, 1),
+        ("j08-replaced-unseen.native.jsonl", Req::J08, 1),
         ("j10-held-namespace.audit.jsonl", Req::H2, 1),
+        ("tc09-false-failed.native.jsonl", Req::TC09, 1),
     ] {
         assert_eq!(found(recording), vec![(id, true); times], "{recording}");
     }
@@ -56,10 +58,12 @@ fn a_pod_that_comes_too_late_keeps_its_finalizer() {
     assert!(found.iter().all(|it| matches!(it, (Req::TC07, false) | (Req::J06, true))), "{found:?}");
 }
 
-/// A new list shows another Job in the place of one whose pods have ended. No trace shows that it was listed.
+/// What a status write would do stays undone while it is refused: the seven refusals are the deviation, and so are the
+/// three debts at the end.
 #[test]
-fn pods_of_a_job_that_is_replaced_unseen_keep_their_finalizer() {
-    assert_eq!(found("j08-replaced-unseen.native.jsonl"), [(Req::FT20, false)]);
+fn pods_that_are_never_counted_for_a_refused_write_are_its_deviation() {
+    let found = found("s07-never-counted.native.jsonl");
+    assert_eq!(found, [(Req::S07, true); 10]);
 }
 
 /// What the pods show by themselves needs no actor.

@@ -10,7 +10,7 @@ use crate::record::Resource;
 pub const FORMAT: &str = "jobcheck.dev/trace";
 
 /// The version that this crate writes; it reads every version of this major.
-pub const VERSION: Version = Version { major: 1, minor: 1 };
+pub const VERSION: Version = Version { major: 1, minor: 2 };
 
 /// A version of the native format. A minor version adds line types and fields that may be ignored; a major
 /// version changes what is there.
@@ -123,6 +123,9 @@ pub struct Fault {
     /// Against which controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// Which of its caches, of `relist`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Resource>,
     /// What else is to be said to a reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -146,6 +149,8 @@ pub enum FaultKind {
     Delay,
     /// The controller was killed.
     Crash,
+    /// Its watch of `resource` ended with 410: what it sees next is a new list.
+    Relist,
 }
 
 /// How far the cache of a controller had come when it decided something.

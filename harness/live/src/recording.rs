@@ -89,6 +89,13 @@ impl Recording {
         self.lines.note("fault", line);
     }
 
+    /// The watch of a resource ends with 410 for the controllers of Jobs: they list.
+    pub(crate) fn relists(&mut self, resource: Watched) {
+        let (actor, resource) = ("job-controller", resource.name());
+        let line = json!({ "at": time(), "kind": "relist", "actor": actor, "resource": resource });
+        self.lines.note("fault", line);
+    }
+
     /// Something has been missed of which nobody knows what, and why.
     pub(crate) fn gap(&mut self, why: &str) {
         self.mark(json!({ "kind": "gap", "reason": why }));

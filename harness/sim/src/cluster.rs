@@ -117,6 +117,12 @@ impl Cluster {
         self.recorder.note("fault", line);
     }
 
+    /// Notes in the trace that the watch of a resource ends with 410 for a controller: it lists.
+    pub fn relists(&mut self, actor: &str, resource: &str) {
+        let line = json!({ "at": self.time(), "kind": "relist", "actor": actor, "resource": resource });
+        self.recorder.note("fault", line);
+    }
+
     /// Sends a request that fails before anything is done.
     pub fn refuse(&mut self, request: &Request, actor: &str, code: FailureCode) -> Response {
         self.fault("rejected", actor, "nothing was done");

@@ -329,6 +329,7 @@ impl<'a> Play<'a> {
     /// The watches end with 410.
     fn expire(&mut self, watched: Watched) {
         let now = self.cluster.now();
+        self.cluster.relists(process::ACTOR, if watched == Watched::Pods { "pods" } else { "jobs" });
         let server = &mut self.cluster.server;
         let cache = if watched == Watched::Pods { Cache::Pods } else { Cache::Jobs };
         self.processes.iter_mut().for_each(|process| process.relist(server, now, cache));

@@ -174,13 +174,22 @@ impl Scribe {
     }
 
     pub(super) fn fault(&mut self, kind: FaultKind, detail: &str) -> io::Result<()> {
-        let actor = Some(JOB_CONTROLLER.to_owned());
-        self.out.write(&Body::Fault(&Fault {
-            at: Some(self.now),
-            kind,
-            actor,
-            detail: Some(detail.to_owned()),
-        }))
+        self.write_fault(kind, None, Some(detail.to_owned()))
+    }
+
+    /// The watch of a resource ends with 410.
+    pub(super) fn relist(&mut self, resource: Resource) -> io::Result<()> {
+        self.write_fault(FaultKind::Relist, Some(resource), None)
+    }
+
+    fn write_fault(
+        &mut self,
+        kind: FaultKind,
+        resource: Option<Resource>,
+        detail: Option<String>,
+    ) -> io::Result<()> {
+        let (at, actor) = (Some(self.now), Some(JOB_CONTROLLER.to_owned()));
+        self.out.write(&Body::Fault(&Fault { at, kind, actor, resource, detail }))
     }
 
     /// A sync of a Job, `NAMESPACE/NAME`, begins: how far a cache of the Job controller has come.

@@ -362,12 +362,11 @@ impl Walker<'_> {
                 let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }
-            ProcessStep::Choose(_)
-            | ProcessStep::ShowPod
-            | ProcessStep::ShowJob
-            | ProcessStep::RelistPods
-            | ProcessStep::RelistJobs
-            | ProcessStep::Resign => Ok(()),
+            ProcessStep::Choose(_) | ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => {
+                Ok(())
+            }
+            ProcessStep::RelistPods => self.scribe.relist(Resource::Pods),
+            ProcessStep::RelistJobs => self.scribe.relist(Resource::Jobs),
             ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
             ProcessStep::CrashInFlight(_) => {
                 let moment = self.scribe.moment();

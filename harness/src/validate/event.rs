@@ -77,6 +77,8 @@ pub enum Body {
     Gap(String),
     /// A controller was restarted, or leadership changed: its memory is empty.
     Restart,
+    /// The Job controller lists the Jobs: what came and went since its watch broke it never sees.
+    Relist,
 }
 
 impl Body {
@@ -90,7 +92,8 @@ impl Body {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart => false,
+            | Body::Restart
+            | Body::Relist => false,
         }
     }
 }

@@ -168,6 +168,7 @@ fn status_written(
     validate_status_update(&settings.rules, before, after, &mut findings);
     match by {
         By::Manager => {
+            track.occasions.refused = None;
             let (gates, read) = (settings.gates, settings.gates.read(before));
             known::note_flips(track, &before.status);
             let truth = |before: &Job, new: &JobStatus, findings: &mut Findings| {
@@ -402,6 +403,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
+    track.occasions.refused = known;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
 }

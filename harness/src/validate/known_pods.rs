@@ -7,6 +7,7 @@ use jobcheck_model::{Broken, Req, Uid};
 use rustc_hash::FxHashSet;
 
 use super::event::Event;
+use super::history::Position;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
@@ -21,6 +22,10 @@ pub struct Occasions {
     pub inherits: bool,
     /// Pods that were released in the place of one whose deletion was counted, not seen (H1).
     pub displaced: FxHashSet<Uid>,
+    /// How much had happened to its pods when a new list showed the manager another Job in its place (J-08).
+    pub replaced_unseen: Option<Position>,
+    /// The deviation for which the manager's last status write was refused; none has been accepted since.
+    pub refused: Option<Req>,
 }
 
 /// Gives the violation of a release its label, where the pod itself is the occasion.
@@ -46,18 +51,27 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 
 /// J-06: nothing that wakes the clean-up has happened since the pods appeared that hold their finalizer.
 /// J-07: the Job has no pods, and one more creation is expected than will be observed.
+/// J-08: nothing has happened since that tells the manager that the Job of its pods is gone.
+///
+/// What a status write has to do stays undone as long as it is refused for a deviation: the debt is that deviation.
 pub fn of_debt(track: &Track, broken: Broken) -> Broken {
     let mut held = track.history.stored.iter().filter(|pod| pod.finalizer);
     let unnoticed = held.all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
+    let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
     match broken.req {
-        Req::FT23 if unnoticed && track.is_built_in() => {
-            Broken { req: Req::J06, known: Some(Req::J06), ..broken }
-        }
-        Req::BO06 if track.occasions.inherits && track.is_built_in() => {
-            Broken { req: Req::J07, known: Some(Req::J07), ..broken }
-        }
+        _ if !track.is_built_in() => broken,
+        Req::FT23 if unnoticed => known(Req::J06),
+        Req::BO06 if track.occasions.inherits => known(Req::J07),
+        Req::FT20 if track.occasions.replaced_unseen == Some(track.history.end()) => known(Req::J08),
+        req if is_done_by_status(req) => track.occasions.refused.map_or(broken.clone(), known),
         _ => broken,
     }
+}
+
+/// Whether what is owed is a write of the status, or waits for one.
+fn is_done_by_status(req: Req) -> bool {
+    use Req::{FT02, PC01, PC03, PC25, RP08, SU10, TC04, TC14};
+    matches!(req, FT02 | PC01 | PC03 | PC25 | RP08 | SU10 | TC04 | TC14)
 }
 
 /// H1: whether the views refuse nothing but that a pod goes, as surplus, that is none.

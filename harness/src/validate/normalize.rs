@@ -14,8 +14,8 @@ use jobcheck_model::guards::ttl::JobDeletion;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::TRACKING_FINALIZER;
 use jobcheck_traces::{
-    Answer, Body as Said, Form, Level, Mark, MarkKind, Object, Record, Request, Resource, Subresource, Verb,
-    WatchKind, Watched,
+    Answer, Body as Said, Fault, FaultKind, Form, Level, Mark, MarkKind, Object, Record, Request, Resource,
+    Subresource, Verb, WatchKind, Watched,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -107,7 +107,7 @@ impl Normalizer {
             }
             Said::Fault(fault) => {
                 self.mishaps.faulted(fault);
-                Ok(None)
+                Ok(lists_jobs(fault).then(|| bare(record, Body::Relist)))
             }
             Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
         }
@@ -194,7 +194,8 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart => false,
+            | Body::Restart
+            | Body::Relist => false,
         };
         let [(name, _), ..] = Role::NAMES;
         is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
@@ -212,7 +213,8 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart => None,
+            | Body::Restart
+            | Body::Relist => None,
         }?;
         let version = version?;
         let seen = self.versions.entry(uid).or_default();
@@ -235,7 +237,8 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart => None,
+            | Body::Restart
+            | Body::Relist => None,
         };
         let Some(uid) = gone else { return };
         self.versions.remove(&uid);
@@ -399,6 +402,13 @@ fn mark_body(mark: &Mark) -> Option<Body> {
         MarkKind::Restart { .. } | MarkKind::Leader { .. } => Some(Body::Restart),
         MarkKind::Start | MarkKind::End => None,
     }
+}
+
+/// Whether the Job controller is to list the Jobs. A fault that names nobody is about every controller.
+fn lists_jobs(fault: &Fault) -> bool {
+    let concerns = fault.actor.as_deref().map_or(Some(Role::JobController), Role::named);
+    let is_of_jobs = fault.kind == FaultKind::Relist && fault.resource == Some(Resource::Jobs);
+    is_of_jobs && concerns == Some(Role::JobController)
 }
 
 fn bare(record: &Record<'_>, body: Body) -> Event {

@@ -74,7 +74,7 @@ pub fn judge_status_shape(
         (ConditionKind::FailureTarget, ConditionKind::Failed),
     ] {
         if new.is_true(&terminal) && !old.is_true(&terminal) {
-            judge_terminal(&interim, &terminal, new, findings);
+            judge_terminal(&interim, &terminal, old, new, findings);
         }
     }
     judge_enough_successes(spec, old, new, ledger, findings);
@@ -145,9 +145,13 @@ fn judge_standing_reason(old: &JobStatus, new: &JobStatus, findings: &mut Findin
 
 /// TC-03, TC-09: the terminal condition repeats the interim one, which stands before it. An interim condition
 /// that was withdrawn (S-12) decides nothing.
+///
+/// 1.36 departs from TC-09 where somebody had set the terminal condition to False: it changes that entry in its place,
+/// wherever the interim one stands.
 fn judge_terminal(
     interim: &ConditionKind,
     terminal: &ConditionKind,
+    old: &JobStatus,
     new: &JobStatus,
     findings: &mut Findings,
 ) {
@@ -157,13 +161,13 @@ fn judge_terminal(
             .position(|condition| condition.kind == *kind && condition.status == ConditionStatus::True)
     };
     let (Some(first), Some(second)) = (position(interim), position(terminal)) else { return };
-    findings.require(
-        Req::TC09,
-        first < second,
-        "conditions",
-        "the interim condition first",
-        "the terminal one first",
-    );
+    let (what, expected, found) = ("conditions", "the interim condition first", "the terminal one first");
+    let turned = |was: &Condition| was.kind == *terminal && was.status != ConditionStatus::True;
+    if first > second && old.conditions.get(second).is_some_and(turned) {
+        findings.deviation(Req::TC09, what, expected, found);
+    } else {
+        findings.require(Req::TC09, first < second, what, expected, found);
+    }
     let what = "reason and message of the terminal condition";
     judge_text(Req::TC03, what, &new.conditions[first], &new.conditions[second], findings);
 }

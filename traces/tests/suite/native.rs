@@ -228,7 +228,7 @@ proptest! {
     fn everything_else_survives(
         (text, other) in (texts(), proptest::option::of(texts())),
         (at, version, resource) in (proptest::option::of(times()), any::<u64>(), proptest::option::of(resources())),
-        fault in 0..7_usize,
+        fault in 0..8_usize,
     ) {
         let kinds = [
             MarkKind::Start,
@@ -240,9 +240,9 @@ proptest! {
         let marks: Vec<Mark> = kinds.into_iter().map(|kind| Mark { at, kind }).collect();
         let faults = [
             FaultKind::StaleRead, FaultKind::Conflict, FaultKind::Rejected, FaultKind::LostResponse,
-            FaultKind::Dropped, FaultKind::Delay, FaultKind::Crash,
+            FaultKind::Dropped, FaultKind::Delay, FaultKind::Crash, FaultKind::Relist,
         ];
-        let fault = Fault { at, kind: faults[fault], actor: other.clone(), detail: other.clone() };
+        let fault = Fault { at, kind: faults[fault], actor: other.clone(), resource, detail: other.clone() };
         let observed = Observed { at, actor: text.clone(), job: other.clone(), resource: Resource::Pods, version };
         let expected = Expected {
             verdict: ExpectedVerdict::Violates, requirement: other.clone(), job: other.clone(), note: other.clone(),

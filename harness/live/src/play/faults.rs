@@ -7,6 +7,7 @@ use jobcheck_harness::scenario::{
     ControllerName, FailureCode, Leader as Which, Outcome, Request, Rollout, Step, Watched as Named,
 };
 use jobcheck_stage::{Cluster, gates_told, objection};
+use jobcheck_traces::Resource;
 use serde_json::json;
 
 use super::{Play, QUIET};
@@ -139,7 +140,7 @@ impl Play<'_> {
         } else if let Some(release) = step.release {
             self.release(release.watch);
         } else if let Some(expiry) = step.expire {
-            return Ok(self.expire(of(expiry.watch)));
+            return Ok(self.expire(expiry.watch));
         } else if step.catch_up.is_some() {
             self.release(Named::Jobs);
             self.release(Named::Pods);
@@ -225,8 +226,10 @@ impl Play<'_> {
     }
 
     /// The watches end with 410; whether new ones have begun since, which a list comes before.
-    fn expire(&mut self, watched: Watched) -> bool {
+    fn expire(&mut self, named: Named) -> bool {
+        let watched = of(named);
         if !std::mem::replace(&mut self.faults.is_expiring, true) {
+            self.recording.relists(resource(named));
             self.proxies().for_each(|proxy| proxy.cut(watched, Cut::Expire));
         }
         let is_back = self.proxies().all(|proxy| proxy.open(watched) > 0);
@@ -304,6 +307,13 @@ fn refusal(code: FailureCode) -> Refusal {
         FailureCode::TooManyRequests => Refusal::TooManyRequests,
         FailureCode::InternalError => Refusal::InternalError,
         FailureCode::Timeout => Refusal::Timeout,
+    }
+}
+
+fn resource(watched: Named) -> Resource {
+    match watched {
+        Named::Jobs => Resource::Jobs,
+        Named::Pods => Resource::Pods,
     }
 }
 
