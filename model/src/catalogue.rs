@@ -387,7 +387,8 @@ catalogue! {
     J05 = "J-05" [Executor] Must, Judged::Truth, "Ideal of FT-02 and FT-20, where 1.36 departs from it (JC cleanUncountedPodsWithoutFinalizers)", "A listed pod that has lost its owner is not counted while it holds its finalizer.";
     J06 = "J-06" [Executor] Must, Judged::Pending, "Ideal of FT-23 over FT-22, where 1.36 departs from it (JC addPod, updatePod)", "A pod that appears after its Job has finished is released, once it has ended at the latest.";
     J07 = "J-07" [Executor] Must, Judged::Pending, "Ideal of BO-06 over SY-09, where 1.36 departs from it (JC deleteJob, resolveControllerRef)", "A Job created under the name of a deleted one inherits no expectation of it, and gets its pods.";
-    J08 = "J-08" [Executor] Must, Judged::Pending, "Ideal of FT-20 over SY-09, where 1.36 departs from it (JC updateJob)", "The pods of a Job that is deleted are released, also where another Job of its name is the first that the controller sees after it.";
+    J08 = "J-08" [Executor] Must, Judged::Pending, "Ideal of FT-20 over SY-09, where 1.36 departs from it (JC updateJob)", "The pods of a Job that is deleted are released, also where another Job of its name is the first that the controller sees after it, and that Job inherits nothing.";
+    J09 = "J-09" [Executor] Must, Judged::Pending, "Ideal of PC-04 over SY-03 and SY-09, where 1.36 departs from it (JC addPod)", "A pod that is being deleted when the controller sees it for the first time has been created, and is replaced.";
 }
 
 #[cfg(test)]

@@ -154,7 +154,8 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::J05, &[Req::FT02]),
     (Req::J06, &[Req::FT23]),
     (Req::J07, &[Req::BO06]),
-    (Req::J08, &[Req::FT20]),
+    (Req::J08, &[Req::FT20, Req::BO06]),
+    (Req::J09, &[Req::PC04, Req::RP04, Req::BO11]),
     // A narrower rule, and the wider one that it belongs to.
     (Req::SX04, &[Req::TC01]),
     (Req::SX05, &[Req::TC01]),

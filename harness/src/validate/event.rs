@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jobcheck_model::guards::ttl::JobDeletion;
 use jobcheck_model::job::{Job, JobSpec, Text};
 use jobcheck_model::{Time, Uid};
-use jobcheck_traces::{Form, Interval, Place, Verb};
+use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::observed::Observer;
@@ -77,8 +77,8 @@ pub enum Body {
     Gap(String),
     /// A controller was restarted, or leadership changed: its memory is empty.
     Restart,
-    /// The Job controller lists the Jobs: what came and went since its watch broke it never sees.
-    Relist,
+    /// The Job controller lists Jobs or pods: what came and went since its watch broke it never sees.
+    Relist(Resource),
 }
 
 impl Body {
@@ -93,7 +93,7 @@ impl Body {
             | Body::Bound
             | Body::Gap(_)
             | Body::Restart
-            | Body::Relist => false,
+            | Body::Relist(_) => false,
         }
     }
 }

@@ -27,7 +27,8 @@
 //! | J-05 | the pod of the UID lost its owner, and nothing has shown it without the finalizer |
 //! | J-06 | every pod that keeps its finalizer appeared after the Job's last change, which finished it, and is not being deleted |
 //! | J-07 | of the Job of this name before, the manager created a pod when this Job was there, and this Job has none |
-//! | J-08 | the trace says that the manager listed the Jobs when another had this name, which it had not looked at; no pod that keeps its finalizer changed since |
+//! | J-08 | the trace says that the manager listed the Jobs when another had this name, which it had not looked at; no pod of the former Job changed since, or the other one gets no pods |
+//! | J-09 | the trace says that the manager listed the pods when one that it had created was being deleted, which the status did not count; it has created none since |
 //! | TC-09 | the terminal condition is an entry that was not True, turned in its place |
 //!
 //! What is owed to a Job after 120 s, and would be done by a status write, is the deviation for which the manager's last

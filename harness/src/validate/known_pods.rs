@@ -24,6 +24,10 @@ pub struct Occasions {
     pub displaced: FxHashSet<Uid>,
     /// How much had happened to its pods when a new list showed the manager another Job in its place (J-08).
     pub replaced_unseen: Option<Position>,
+    /// A new list showed this Job to the manager in the place of another of its name (J-08).
+    pub listed_in_place: bool,
+    /// A new list showed the manager a pod that it created, when it was being deleted; it has created none since (J-09).
+    pub creation_unobserved: bool,
     /// The deviation for which the manager's last status write was refused; none has been accepted since.
     pub refused: Option<Req>,
 }
@@ -51,7 +55,9 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 
 /// J-06: nothing that wakes the clean-up has happened since the pods appeared that hold their finalizer.
 /// J-07: the Job has no pods, and one more creation is expected than will be observed.
-/// J-08: nothing has happened since that tells the manager that the Job of its pods is gone.
+/// J-08: nothing has happened since that tells the manager that the Job of its pods is gone; and the Job that it saw in its
+/// place has the other's record of failures.
+/// J-09: the manager waits for a pod that it created, and creates no other.
 ///
 /// What a status write has to do stays undone as long as it is refused for a deviation: the debt is that deviation.
 pub fn of_debt(track: &Track, broken: Broken) -> Broken {
@@ -62,6 +68,8 @@ pub fn of_debt(track: &Track, broken: Broken) -> Broken {
         _ if !track.is_built_in() => broken,
         Req::FT23 if unnoticed => known(Req::J06),
         Req::BO06 if track.occasions.inherits => known(Req::J07),
+        Req::BO06 if track.occasions.listed_in_place => known(Req::J08),
+        Req::PC04 | Req::RP04 | Req::BO11 if track.occasions.creation_unobserved => known(Req::J09),
         Req::FT20 if track.occasions.replaced_unseen == Some(track.history.end()) => known(Req::J08),
         req if is_done_by_status(req) => track.occasions.refused.map_or(broken.clone(), known),
         _ => broken,

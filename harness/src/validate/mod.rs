@@ -28,6 +28,7 @@ mod owed_work;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;
+mod relists;
 mod repetitions;
 pub mod router;
 pub mod sequence;

@@ -107,7 +107,7 @@ impl Normalizer {
             }
             Said::Fault(fault) => {
                 self.mishaps.faulted(fault);
-                Ok(lists_jobs(fault).then(|| bare(record, Body::Relist)))
+                Ok(listed(fault).map(|resource| bare(record, Body::Relist(resource))))
             }
             Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
         }
@@ -195,7 +195,7 @@ impl Normalizer {
             | Body::Bound
             | Body::Gap(_)
             | Body::Restart
-            | Body::Relist => false,
+            | Body::Relist(_) => false,
         };
         let [(name, _), ..] = Role::NAMES;
         is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
@@ -214,7 +214,7 @@ impl Normalizer {
             | Body::Bound
             | Body::Gap(_)
             | Body::Restart
-            | Body::Relist => None,
+            | Body::Relist(_) => None,
         }?;
         let version = version?;
         let seen = self.versions.entry(uid).or_default();
@@ -238,7 +238,7 @@ impl Normalizer {
             | Body::Bound
             | Body::Gap(_)
             | Body::Restart
-            | Body::Relist => None,
+            | Body::Relist(_) => None,
         };
         let Some(uid) = gone else { return };
         self.versions.remove(&uid);
@@ -404,11 +404,11 @@ fn mark_body(mark: &Mark) -> Option<Body> {
     }
 }
 
-/// Whether the Job controller is to list the Jobs. A fault that names nobody is about every controller.
-fn lists_jobs(fault: &Fault) -> bool {
-    let concerns = fault.actor.as_deref().map_or(Some(Role::JobController), Role::named);
-    let is_of_jobs = fault.kind == FaultKind::Relist && fault.resource == Some(Resource::Jobs);
-    is_of_jobs && concerns == Some(Role::JobController)
+/// What the Job controller is to list. A fault that names nobody is about every controller.
+fn listed(fault: &Fault) -> Option<Resource> {
+    let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), Role::named);
+    let lists = fault.kind == FaultKind::Relist && concerned == Some(Role::JobController);
+    fault.resource.filter(|_| lists)
 }
 
 fn bare(record: &Record<'_>, body: Body) -> Event {

@@ -1,7 +1,7 @@
 //! Leads every event of a pod to the Job that it belongs to.
 
 use jobcheck_model::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
-use jobcheck_model::job::{JobStatus, Text};
+use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Findings, Uid};
 use jobcheck_traces::{Form, Verb};
@@ -15,7 +15,6 @@ use super::pod_api::judge_pod_deletion;
 use super::pod_writes;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
-use super::track::Track;
 use crate::project::{PodBirth, PodObject};
 
 impl Judge {
@@ -335,19 +334,6 @@ impl Judge {
         }
     }
 
-    /// J-08: of a Job that is gone, and in whose place the new list shows another, the manager does not hear.
-    pub(super) fn relist(&mut self) {
-        for (key, uid) in &self.departed_jobs {
-            let heir = self.names.get(key).and_then(|heir| self.tracks.get(heir));
-            if !heir.is_some_and(is_unmanaged) {
-                continue;
-            }
-            if let Some(track) = self.tracks.get_mut(uid) {
-                track.occasions.replaced_unseen = Some(track.history.end());
-            }
-        }
-    }
-
     /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
     fn names_unseen_job(&mut self, job: Uid) {
         if self.early_pods.contains(&job) {
@@ -410,10 +396,4 @@ impl Judge {
             self.close_if_over(job);
         }
     }
-}
-
-/// Whether no manager has looked at a Job yet, as far as the trace tells.
-fn is_unmanaged(track: &Track) -> bool {
-    let untouched = track.stored.as_ref().is_some_and(|job| job.status == JobStatus::default());
-    untouched && track.counted.made.is_empty()
 }

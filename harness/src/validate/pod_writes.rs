@@ -59,6 +59,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             // S-08: who never heard of it waits for no pod.
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
+                track.occasions.creation_unobserved = false;
             }
             let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);

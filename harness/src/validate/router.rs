@@ -218,7 +218,7 @@ impl Judge {
             Body::Bound => self.bound(event),
             Body::Gap(reason) => self.gap(reason),
             Body::Restart => self.restart(event),
-            Body::Relist => self.relist(),
+            Body::Relist(resource) => self.relist(*resource),
         }
         if let Some(binding) = self.early_bindings.of(event) {
             self.bound(&binding);

@@ -37,7 +37,7 @@ impl Sequencer {
     /// Takes an event; calls `emit` with every event whose turn has come.
     pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
-        if matches!(event.body, Body::Gap(_) | Body::Restart | Body::Relist) {
+        if matches!(event.body, Body::Gap(_) | Body::Restart | Body::Relist(_)) {
             // A mark concerns everything that was read before it.
             self.flush(emit);
             emit(event);
