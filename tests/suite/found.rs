@@ -56,10 +56,13 @@ fn a_pod_that_comes_too_late_keeps_its_finalizer() {
     assert!(found.iter().all(|it| matches!(it, (Req::TC07, false) | (Req::J06, true))), "{found:?}");
 }
 
-/// A new list shows another Job in the place of one whose pods have ended. No trace shows that it was listed.
+/// A new list shows another Job in the place of one whose pods have ended, or have failed; or it shows a pod for the first
+/// time when it is being deleted. No trace shows that it was listed.
 #[test]
-fn pods_of_a_job_that_is_replaced_unseen_keep_their_finalizer() {
+fn what_a_new_list_leads_to_has_no_label() {
     assert_eq!(found("j08-replaced-unseen.native.jsonl"), [(Req::FT20, false)]);
+    assert_eq!(found("j08-inherited-delay.audit.jsonl"), [(Req::BO06, false)]);
+    assert_eq!(found("j09-deleted-unseen.audit.jsonl"), [(Req::PC04, false)]);
 }
 
 /// What the pods show by themselves needs no actor.
