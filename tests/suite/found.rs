@@ -66,6 +66,13 @@ fn pods_that_are_never_counted_for_a_refused_write_are_its_deviation() {
     assert_eq!(found, [(Req::S07, true); 10]);
 }
 
+/// What a new list leads to is not told from other mistakes in an audit log, which shows none.
+#[test]
+fn what_a_new_list_leads_to_has_no_label_in_an_audit_log() {
+    assert_eq!(found("j08-inherited-delay.audit.jsonl"), [(Req::BO06, false)]);
+    assert_eq!(found("j09-deleted-unseen.audit.jsonl"), [(Req::PC04, false)]);
+}
+
 /// What the pods show by themselves needs no actor.
 #[test]
 fn a_watch_shows_whose_finalizer_goes_too_early() {

@@ -28,6 +28,24 @@ fn a_refused_deletion_is_told_by_what_is_reported_ready() {
 }
 
 #[test]
+fn a_job_that_is_complete_without_a_success_is_known_and_so_is_a_pod_that_counts_twice() {
+    for (recording, id) in [("s01-few-successes", Req::S01), ("s05-readopted", Req::S05)] {
+        let [audit, watch] = labels(recording);
+        assert_eq!(audit, [id].into());
+        assert_eq!(watch, audit);
+    }
+}
+
+/// The write is refused, which a watch does not show.
+#[test]
+fn more_ready_pods_than_active_ones_are_known() {
+    let summary = judge(&lines("s09-ready-active.audit"));
+    let known = summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.known());
+    assert_eq!(known.collect::<Vec<_>>(), [Some(Req::S09)], "{:?}", broken(&summary));
+    assert_eq!(judge(&lines("s09-ready-active.watch")).outcome(), Outcome::Conforms);
+}
+
+#[test]
 fn a_later_write_of_a_suspended_end_is_no_new_violation() {
     let [audit, watch] = labels("s04-limit-lowered");
     assert_eq!(watch, [Req::S04].into());

@@ -104,6 +104,43 @@ func playBothInOneBatch(r *Run) {
 	r.settle(20*time.Second, nil)
 }
 
+// playHeldNamespace (J-10): no fault at all. The namespace of an Indexed Job is deleted; its pod fails and waits for a
+// replacement, which the namespace refuses, and the namespace waits for the pod.
+//
+// Odd seeds: the pod is on no node, and pod garbage collection ends it. Even seeds: it runs, fails in its grace period,
+// and the wait is longer than the expectation of the refused creation, which expires after 5 minutes.
+func playHeldNamespace(r *Run) {
+	spec := Object{"completions": 1, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
+	limit := patience
+	job := plainJob("job", spec)
+	if r.seed%2 == 0 {
+		podSpecOf(job)["nodeName"] = nodeName
+		limit = 310 * time.Second
+	}
+	r.createJob(job)
+	pods := r.waitAlive("job", 1)
+	if len(pods) == 0 {
+		return
+	}
+	pod := name(pods[0])
+	namespace := "/api/v1/namespaces/" + r.namespace
+	r.user.must("DELETE", namespace, jsonBody, nil)
+	r.waitPods(20*time.Second, "the deletion of the pod", func([]Object) bool { return terminating(r.rec.pod(pod)) })
+	if r.seed%2 == 0 {
+		r.exit(pods[0], 1)
+		r.remove(pods[0])
+	}
+	r.waitPods(40*time.Second, "the failure of the pod", func([]Object) bool { return phase(r.rec.pod(pod)) == "Failed" })
+	failed := time.Now()
+	held := func() bool { return !isStripped(r.rec.pod(pod)) }
+	for held() && time.Since(failed) < limit {
+		time.Sleep(100 * time.Millisecond)
+	}
+	answer := r.user.must("GET", namespace, "", nil)
+	r.notef("%.0f s after the failure the namespace is %s, the pod has %v, and the Job is being deleted: %v",
+		time.Since(failed).Seconds(), str(answer, "status", "phase"), finalizers(r.rec.pod(pod)), terminating(r.rec.job("job")))
+}
+
 // playStaleActive (J-01): the Pod cache stands still between the two requests by which the controller gets rid of a pod.
 func playStaleActive(r *Run) {
 	pod := r.startJob(Object{"parallelism": 1, "completions": 1, "backoffLimit": 6}, 1)[0]

@@ -24,13 +24,16 @@ pub(super) fn scenarios() -> PathBuf {
 /// Scenarios of defects in which the built-in controllers do something else than ours, or did.
 const DEFECTS: [&str; 8] = ["b18", "h3", "j-04", "l1", "mb-03", "s-03", "s-04", "tt-09"];
 
-/// What the built-in controllers are known to do otherwise, and the label of it. J-08 has none: no trace shows a new list.
-const KNOWN: [(&str, Option<&str>); 9] = [
+/// What the built-in controllers are known to do otherwise, and the label of it. J-08 and J-09 have none: no
+/// trace shows a new list.
+const KNOWN: [(&str, Option<&str>); 11] = [
     ("adoption", Some("S-05")),
+    ("deleted-unseen", None),
     ("denied-end", Some("S-12")),
     ("h3", Some("H3")),
     ("l1", Some("S-04")),
     ("late-creation", Some("J-06")),
+    ("replaced-after-failures", None),
     ("replaced-unseen", None),
     ("s-03", Some("S-03")),
     ("s-04", Some("S-04")),
