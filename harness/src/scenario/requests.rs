@@ -27,6 +27,21 @@ impl Request {
     pub fn failure(&self) -> FailureCode {
         self.code.unwrap_or(FailureCode::InternalError)
     }
+
+    /// Why its `code` would not be true, if it would not.
+    fn untrue(&self) -> Option<&'static str> {
+        match (self.code?, self.verb) {
+            (FailureCode::NotFound, verb) if verb != Verb::Create => Some(
+                "404 to this request says that its object is gone, which is not true, and no controller can know better: write \
+                 404 for `create` alone, whose namespace may be gone",
+            ),
+            // Neither admission nor a concurrent write is in the way of a read.
+            (FailureCode::Conflict | FailureCode::Invalid, Verb::Get) => {
+                Some("no API server answers `get` with 409 or 422: write 403, 429, 500 or 504")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A request and what becomes of it, after those that are let through.
@@ -59,6 +74,9 @@ pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
     }
     if request.code.is_some() && request.outcome != Some(Outcome::Fails) {
         return Err("a `code` is that of a request that fails: write `outcome: fails`".to_owned());
+    }
+    if let Some(why) = request.untrue() {
+        return Err(why.to_owned());
     }
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());
