@@ -18,7 +18,7 @@ fn report(files: Vec<String>) -> ReplayReport {
 /// The requirements that are broken.
 fn broken(report: &ReplayReport) -> Vec<String> {
     let violations = report.jobs.iter().flat_map(|job| &job.violations);
-    violations.map(|it| it.requirement.to_string()).collect()
+    violations.filter_map(|it| it.requirement).map(|id| id.0.to_string()).collect()
 }
 
 fn invalid(trace: &str) -> String {
@@ -132,5 +132,32 @@ fn each_refusal_of_the_library_is_announced_in_its_run() {
             (0..lines.len()).filter(|number| lines[*number]["request"]["code"] == code).collect();
         assert_eq!(refused.len(), count, "{scenario}");
         assert!(refused.iter().all(|number| lines[number - 1]["fault"]["kind"] == kind), "{scenario}");
+    }
+}
+
+/// It is asked when a scenario is read, whoever runs it.
+#[test]
+fn an_answer_that_would_not_be_true_is_no_step() {
+    let read = |request: &str| {
+        read(&format!(
+            "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+             jobs: [{{name: job, spec: {{completions: 1}}}}]\nsteps:\n- request: {{{request}, outcome: fails}}\n"
+        ))
+    };
+    for (verb, resource) in [
+        ("patch", "pods"),
+        ("delete", "pods"),
+        ("update", "jobs/status"),
+        ("get", "jobs"),
+        ("delete", "jobs"),
+    ] {
+        let error = read(&format!("verb: {verb}, resource: {resource}, code: 404")).unwrap_err();
+        assert!(error.message.starts_with("404 to this request says that its object is gone"), "{error}");
+        let by = |code: u16| read(&format!("verb: {verb}, resource: {resource}, code: {code}"));
+        assert!([403, 429, 500, 504].into_iter().all(|code| by(code).is_ok()), "{verb} {resource}");
+        assert!([409, 422].into_iter().all(|code| by(code).is_ok() == (verb != "get")), "{verb} {resource}");
+    }
+    for code in [403, 404, 409, 422, 429, 500, 504] {
+        assert!(read(&format!("verb: create, resource: pods, code: {code}")).is_ok(), "{code}");
     }
 }

@@ -28,9 +28,12 @@ impl Request {
         self.code.unwrap_or(FailureCode::InternalError)
     }
 
-    /// Why its `code` would not be true, if it would not.
-    fn untrue(&self) -> Option<&'static str> {
+    /// What is wrong with its `code`, on every target: an API server would not answer so, or would not tell the truth.
+    pub(super) fn objection(&self) -> Option<&'static str> {
         match (self.code?, self.verb) {
+            _ if self.outcome != Some(Outcome::Fails) => {
+                Some("a `code` is that of a request that fails: write `outcome: fails`")
+            }
             (FailureCode::NotFound, verb) if verb != Verb::Create => Some(
                 "404 to this request says that its object is gone, which is not true, and no controller can know better: write \
                  404 for `create` alone, whose namespace may be gone",
@@ -71,12 +74,6 @@ pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
     }
     if kind == RequestKind::CreatePod && request.pod.is_some() {
         return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
-    }
-    if request.code.is_some() && request.outcome != Some(Outcome::Fails) {
-        return Err("a `code` is that of a request that fails: write `outcome: fails`".to_owned());
-    }
-    if let Some(why) = request.untrue() {
-        return Err(why.to_owned());
     }
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());
