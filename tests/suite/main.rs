@@ -14,6 +14,7 @@ mod found;
 mod gaps;
 mod gates;
 mod generated;
+mod injected;
 mod known;
 mod late;
 mod lesser_forms;

@@ -149,6 +149,26 @@ const WRONG: &[(&str, &str, &str)] = &[
         "about no pod",
     ),
     (
+        "steps:\n- request: {verb: patch, resource: pods, outcome: fails, code: 404}\n",
+        ":9:3:",
+        "404 to this request says that its object is gone, which is not true",
+    ),
+    (
+        "steps:\n- request: {verb: get, resource: jobs, outcome: fails, code: 422}\n",
+        ":9:3:",
+        "no API server answers `get` with 409 or 422",
+    ),
+    (
+        "steps:\n- request: {verb: create, resource: pods, outcome: fails, code: 410}\n",
+        ":9:",
+        "write 403, 404, 409",
+    ),
+    (
+        "steps:\n- request: {verb: create, resource: pods, outcome: handled, code: 409}\n",
+        ":9:3:",
+        "`outcome: fails`",
+    ),
+    (
         "steps:\n- crash: {controller: ttl, during: {verb: get, resource: jobs}}\n",
         ":9:3:",
         "dead TTL controller",

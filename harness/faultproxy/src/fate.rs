@@ -1,7 +1,6 @@
 //! What becomes of a request.
 
-use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 /// What becomes of a request.
@@ -11,6 +10,8 @@ pub enum Fate {
     Forward,
     /// It is answered so, and never reaches the API server.
     Refuse(Refusal),
+    /// It is answered with this `Status`, and never reaches the API server.
+    RefuseWith(Value),
     /// Its connection is cut, and it never reaches the API server.
     Cut,
     /// It is handled, and this takes the place of the answer.
@@ -74,12 +75,15 @@ impl Refusal {
     }
 
     /// The `Status` that says it.
-    pub(crate) fn body(self) -> Bytes {
-        let status = json!({
+    pub(crate) fn status(self) -> Value {
+        let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": "answered by the fault proxy", "reason": self.reason(), "code": self.code(),
         });
-        Bytes::from(status.to_string())
+        if self == Refusal::TooManyRequests {
+            status["details"] = json!({ "retryAfterSeconds": 1 });
+        }
+        status
     }
 }
 

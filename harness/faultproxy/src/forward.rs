@@ -11,12 +11,12 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Incoming;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fate::{Fate, Refusal};
+use crate::fate::Fate;
 use crate::request::{Asked, Verb, is_set, text};
 use crate::rules::Decider;
 use crate::upstream::Upstream;
@@ -85,9 +85,12 @@ impl Shared {
         match self.decider.decide(asked.clone()).await {
             Fate::Forward if asked.verb == Verb::Watch => self.watch(&asked, parts).await,
             Fate::Forward => self.send(parts, body).await.map(passed),
-            Fate::Refuse(refusal) => Ok(refusal_as(refusal)),
+            Fate::Refuse(refusal) => Ok(refusal_as(&refusal.status())),
+            Fate::RefuseWith(status) => Ok(refusal_as(&status)),
             Fate::Cut => Err(Dropped),
-            Fate::AnswerWith(refusal) => self.commit(parts, body).await.map(|_| refusal_as(refusal)),
+            Fate::AnswerWith(refusal) => {
+                self.commit(parts, body).await.map(|_| refusal_as(&refusal.status()))
+            }
             Fate::LoseAnswer => self.commit(parts, body).await.and(Err(Dropped)),
             Fate::Hold(held) => {
                 let landed = held.wait().await.ok_or(Dropped)?;
@@ -155,10 +158,12 @@ fn full(body: Bytes) -> UnsyncBoxBody<Bytes, Dropped> {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-fn refusal_as(refusal: Refusal) -> Answer {
-    let mut answer = answered(refusal.code(), refusal.body());
-    if refusal == Refusal::TooManyRequests {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+/// What a `Status` says, and when to come again, which API servers say in a header, too.
+fn refusal_as(status: &Value) -> Answer {
+    let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+    let mut answer = answered(code.unwrap_or(500), Bytes::from(status.to_string()));
+    if let Some(seconds) = status["details"]["retryAfterSeconds"].as_u64() {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     answer
 }

@@ -271,7 +271,7 @@ fn parsed(event: &[u8]) -> Value {
 }
 
 fn expired() -> Bytes {
-    let status = String::from_utf8_lossy(&Refusal::Expired.body()).into_owned();
+    let status = Refusal::Expired.status();
     Bytes::from(format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n"))
 }
 

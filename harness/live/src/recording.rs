@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_faultproxy::{Asked, Refusal};
-use jobcheck_stage::Lines;
+use jobcheck_faultproxy::{Asked, Verb as Sent};
+use jobcheck_stage::{Lines, announced_as};
 use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
 
@@ -85,7 +86,11 @@ impl Recording {
 
     /// A fault in the trace.
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
-        let line = json!({ "at": time(), "kind": kind, "actor": actor, "detail": detail });
+        self.fault_at(&time(), kind, actor, detail);
+    }
+
+    fn fault_at(&mut self, at: &str, kind: &str, actor: &str, detail: &str) {
+        let line = json!({ "at": at, "kind": kind, "actor": actor, "detail": detail });
         self.lines.note("fault", line);
     }
 
@@ -110,11 +115,16 @@ impl Recording {
         }
     }
 
-    /// This request is answered so by the proxy. Its sender cannot tell that from an answer of the API server, and what it
-    /// does next follows from it: so it stands in the trace as any other refusal.
-    pub(crate) fn refused(&mut self, asked: &Asked, refusal: Refusal) {
-        let (now, message) = (time(), "nothing was done: answered by the fault proxy");
-        let (code, reason) = (refusal.code(), refusal.reason());
+    /// This request of a controller is refused so by the proxy. Its sender cannot tell that from an answer of the API server,
+    /// and what it does next follows from it: so it stands in the trace as any other refusal, behind a fault that announces
+    /// it. Reads are in no trace.
+    pub(crate) fn refused(&mut self, asked: &Asked, actor: &str, error: &ApiError) {
+        if matches!(asked.verb, Sent::Get | Sent::List | Sent::Watch) {
+            return;
+        }
+        let now = time();
+        // Of one instant, so that nothing else of that controller comes between.
+        self.fault_at(&now, announced_as(error.code), actor, "nothing was done");
         let about = json!({
             "resource": asked.resource, "subresource": asked.subresource, "namespace": asked.namespace,
             "name": asked.name,
@@ -122,9 +132,8 @@ impl Recording {
         self.refused.push(json!({
             "auditID": asked.id, "level": "RequestResponse", "verb": asked.verb.name(), "objectRef": about,
             "userAgent": asked.agent, "requestReceivedTimestamp": now, "stageTimestamp": now,
-            "responseStatus": {"code": code, "reason": reason, "message": message},
-            "requestObject": asked.json(),
-            "responseObject": {"kind": "Status", "status": "Failure", "code": code, "reason": reason},
+            "responseStatus": {"code": error.code, "reason": error.reason, "message": error.message},
+            "requestObject": asked.json(), "responseObject": error.status(),
         }));
     }
 

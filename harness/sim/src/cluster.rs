@@ -10,10 +10,9 @@ use jobcheck_apiserver::kubelet::Kubelet;
 use jobcheck_apiserver::request::{Api, Reply, Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
-use jobcheck_harness::scenario::FailureCode;
 use jobcheck_model::apiserver::RuleSet;
 use jobcheck_stage::Cluster as Stage;
-use jobcheck_stage::{Created, is_to_be_removed};
+use jobcheck_stage::{Created, announced_as, is_to_be_removed};
 use serde_json::{Value, json};
 
 use crate::recorder::Recorder;
@@ -38,7 +37,7 @@ pub struct Cluster {
     /// Whether pods wait to be scheduled; else each is bound to the node at once.
     unscheduled: bool,
     /// With what the next request fails, if it does.
-    fails: Arc<Mutex<Option<FailureCode>>>,
+    fails: Arc<Mutex<Option<ApiError>>>,
     /// The pods that each Job got, by its name, in their order.
     created: BTreeMap<String, Vec<Created>>,
     /// The revision up to which the garbage collector has looked.
@@ -46,22 +45,11 @@ pub struct Cluster {
 }
 
 /// Lets single requests fail before anything is done.
-struct Failing(Arc<Mutex<Option<FailureCode>>>);
+struct Failing(Arc<Mutex<Option<ApiError>>>);
 
 impl Faults for Failing {
-    fn before(&mut self, _now: Timestamp, request: &Request) -> Option<Fault> {
-        let fails = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        fails.map(|code| Fault::Answer(failure(request, code)))
-    }
-}
-
-fn failure(request: &Request, code: FailureCode) -> ApiError {
-    const WHY: &str = "injected: nothing was done";
-    match code {
-        FailureCode::Forbidden => ApiError::forbidden(request.resource, request.name(), WHY),
-        FailureCode::TooManyRequests => ApiError::too_many_requests(1),
-        FailureCode::InternalError => ApiError::internal(WHY),
-        FailureCode::Timeout => ApiError::timeout(WHY),
+    fn before(&mut self, _now: Timestamp, _request: &Request) -> Option<Fault> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map(Fault::Answer)
     }
 }
 
@@ -124,9 +112,12 @@ impl Cluster {
     }
 
     /// Sends a request that fails before anything is done.
-    pub fn refuse(&mut self, request: &Request, actor: &str, code: FailureCode) -> Response {
-        self.fault("rejected", actor, "nothing was done");
-        *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
+    pub fn refuse(&mut self, request: &Request, actor: &str, error: &ApiError) -> Response {
+        // Reads are in no trace.
+        if request.verb.writes() {
+            self.fault(announced_as(error.code), actor, "nothing was done");
+        }
+        *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         self.ask(request)
     }
 

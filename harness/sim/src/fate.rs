@@ -1,17 +1,19 @@
 //! What becomes of a request of a controller: the step that comes next may wait for it.
 
+use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
-use jobcheck_harness::scenario::{ControllerName, FailureCode, Outcome as Met, Request};
-use jobcheck_stage::{Asked, Cluster as _, objection};
+use jobcheck_harness::scenario::{ControllerName, Outcome as Met, Request};
+use jobcheck_stage::{Asked, Cluster as _, objection, refusal};
 
+use crate::cluster::NAMESPACE;
 use crate::run::Play;
 
 /// What becomes of a request.
 pub(crate) enum Fate {
     /// The server handles it.
     Handled,
-    /// It fails before anything is done.
-    Fails(FailureCode),
+    /// It is refused so before anything is done.
+    Fails(ApiError),
     /// The server handles it, and its sender hears nothing.
     Lost,
     /// Its sender dies, and it may arrive later.
@@ -35,15 +37,18 @@ impl Play<'_> {
             return Fate::Handled;
         }
         self.next();
-        if step.crash.is_some() { Fate::Dies } else { fate_of(awaited) }
+        if step.crash.is_some() { Fate::Dies } else { fate_of(awaited, sent) }
     }
 
     /// Sends a request, and what its sender hears.
     pub(crate) fn send(&mut self, request: &Sent, fate: &Fate, actor: &str) -> Option<Response> {
         match fate {
-            Fate::Fails(code) => Some(self.cluster.refuse(request, actor, *code)),
+            Fate::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
             Fate::Lost => {
-                self.cluster.fault("lostResponse", actor, "the answer does not arrive");
+                // Reads are in no trace.
+                if request.verb.writes() {
+                    self.cluster.fault("lostResponse", actor, "the answer does not arrive");
+                }
                 self.cluster.ask(request);
                 None
             }
@@ -66,9 +71,9 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-fn fate_of(request: &Request) -> Fate {
-    match request.outcome {
-        Some(Met::Fails) => Fate::Fails(request.failure()),
+fn fate_of(awaited: &Request, sent: &Sent) -> Fate {
+    match awaited.outcome {
+        Some(Met::Fails) => Fate::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
         Some(Met::AnswerLost) => Fate::Lost,
         Some(Met::Handled) | None => Fate::Handled,
     }

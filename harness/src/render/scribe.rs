@@ -35,7 +35,7 @@ pub(super) enum Who {
     User,
 }
 
-/// The name that marks and faults call the Job controller by.
+/// The name that marks call the Job controller by.
 const JOB_CONTROLLER: &str = "job-controller";
 
 impl Who {
@@ -160,7 +160,7 @@ impl Scribe {
     }
 
     pub(super) fn restart(&mut self) -> io::Result<()> {
-        self.fault(FaultKind::Crash, "the process dies and is started again")?;
+        self.fault(Who::JobController, FaultKind::Crash, "the process dies and is started again")?;
         self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume: BTreeMap::new() })
     }
 
@@ -173,23 +173,25 @@ impl Scribe {
         self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume })
     }
 
-    pub(super) fn fault(&mut self, kind: FaultKind, detail: &str) -> io::Result<()> {
-        self.write_fault(kind, None, Some(detail.to_owned()))
+    /// Something happens to a request of this controller, or to its process.
+    pub(super) fn fault(&mut self, who: Who, kind: FaultKind, detail: &str) -> io::Result<()> {
+        self.write_fault(who, kind, None, Some(detail.to_owned()))
     }
 
-    /// The watch of a resource ends with 410.
+    /// The watch of a resource ends with 410 for the Job controller.
     pub(super) fn relist(&mut self, resource: Resource) -> io::Result<()> {
-        self.write_fault(FaultKind::Relist, Some(resource), None)
+        self.write_fault(Who::JobController, FaultKind::Relist, Some(resource), None)
     }
 
     fn write_fault(
         &mut self,
+        who: Who,
         kind: FaultKind,
         resource: Option<Resource>,
         detail: Option<String>,
     ) -> io::Result<()> {
-        let (at, actor) = (Some(self.now), Some(JOB_CONTROLLER.to_owned()));
-        self.out.write(&Body::Fault(&Fault { at, kind, actor, resource, detail }))
+        let actor = who.actor().user.rsplit(':').next().map(str::to_owned);
+        self.out.write(&Body::Fault(&Fault { at: Some(self.now), kind, actor, resource, detail }))
     }
 
     /// A sync of a Job, `NAMESPACE/NAME`, begins: how far a cache of the Job controller has come.

@@ -415,9 +415,12 @@ impl Walker<'_> {
     fn call(&mut self, id: JobId, attempt: &Attempt<'_>, after: &World) -> io::Result<()> {
         match attempt.fortune {
             Fortune::Handled => {}
-            Fortune::Fails => self.scribe.fault(FaultKind::Rejected, "the request fails")?,
+            Fortune::Fails => {
+                self.scribe.fault(Who::JobController, FaultKind::Rejected, "the request fails")?
+            }
             Fortune::AnswerLost => {
-                self.scribe.fault(FaultKind::LostResponse, "the answer to the next request is lost")?;
+                let detail = "the answer to the next request is lost";
+                self.scribe.fault(Who::JobController, FaultKind::LostResponse, detail)?;
             }
         }
         let life = self.life(id);

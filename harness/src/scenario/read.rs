@@ -170,6 +170,10 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
     if let Err(why) = scenario.job(step.value.job.as_deref()) {
         return wrong(why);
     }
+    let during = step.value.crash.and_then(|crash| crash.during);
+    if let Some(why) = step.value.request.or(during).and_then(|request| request.objection()) {
+        return wrong(why.into());
+    }
     for claims in [&step.value.when, &step.value.r#await].into_iter().flatten() {
         if let Some(why) = claims.objection() {
             return wrong(why);

@@ -27,6 +27,24 @@ impl Request {
     pub fn failure(&self) -> FailureCode {
         self.code.unwrap_or(FailureCode::InternalError)
     }
+
+    /// What is wrong with its `code`, on every target: an API server would not answer so, or would not tell the truth.
+    pub(super) fn objection(&self) -> Option<&'static str> {
+        match (self.code?, self.verb) {
+            _ if self.outcome != Some(Outcome::Fails) => {
+                Some("a `code` is that of a request that fails: write `outcome: fails`")
+            }
+            (FailureCode::NotFound, verb) if verb != Verb::Create => Some(
+                "404 to this request says that its object is gone, which is not true, and no controller can know better: write \
+                 404 for `create` alone, whose namespace may be gone",
+            ),
+            // Neither admission nor a concurrent write is in the way of a read.
+            (FailureCode::Conflict | FailureCode::Invalid, Verb::Get) => {
+                Some("no API server answers `get` with 409 or 422: write 403, 429, 500 or 504")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A request and what becomes of it, after those that are let through.
@@ -56,9 +74,6 @@ pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
     }
     if kind == RequestKind::CreatePod && request.pod.is_some() {
         return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
-    }
-    if request.code.is_some() && request.outcome != Some(Outcome::Fails) {
-        return Err("a `code` is that of a request that fails: write `outcome: fails`".to_owned());
     }
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());

@@ -23,6 +23,8 @@ pub struct Event {
     pub late: bool,
     /// Whether its sender never heard the answer, so that only its caches tell it what came of the request.
     pub unheard: bool,
+    /// Whether a fault refused it, as the trace says, so that its answer says nothing of the API server.
+    pub injected: bool,
     /// Whether its sender may have been replaced while it was under way: the actor was silent for a second or more
     /// then, and sent other requests before this one was answered.
     pub overlapped: bool,

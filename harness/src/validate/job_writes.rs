@@ -358,7 +358,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     track.setbacks.answered(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
-        409 => conflict(track, event, it),
+        409 if !event.injected => conflict(track, event, it),
         _ => {}
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
@@ -368,9 +368,8 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
-        track
-            .warnings
-            .push((event.place, format!("a status write was refused with {}: {message}", event.code)));
+        let warning = format!("a status write was refused with {}: {message}", event.code);
+        track.warnings.extend((!event.injected).then_some((event.place, warning)));
         return;
     };
     if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
@@ -380,6 +379,9 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     // The API server validates the new status against the stored spec (SS-32).
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
+        if event.injected {
+            return;
+        }
         if track.executor && message.contains(" is invalid: ") {
             track.judged += 1;
             let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));

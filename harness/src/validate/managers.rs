@@ -44,7 +44,7 @@ impl Managers {
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
     let unauthorized =
         message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
-    if by != By::Manager || track.is_built_in() || event.code != 403 || !unauthorized {
+    if by != By::Manager || track.is_built_in() || event.code != 403 || !unauthorized || event.injected {
         return;
     }
     let mut findings = Findings::new();

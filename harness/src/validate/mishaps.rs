@@ -1,15 +1,20 @@
-//! Answers that never arrive: the trace says that one was lost, or its sender was replaced meanwhile.
+//! What a trace says of single requests beside their answers: that one was lost, that no API server gave it, or that the
+//! sender was replaced meanwhile.
 
 use jobcheck_traces::{Fault, FaultKind, Mark, MarkKind, Request};
 
 /// Restarts that are remembered: a request is not held back for longer than so many.
 const REMEMBERED: usize = 16;
+/// The HTTP status of a [`FaultKind::Conflict`].
+const CONFLICT: u16 = 409;
 
 /// What happened to controllers that send requests.
 #[derive(Debug, Default)]
 pub struct Mishaps {
     /// Controllers whose next request is not answered; `None` is any.
     lost: Vec<Option<String>>,
+    /// Controllers whose next request is refused by a fault, and by which kind of it.
+    refused: Vec<(Option<String>, FaultKind)>,
     /// The latest restarts: which controller, and when.
     restarts: Vec<(String, i64)>,
 }
@@ -29,17 +34,33 @@ impl Mishaps {
 
     /// The trace says that a fault was injected.
     pub fn faulted(&mut self, fault: &Fault) {
-        if fault.kind == FaultKind::LostResponse {
-            self.lost.push(fault.actor.clone());
+        match fault.kind {
+            FaultKind::LostResponse => self.lost.push(fault.actor.clone()),
+            FaultKind::Conflict | FaultKind::Rejected => {
+                self.refused.push((fault.actor.clone(), fault.kind));
+            }
+            FaultKind::StaleRead | FaultKind::Dropped | FaultKind::Delay | FaultKind::Crash => {}
         }
     }
 
     /// Whether this is the request whose answer is lost.
     pub fn loses_answer(&mut self, request: &Request<'_>) -> bool {
-        let is_meant = |actor: &Option<String>| actor.as_deref().is_none_or(|actor| sends(actor, request));
-        let Some(position) = self.lost.iter().position(is_meant) else { return false };
+        let Some(position) = self.lost.iter().position(|actor| may_send(actor.as_deref(), request)) else {
+            return false;
+        };
         self.lost.remove(position);
         true
+    }
+
+    /// Whether this request was refused by a fault, and not by the API server: it is the next one of a controller of which
+    /// the trace says so, and is answered as such a fault answers. If it is answered otherwise, the fault did not come to be.
+    pub fn refuses(&mut self, request: &Request<'_>) -> bool {
+        let Some(position) = self.refused.iter().position(|(actor, _)| may_send(actor.as_deref(), request))
+        else {
+            return false;
+        };
+        let (_, kind) = self.refused.remove(position);
+        !request.is_accepted() && (kind == FaultKind::Conflict) == (request.code == CONFLICT)
     }
 
     /// Whether the process that sent this was replaced before the server had handled it.
@@ -47,6 +68,11 @@ impl Mishaps {
         let between = |at: i64| request.interval.received < at && at < request.interval.done;
         self.restarts.iter().any(|(actor, at)| between(*at) && sends(actor, request))
     }
+}
+
+/// Whether the client is this controller, or any is meant.
+fn may_send(actor: Option<&str>, request: &Request<'_>) -> bool {
+    actor.is_none_or(|actor| sends(actor, request))
 }
 
 /// Whether a controller that the trace names is the client: by its user, or by the end of either name.
@@ -78,6 +104,11 @@ mod tests {
 
     /// For each request, whether its answer is lost, and whether its sender is dead.
     fn mishaps(lines: &[String]) -> Vec<(bool, bool)> {
+        asked(lines, |mishaps, request| (mishaps.loses_answer(request), mishaps.outlives_its_sender(request)))
+    }
+
+    /// What is asked of each request.
+    fn asked<R>(lines: &[String], ask: impl Fn(&mut Mishaps, &Request<'_>) -> R) -> Vec<R> {
         let header = r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#.to_owned();
         let text = std::iter::once(&header).chain(lines).map(String::as_str).collect::<Vec<_>>().join("\n");
         let mut reader = Reader::open(&[Input::Bytes("test".to_owned(), text.into_bytes())]);
@@ -86,9 +117,7 @@ mod tests {
             match record.body {
                 Body::Mark(mark) => mishaps.marked(mark),
                 Body::Fault(fault) => mishaps.faulted(fault),
-                Body::Request(request) => {
-                    met.push((mishaps.loses_answer(&request), mishaps.outlives_its_sender(&request)));
-                }
+                Body::Request(request) => met.push(ask(&mut mishaps, &request)),
                 Body::Header(_) | Body::Watched(_) | Body::Observed(_) | Body::Expected(_) => {}
             }
         }
@@ -101,6 +130,30 @@ mod tests {
         let ours = |at| request(at, at + 1, "system:serviceaccount:kube-system:job-controller");
         let lines = [ours(1), fault, request(3, 4, "admin"), ours(5), ours(7)];
         assert_eq!(mishaps(&lines), [(false, false), (false, false), (true, false), (false, false)]);
+    }
+
+    #[test]
+    fn a_fault_refuses_the_next_request_of_its_controller_and_only_as_its_kind_says() {
+        let fault = |kind: &str| format!(r#"{{"fault":{{"kind":"{kind}","actor":"job-controller"}}}}"#);
+        let answered =
+            |user: &str, code: &str| request(1, 2, user).replace("\"code\":200", &format!("\"code\":{code}"));
+        let refused = |kind: &str, code| {
+            let lines = [answered("job-controller", code), fault(kind), answered("admin", code)];
+            let after = [answered("job-controller", code), answered("job-controller", code)];
+            asked(&[&lines[..], &after].concat(), Mishaps::refuses)
+        };
+        for (kind, code, by_fault) in [
+            ("conflict", "409", true),
+            ("conflict", "422", false),
+            ("rejected", "409", false),
+            ("rejected", "422", true),
+            ("rejected", "500", true),
+            // It is handled: what comes after it is refused by nobody but the API server.
+            ("rejected", "200", false),
+            ("delay", "422", false),
+        ] {
+            assert_eq!(refused(kind, code), [false, false, by_fault, false], "{kind} {code}");
+        }
     }
 
     #[test]

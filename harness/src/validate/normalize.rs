@@ -159,6 +159,7 @@ impl Normalizer {
         event.namespace = request.namespace.into();
         event.name = request.name.into();
         event.posthumous = self.mishaps.outlives_its_sender(request);
+        event.injected = self.mishaps.refuses(request);
         event.unheard = self.mishaps.loses_answer(request) || event.posthumous;
         let hidden = request.is_accepted() && request.level != Level::RequestResponse;
         self.hidden += u64::from(hidden);
@@ -418,6 +419,7 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         late: false,
         unheard: false,
         posthumous: false,
+        injected: false,
         overlapped: false,
         observer: None,
         place: record.place,

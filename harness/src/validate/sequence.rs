@@ -227,7 +227,7 @@ impl Lane {
     /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version
     /// that a request of the same time gave to the object.
     fn may_have_won(&self, lost: &Event) -> u64 {
-        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT) else { return 0 };
+        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.injected) else { return 0 };
         let later = self.by_time.iter().map(|keyed| &keyed.event);
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
         let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));

@@ -2,13 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Refusal, Verb as Sent, Watched, held};
-use jobcheck_harness::scenario::{
-    ControllerName, FailureCode, Leader as Which, Outcome, Request, Rollout, Step, Watched as Named,
-};
-use jobcheck_stage::{Cluster, gates_told, objection};
+use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Verb as Sent, Watched, held};
+use jobcheck_harness::scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
+use jobcheck_stage::{Cluster, gates_told, objection, refusal};
 use jobcheck_traces::Resource;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Play, QUIET};
 use crate::Manager;
@@ -84,7 +82,9 @@ impl Play<'_> {
         let job = &self.entry(step.job.as_deref()).name;
         let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Fate::Forward) };
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
-        if !is_due || !fits(asked, awaited, &self.stage, job) {
+        let body = body(asked);
+        let told = in_words(asked, body.as_ref());
+        if !is_due || !told.fits(awaited, &self.stage, job) {
             return Ok(Fate::Forward);
         }
         self.faults.met += 1;
@@ -97,11 +97,10 @@ impl Play<'_> {
         }
         Ok(match awaited.outcome {
             Some(Outcome::Fails) => {
-                let refusal = refusal(awaited.failure());
+                let error = refusal(awaited, &told, &self.stage.namespace());
                 self.faults.failed += 1;
-                self.recording.fault("rejected", actor(&asked.agent), "nothing was done");
-                self.recording.refused(asked, refusal);
-                Fate::Refuse(refusal)
+                self.recording.refused(asked, actor(&asked.agent), &error);
+                Fate::RefuseWith(error.status())
             }
             Some(Outcome::AnswerLost) => {
                 self.faults.failed += 1;
@@ -288,25 +287,19 @@ fn sender(asked: &Asked) -> ControllerName {
     if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job }
 }
 
-/// Whether it is the request that is awaited.
-fn fits(asked: &Asked, awaited: &Request, cluster: &impl Cluster, job: &str) -> bool {
-    let body = (asked.verb == Sent::Create).then(|| asked.json().unwrap_or_default());
-    let told = jobcheck_stage::Asked {
+/// What is to be created.
+fn body(asked: &Asked) -> Option<Value> {
+    (asked.verb == Sent::Create).then(|| asked.json().unwrap_or_default())
+}
+
+/// A request in the words of an audit log.
+fn in_words<'a>(asked: &'a Asked, body: Option<&'a Value>) -> jobcheck_stage::Asked<'a> {
+    jobcheck_stage::Asked {
         verb: asked.verb.name(),
         resource: &asked.resource,
         subresource: asked.subresource.as_deref(),
         name: asked.name.as_deref(),
-        body: body.as_ref(),
-    };
-    told.fits(awaited, cluster, job)
-}
-
-fn refusal(code: FailureCode) -> Refusal {
-    match code {
-        FailureCode::Forbidden => Refusal::Forbidden,
-        FailureCode::TooManyRequests => Refusal::TooManyRequests,
-        FailureCode::InternalError => Refusal::InternalError,
-        FailureCode::Timeout => Refusal::Timeout,
+        body,
     }
 }
 

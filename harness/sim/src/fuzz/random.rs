@@ -8,15 +8,20 @@ use crate::rng::Rng;
 /// The numbers of steps that are about controllers.
 const FAULTS: RangeInclusive<usize> = 15..=20;
 
+/// With what a creation fails, and any other write: 404 would say of another that its object is gone.
+const CODES: [u16; 7] = [404, 403, 409, 422, 429, 500, 504];
+
 /// Chance, and what it chooses from.
 pub(super) struct Random {
     rng: Rng,
+    /// Of the codes with which requests fail alone, so that a seed has the steps that it had before there were codes.
+    codes: Rng,
     menu: Menu,
 }
 
 impl Random {
     pub(super) fn seeded(seed: u64, menu: Menu) -> Random {
-        Random { rng: Rng::seeded(seed), menu }
+        Random { rng: Rng::seeded(seed), codes: Rng::seeded(seed ^ 0xc0de), menu }
     }
 
     fn below(&mut self, count: usize) -> usize {
@@ -122,7 +127,9 @@ impl Random {
             }
             17..=19 => {
                 let request = self.request();
-                one(format!("request: {{{request}, outcome: {}}}", self.one(&["fails", "answerLost"])))
+                let outcome = self.one(&["fails", "answerLost"]);
+                let code = if outcome == "fails" { self.code(&request) } else { String::new() };
+                one(format!("request: {{{request}, outcome: {outcome}{code}}}"))
             }
             20 => self.watch(),
             21 => one(format!("advance: {}s", self.between(1, if self.menu.real_time { 3 } else { 15 }))),
@@ -155,6 +162,12 @@ impl Random {
         } else {
             format!("edit: {{parallelism: {to}}}")
         }
+    }
+
+    /// With what such a request fails.
+    fn code(&mut self, request: &str) -> String {
+        let codes = if request.starts_with("verb: create") { &CODES[..] } else { &CODES[1..] };
+        format!(", code: {}", codes[self.codes.below(codes.len())])
     }
 
     fn request(&mut self) -> String {

@@ -82,9 +82,12 @@ impl Walker<'_> {
         let (stored, fits) = (life.job.clone(), life.job.as_ref().is_some_and(|job| ttl.fits(job)));
         match fortune {
             Fortune::Handled => {}
-            Fortune::Fails => self.scribe.fault(FaultKind::Rejected, "the request fails")?,
+            Fortune::Fails => {
+                self.scribe.fault(Who::TtlController, FaultKind::Rejected, "the request fails")?
+            }
             Fortune::AnswerLost => {
-                self.scribe.fault(FaultKind::LostResponse, "the answer to the next request is lost")?;
+                let detail = "the answer to the next request is lost";
+                self.scribe.fault(Who::TtlController, FaultKind::LostResponse, detail)?;
             }
         }
         let answer = match &stored {
