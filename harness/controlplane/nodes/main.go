@@ -1,6 +1,7 @@
 // Command nodes is what a control plane lacks to be a cluster that runs pods:
-// kube-scheduler, kubelet and kubectl in one binary, built from their published
-// Go modules. The first argument chooses the program, the rest are its own flags:
+// kube-scheduler, kubelet, kubectl, and a cloud-controller-manager whose cloud has
+// one machine, in one binary, built from their published Go modules. The first
+// argument chooses the program, the rest are its own flags:
 //
 //	nodes kube-scheduler --kubeconfig …
 //	nodes kubelet --config …
@@ -18,11 +19,11 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-const usage = "usage: nodes kube-scheduler|kubelet|kubectl [flags]"
+const usage = "usage: nodes kube-scheduler|kubelet|cloud-controller-manager|kubectl [flags]"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -37,6 +38,13 @@ func main() {
 		run(scheduler.NewSchedulerCommand())
 	case "kubelet":
 		run(kubelet.NewKubeletCommand(context.Background()))
+	case "cloud-controller-manager":
+		command, err := cloudControllerManager()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		run(command)
 	case "kubectl":
 		run(kubectl.NewDefaultKubectlCommand())
 	default:
