@@ -219,7 +219,8 @@ pub(crate) async fn empty(client: &Client, namespace: &str) -> Result<(), Error>
     let end = Instant::now() + GOES;
     loop {
         let mut left = 0;
-        for path in ["/api/v1", "/apis/batch/v1"].into_iter().zip(["pods", "jobs"]) {
+        // Jobs first: whoever records watches meanwhile sees nobody let a pod go whose Job still has to count it.
+        for path in ["/apis/batch/v1", "/api/v1"].into_iter().zip(["jobs", "pods"]) {
             let path = format!("{}/namespaces/{namespace}/{}", path.0, path.1);
             let list = get(client, &path).await?;
             for object in list["items"].as_array().into_iter().flatten() {
