@@ -2,7 +2,8 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | a cluster: how it is reached, the Node, the namespaces, and who may do what there | [`Site`] |
+//! | a cluster: how it is reached, the namespaces, and who may do what there | [`Site`] |
+//! | the Node of its pods | `node` |
 //! | who manages the Jobs | [`Manager`] |
 //! | what cannot be run there, and why | [`unfit`] |
 //! | a run: whose turn it is, what is waited for | `play` |
@@ -14,7 +15,7 @@
 //! | what a killed run left behind | `leftovers` |
 //!
 //! A run has a namespace of its own, so that many may go on side by side. The harness is every user and every kubelet:
-//! pods name a scheduler that there is not, and are bound to a Node object that nobody runs.
+//! pods name a scheduler that there is not, and are bound to a Node object whose kubelet it seems to be, too.
 //!
 //! # Guarantees
 //!
@@ -31,6 +32,7 @@ mod controller;
 mod error;
 mod leader;
 mod leftovers;
+mod node;
 mod play;
 mod recording;
 mod seen;

@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 use crate::error::Error;
 use crate::leftovers::{self, Record};
+use crate::node::Node;
 use crate::trouble::{Trouble, Troubles};
 
 /// The label of all that the runs of a process have on a cluster.
@@ -26,9 +27,10 @@ const ACCOUNT: Duration = Duration::from_secs(10);
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 /// What may have to be done.
-const NEEDED: [permission::Need; 7] = [
+const NEEDED: [permission::Need; 8] = [
     ("", "namespaces", &["create", "delete", "list"]),
     ("", "nodes", &["create", "delete"]),
+    ("", "nodes/status", &["patch"]),
     ("batch", "jobs", &["create", "delete", "list", "patch", "watch"]),
     ("batch", "jobs/status", &["patch"]),
     ("", "pods", &["create", "delete", "get", "list", "patch", "watch"]),
@@ -47,6 +49,7 @@ pub struct Site {
     is_own: bool,
     folder: PathBuf,
     id: String,
+    _node: Node,
     namespaces: Mutex<Vec<String>>,
     troubles: Arc<Troubles>,
 }
@@ -70,11 +73,21 @@ impl Site {
         let id = id();
         let folder = home.runs().join(&id);
         Record::of(&id, &access)?.write(&folder)?;
+        let node = Node::make(&client, &id).await?;
         let (runtime, namespaces, troubles) = (Handle::current(), Mutex::default(), Arc::default());
-        let site =
-            Site { client, runtime, access, audit_log, version, is_own, folder, id, namespaces, troubles };
-        site.make_node().await?;
-        Ok(site)
+        Ok(Site {
+            client,
+            runtime,
+            access,
+            audit_log,
+            version,
+            is_own,
+            folder,
+            id,
+            _node: node,
+            namespaces,
+            troubles,
+        })
     }
 
     /// The minor version of the API server, if its rules are not known: those of 1.36 take their place.
@@ -145,20 +158,9 @@ impl Site {
         }
     }
 
-    /// The Node that pods are bound to: no kubelet and no scheduler knows it, and pod GC takes no pod of a Node that is
-    /// there.
+    /// The Node that pods are bound to.
     pub(crate) fn node(&self) -> &str {
         self.id.as_str()
-    }
-
-    async fn make_node(&self) -> Result<(), Error> {
-        let taint = json!({"key": "jobcheck.dev/no-kubelet", "effect": "NoSchedule"});
-        let node = json!({
-            "apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": self.id, "labels": {LABEL: self.id}},
-            "spec": {"unschedulable": true, "taints": [taint]},
-        });
-        send(&self.client, "POST", "/api/v1/nodes", &node).await.map(drop)
     }
 
     /// Makes a namespace for a run.
@@ -217,7 +219,8 @@ pub(crate) async fn empty(client: &Client, namespace: &str) -> Result<(), Error>
     let end = Instant::now() + GOES;
     loop {
         let mut left = 0;
-        for path in ["/api/v1", "/apis/batch/v1"].into_iter().zip(["pods", "jobs"]) {
+        // Jobs first: whoever records watches meanwhile sees nobody let a pod go whose Job still has to count it.
+        for path in ["/apis/batch/v1", "/api/v1"].into_iter().zip(["jobs", "pods"]) {
             let path = format!("{}/namespaces/{namespace}/{}", path.0, path.1);
             let list = get(client, &path).await?;
             for object in list["items"].as_array().into_iter().flatten() {

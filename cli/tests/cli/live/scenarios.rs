@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Namespace, Node};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::Client;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, PostParams};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::up;
 use crate::cluster::{Clusters, kill};
@@ -138,6 +139,44 @@ async fn begun(client: &Client) {
     panic!("no run has begun after a minute");
 }
 
+/// The Node of the runs says again that it is ready, as a kubelet does.
+async fn beats(client: &Client) {
+    let (mut last, labelled) = (None, ListParams::default().labels("jobcheck.dev/run"));
+    for _ in 0..600 {
+        let nodes = Api::<Node>::all(client.clone()).list(&labelled).await.unwrap().items;
+        let conditions = nodes.into_iter().filter_map(|it| it.status?.conditions).flatten();
+        let ready = conditions.into_iter().find(|it| it.type_ == "Ready" && it.status == "True");
+        let beat = ready.expect("a Node that is ready").last_heartbeat_time;
+        if last.is_some() && beat != last {
+            return;
+        }
+        last = beat;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the Node of the runs shows no sign of life for a minute");
+}
+
+/// Where only pods are let in that Pod Security calls restricted, those of the runs are.
+async fn meet_the_strictest_standard(client: &Client) {
+    let strict = json!({
+        "metadata": {"name": "strict", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+    });
+    let strict: Namespace = serde_json::from_value(strict).unwrap();
+    Api::all(client.clone()).create(&PostParams::default(), &strict).await.unwrap();
+    for _ in 0..600 {
+        let jobs = Api::<Job>::all(client.clone()).list(&ListParams::default()).await.unwrap().items;
+        if let Some(spec) = jobs.into_iter().find_map(|it| it.spec?.template.spec) {
+            let pod = json!({"metadata": {"name": "pod"}, "spec": spec});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            let dry = PostParams { dry_run: true, ..PostParams::default() };
+            Api::namespaced(client.clone(), "strict").create(&dry, &pod).await.unwrap();
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("no run has made a Job after a minute");
+}
+
 #[tokio::test]
 async fn whoever_runs_somewhere_else_is_judged_by_watches_and_nothing_is_left_whatever_ends_the_run() {
     let clusters = Clusters::new();
@@ -170,6 +209,8 @@ async fn whoever_runs_somewhere_else_is_judged_by_watches_and_nothing_is_left_wh
     };
     let mut killed = start("suspend-resume.yaml");
     begun(&client).await;
+    meet_the_strictest_standard(&client).await;
+    beats(&client).await;
     kill(killed.id(), Signal::KILL);
     killed.wait().unwrap();
     assert_ne!(left(&client).await, Vec::<String>::new());
