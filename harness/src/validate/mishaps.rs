@@ -39,7 +39,11 @@ impl Mishaps {
             FaultKind::Conflict | FaultKind::Rejected => {
                 self.refused.push((fault.actor.clone(), fault.kind));
             }
-            FaultKind::StaleRead | FaultKind::Dropped | FaultKind::Delay | FaultKind::Crash => {}
+            FaultKind::StaleRead
+            | FaultKind::Dropped
+            | FaultKind::Delay
+            | FaultKind::Crash
+            | FaultKind::Relist => {}
         }
     }
 
