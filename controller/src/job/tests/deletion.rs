@@ -30,6 +30,10 @@ fn the_pod_that_has_come_least_far_goes_first() {
     goes_first(&plain, &ready_at(1));
     goes_first(&|it| it.condition("Ready", "False", Some(ago(1))), &ready_at(1));
     goes_first(&|it| it.condition("Ready", "True", None), &ready_at(1));
+    let since = |scheduled, ready| {
+        move |it: PodFacts| ready_at(ready)(it.condition("PodScheduled", "True", Some(ago(scheduled))))
+    };
+    goes_first(&since(9, 1), &since(3, 2));
     goes_first(&ready_at(1), &|it| restarts(ContainerKind::Regular, 9)(ready_at(2)(it)));
     goes_first(&restarts(ContainerKind::Regular, 2), &|it| {
         restarts(ContainerKind::Sidecar, 9)(restarts(ContainerKind::Regular, 1)(it))

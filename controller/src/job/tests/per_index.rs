@@ -152,6 +152,8 @@ fn no_pod_waits_for_an_index_that_is_settled() {
     assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).succeeded()]), "write, release a b, write");
     assert_eq!(shape(limited(2, 0), vec![]), "write, release a, write");
     assert_eq!(shape(limited(2, 9), vec![]), "write | create 0");
+    // One that somebody has let go is no failure of its index.
+    assert_eq!(shape(limited(2, 9), vec![failed("b", 0, "5").free()]), "write | create 0");
     let mut done = limited(2, 9);
     done.status.completed_indexes = Some(Text::from("0"));
     done.status.succeeded = 1;
@@ -166,6 +168,17 @@ fn a_waiting_pod_counts_towards_the_global_limit() {
     let case = Case::new(both, [failed("a", 0, "0"), pod("z").index(1)]);
     assert_eq!(said(&case.first(), FAILURE_TARGET), Some(("True", "BackoffLimitExceeded")));
     assert_eq!(uids(&case.first().uncounted.expect("FT-30").failed), ["a", "z"]);
+}
+
+/// SS-28: completed indexes that may not be written yet keep no failed one waiting.
+#[test]
+fn failed_indexes_are_written_though_completed_ones_wait() {
+    let mut down = limited(3, 0);
+    down.spec.parallelism = 1;
+    down.status.completed_indexes = Some(Text::from("0,2-4"));
+    down.status.succeeded = 4;
+    let case = Case::new(down, [failed("a", 1, "0")]);
+    assert_eq!(texts(&case.first()), (Some("0,2-4"), Some("1")));
 }
 
 /// PC-23, B32: what a scale-down drops leaves the status, also if no index completes.

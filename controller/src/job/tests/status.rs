@@ -4,6 +4,7 @@ use super::build::{Case, NOW, ago, indexed, job, limited, pod, said, wide};
 use crate::job::command::{Event, Metric, Step};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED};
 use crate::job::observed::{PodReplacementPolicy, StatusFacts, Uncounted};
+use crate::job::status::differ_in_pods_alone;
 use crate::values::{Text, Time};
 
 fn steps(case: &Case) -> Vec<Step> {
@@ -264,6 +265,10 @@ fn counters_rise_with_the_write_that_shows_it() {
     let indexes = |succeeded, per_index, by| Metric::IndexesFinished { succeeded, per_index, by };
     let plain = Case::new(wide(3, 9), [pod("a").succeeded(), pod("b").succeeded(), pod("c").failed()]);
     assert_eq!(metrics(&plain), [pods(false, true, 2), pods(false, false, 1)]);
+    let mut later = plain.job.clone();
+    (later.status.succeeded, later.status.failed) = (4, 1);
+    let later = Case::new(later, [pod("a").succeeded(), pod("c").failed()]);
+    assert_eq!(metrics(&later), [pods(false, true, 1), pods(false, false, 1)]);
     let by_index = Case::new(indexed(2, 9), [pod("a").index(0).succeeded(), pod("b").index(3).succeeded()]);
     assert_eq!(metrics(&by_index), [pods(true, true, 2), indexes(true, false, 2)]);
     let with_limit = Case::new(limited(3, 0), [pod("a").index(0).succeeded(), pod("b").index(1).failed()]);
@@ -280,4 +285,19 @@ fn counters_rise_with_the_write_that_shows_it() {
     let mut case = Case::new(without_limit, []);
     case.settings.gates.backoff_limit_per_index = false;
     assert_eq!(metrics(&case), []);
+}
+
+/// SC-04: numbers of pods may wait for the next write; what else has changed may not.
+#[test]
+fn only_numbers_of_pods_can_wait() {
+    let one = StatusFacts::default();
+    for number in [
+        StatusFacts { active: 1, ..one.clone() },
+        StatusFacts { ready: Some(1), ..one.clone() },
+        StatusFacts { terminating: Some(1), ..one.clone() },
+    ] {
+        assert!(differ_in_pods_alone(&one, &number), "{number:?}");
+    }
+    let counted = StatusFacts { active: 1, failed: 1, ..one.clone() };
+    assert!(!differ_in_pods_alone(&one, &counted));
 }
