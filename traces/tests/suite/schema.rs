@@ -65,7 +65,7 @@ fn the_documented_example_is_read_and_fits_the_schema() {
     assert_eq!(
         story_of(example()),
         [
-            "0:1 header 1.1",
+            "0:1 header 1.2",
             "0:2 Violates",
             "0:3 Start",
             "0:4 create jobs/sum 201 @293",
