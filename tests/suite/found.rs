@@ -58,12 +58,26 @@ fn a_pod_that_comes_too_late_keeps_its_finalizer() {
     assert!(found.iter().all(|it| matches!(it, (Req::TC07, false) | (Req::J06, true))), "{found:?}");
 }
 
-/// What a status write would do stays undone while it is refused: the seven refusals are the deviation, and so are the
-/// three debts at the end.
+/// What a status write would do waits for the next one while it is tried: nothing but the seven refusals is told.
 #[test]
-fn pods_that_are_never_counted_for_a_refused_write_are_its_deviation() {
+fn pods_are_not_owed_a_count_as_long_as_its_write_is_refused() {
     let found = found("s07-never-counted.native.jsonl");
-    assert_eq!(found, [(Req::S07, true); 10]);
+    assert_eq!(found, [(Req::S07, true); 7]);
+}
+
+/// One refusal excuses nobody who does not try again.
+#[test]
+fn a_count_is_owed_by_who_gives_up_after_a_refusal() {
+    let case = Case {
+        requirement: String::new(),
+        slug: String::new(),
+        from: "s07-never-counted.native".to_owned(),
+        edits: vec!["drop 18-23".to_owned()],
+        known: None,
+    };
+    let input = Input::Bytes("trace".to_owned(), make(&case).unwrap().into_bytes());
+    let told = violations(&judge(input, Constants::V1_36));
+    assert_eq!(told[..2], [(Req::S07, true), (Req::FT02, false)], "{told:?}");
 }
 
 /// What a new list leads to is not told from other mistakes in an audit log, which shows none.

@@ -1,5 +1,6 @@
 //! The global backoff record, as the controller's memory holds it (BO-01, BO-03, BO-05).
 
+use jobcheck_model::constants::Constants;
 use jobcheck_model::pod::Pod;
 use jobcheck_model::view::{Backoff, View};
 use jobcheck_model::{Time, Uid};
@@ -60,6 +61,14 @@ impl BackoffRecord {
     #[must_use]
     pub fn last_failure(&self) -> Option<Time> {
         self.record.last_failure
+    }
+
+    /// When the delay of what is recorded is over, in microseconds, as late as rounding makes it.
+    #[must_use]
+    pub fn ends(&self, constants: &Constants) -> Option<i64> {
+        let delay = constants.backoff_ms(self.record.failures).saturating_mul(1000);
+        let last = self.record.last_failure.filter(|_| delay > 0)?.0.saturating_mul(1_000_000);
+        Some(last.saturating_add(delay).saturating_add(2_000_000))
     }
 
     /// A status write of this view succeeded: the record is kept (BO-05).

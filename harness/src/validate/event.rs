@@ -79,8 +79,8 @@ pub enum Body {
     Gap(String),
     /// A controller was restarted, or leadership changed: its memory is empty.
     Restart,
-    /// The Job controller lists Jobs or pods: what came and went since its watch broke it never sees.
-    Relist(Resource),
+    /// The Job controller lists Jobs, pods, or both: what came and went since its watch broke it never sees.
+    Relist(Option<Resource>),
 }
 
 impl Body {

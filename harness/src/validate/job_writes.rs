@@ -168,7 +168,8 @@ fn status_written(
     validate_status_update(&settings.rules, before, after, &mut findings);
     match by {
         By::Manager => {
-            track.occasions.refused = None;
+            track.occasions.denied_itself |=
+                event.actor.is_some() && known::denies_the_end(&before.status, &after.status);
             let (gates, read) = (settings.gates, settings.gates.read(before));
             known::note_flips(track, &before.status);
             let truth = |before: &Job, new: &JobStatus, findings: &mut Findings| {
@@ -355,7 +356,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     let refused = track.refused;
     track.status_tried();
-    track.setbacks.answered(event);
+    track.setbacks.status_refused(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
         409 if !event.injected => conflict(track, event, it),
@@ -405,7 +406,6 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
     let found = Said::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
-    track.occasions.refused = known;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
 }

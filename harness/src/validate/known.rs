@@ -27,17 +27,14 @@
 //! | J-05 | the pod of the UID lost its owner, and nothing has shown it without the finalizer |
 //! | J-06 | every pod that keeps its finalizer appeared after the Job's last change, which finished it, and is not being deleted |
 //! | J-07 | of the Job of this name before, the manager created a pod when this Job was there, and this Job has none |
-//! | J-08 | the trace says that the manager listed the Jobs when another had this name, which it had not looked at; no pod of the former Job changed since, or the other one gets no pods |
-//! | J-09 | the trace says that the manager listed the pods when one that it had created was being deleted, which the status did not count; it has created none since |
-//! | TC-09 | the terminal condition is an entry that was not True, turned in its place |
-//!
-//! What is owed to a Job after 120 s, and would be done by a status write, is the deviation for which the manager's last
-//! one was refused.
+//! | J-08 | the trace says that the manager listed the Jobs when another had this name, and nothing that it had done or seen tells that the former was gone; of the former, no pod that keeps its finalizer changed since while it was being deleted; the other one gets no pods before the delay of the former is over |
+//! | J-09 | the trace says that the manager listed the pods when one that the process had created was being deleted, and a view that explains all so far lacks it; nothing was created since, and nothing happened to the Job after the expectation had expired |
+//! | TC-09 | the terminal condition is an entry that was not True, turned in its place; it was not the manager who had set it |
 
 use jobcheck_model::apiserver::{RuleSet, validate_status_update};
 use jobcheck_model::guards::counting::added;
 use jobcheck_model::indexes::Index;
-use jobcheck_model::job::{Job, JobStatus};
+use jobcheck_model::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_model::pod::{Phase, Pod};
 use jobcheck_model::{Broken, Findings, Req, Uid};
 
@@ -54,6 +51,15 @@ pub fn note_flips(track: &mut Track, listed: &JobStatus) {
     track.counted.flipped.extend(flipped);
 }
 
+/// Whether a write sets a terminal condition to something else than True (TC-09).
+pub fn denies_the_end(before: &JobStatus, after: &JobStatus) -> bool {
+    let is_denied = |status: &JobStatus, kind: &ConditionKind| {
+        status.conditions.iter().any(|it| it.kind == *kind && it.status != ConditionStatus::True)
+    };
+    let ends = [ConditionKind::Complete, ConditionKind::Failed];
+    ends.iter().any(|kind| is_denied(after, kind) && !is_denied(before, kind))
+}
+
 /// Takes the label from the deviations of an accepted status write whose occasion is missing.
 pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
     for broken in &mut findings.broken {
@@ -63,6 +69,7 @@ pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
                 let late = |pod: &Pod| track.history.gains_after(track.frontier.earliest(), pod.uid);
                 track.history.stored.iter().filter(|pod| pod.is_active()).all(late)
             }
+            Some(Req::TC09) => !track.occasions.denied_itself,
             _ => true,
         };
         broken.known = broken.known.filter(|_| has_occasion);

@@ -7,7 +7,7 @@ use jobcheck_model::{Broken, Req, Uid};
 use rustc_hash::FxHashSet;
 
 use super::event::Event;
-use super::history::Position;
+use super::relists::Unseen;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
@@ -22,14 +22,10 @@ pub struct Occasions {
     pub inherits: bool,
     /// Pods that were released in the place of one whose deletion was counted, not seen (H1).
     pub displaced: FxHashSet<Uid>,
-    /// How much had happened to its pods when a new list showed the manager another Job in its place (J-08).
-    pub replaced_unseen: Option<Position>,
-    /// A new list showed this Job to the manager in the place of another of its name (J-08).
-    pub listed_in_place: bool,
-    /// A new list showed the manager a pod that it created, when it was being deleted; it has created none since (J-09).
-    pub creation_unobserved: bool,
-    /// The deviation for which the manager's last status write was refused; none has been accepted since.
-    pub refused: Option<Req>,
+    /// What it does not see, because it has listed anew (J-08, J-09).
+    pub unseen: Unseen,
+    /// The manager itself has set a terminal condition to something else than True (TC-09).
+    pub denied_itself: bool,
 }
 
 /// Gives the violation of a release its label, where the pod itself is the occasion.
@@ -55,31 +51,24 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 
 /// J-06: nothing that wakes the clean-up has happened since the pods appeared that hold their finalizer.
 /// J-07: the Job has no pods, and one more creation is expected than will be observed.
-/// J-08: nothing has happened since that tells the manager that the Job of its pods is gone; and the Job that it saw in its
-/// place has the other's record of failures.
+/// J-08: nothing has told the manager that the Job of its pods is gone; or the Job that it saw in its place waits for the
+/// delay of the other.
 /// J-09: the manager waits for a pod that it created, and creates no other.
-///
-/// What a status write has to do stays undone as long as it is refused for a deviation: the debt is that deviation.
-pub fn of_debt(track: &Track, broken: Broken) -> Broken {
-    let mut held = track.history.stored.iter().filter(|pod| pod.finalizer);
-    let unnoticed = held.all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
+pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
+    let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
+    let unnoticed = held().all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
     let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
     match broken.req {
         _ if !track.is_built_in() => broken,
         Req::FT23 if unnoticed => known(Req::J06),
         Req::BO06 if track.occasions.inherits => known(Req::J07),
-        Req::BO06 if track.occasions.listed_in_place => known(Req::J08),
-        Req::PC04 | Req::RP04 | Req::BO11 if track.occasions.creation_unobserved => known(Req::J09),
-        Req::FT20 if track.occasions.replaced_unseen == Some(track.history.end()) => known(Req::J08),
-        req if is_done_by_status(req) => track.occasions.refused.map_or(broken.clone(), known),
+        Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
+        Req::FT20 if track.occasions.unseen.hides_the_end(held().map(|pod| pod.uid)) => known(Req::J08),
+        Req::PC04 | Req::RP04 | Req::BO11 if track.occasions.unseen.awaits_creation(track.last_event()) => {
+            known(Req::J09)
+        }
         _ => broken,
     }
-}
-
-/// Whether what is owed is a write of the status, or waits for one.
-fn is_done_by_status(req: Req) -> bool {
-    use Req::{FT02, PC01, PC03, PC25, RP08, SU10, TC04, TC14};
-    matches!(req, FT02 | PC01 | PC03 | PC25 | RP08 | SU10 | TC04 | TC14)
 }
 
 /// H1: whether the views refuse nothing but that a pod goes, as surplus, that is none.

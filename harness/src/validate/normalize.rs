@@ -107,7 +107,7 @@ impl Normalizer {
             }
             Said::Fault(fault) => {
                 self.mishaps.faulted(fault);
-                Ok(listed(fault).map(|resource| bare(record, Body::Relist(resource))))
+                Ok(lists(fault).then(|| bare(record, Body::Relist(fault.resource))))
             }
             Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
         }
@@ -405,11 +405,11 @@ fn mark_body(mark: &Mark) -> Option<Body> {
     }
 }
 
-/// What the Job controller is to list. A fault that names nobody is about every controller.
-fn listed(fault: &Fault) -> Option<Resource> {
-    let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), Role::named);
-    let lists = fault.kind == FaultKind::Relist && concerned == Some(Role::JobController);
-    fault.resource.filter(|_| lists)
+/// Whether the Job controller is to list anew. A fault that names nobody is about every controller.
+fn lists(fault: &Fault) -> bool {
+    let last = |actor: &str| actor.rsplit(['/', ':']).next().and_then(Role::named);
+    let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), last);
+    fault.kind == FaultKind::Relist && concerned == Some(Role::JobController)
 }
 
 fn bare(record: &Record<'_>, body: Body) -> Event {

@@ -29,6 +29,9 @@ const CACHES: usize = 1024;
 /// So many of the latest resourceVersions of pods are remembered.
 const VERSIONS: usize = 4096;
 
+/// How lines call the Job controller.
+const JOB_CONTROLLER: &str = "job-controller";
+
 /// A controller that lines are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Observer(u16);
@@ -94,6 +97,17 @@ impl Sight {
 }
 
 impl Observations {
+    /// The last resourceVersion that any cache of the Job controller is said to have had of a resource.
+    #[must_use]
+    pub fn reached(&self, resource: Resource) -> u64 {
+        let is_meant = |cache: &Cache| {
+            let name = self.names.get(usize::from(cache.observer.0));
+            cache.resource == resource && name.is_some_and(|name| is_called(JOB_CONTROLLER, name, name))
+        };
+        let of_it = self.caches.iter().filter(|(cache, _)| is_meant(cache));
+        of_it.filter_map(|(_, lines)| lines.back()).map(|line| line.version).max().unwrap_or(0)
+    }
+
     /// The trace says what a cache had shown. One that does not say when bounds nothing.
     pub fn take(&mut self, observed: &Observed) {
         let Some(at) = observed.at else { return };

@@ -8,7 +8,7 @@ use jobcheck_model::{Broken, Req, Said, Uid};
 use rustc_hash::FxHashSet;
 
 use super::event::Event;
-use super::owed_work::owed_work;
+use super::owed_work::{last_try, owed_work};
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
@@ -148,21 +148,17 @@ fn unfinished(
         owe(
             track.trouble.name(Req::TC04),
             &format!("write {terminal}: the fate is decided and no pod lives"),
-            track.last_setback(),
+            last_try(track),
         );
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
         let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(
-            track.trouble.name(req),
-            "write the interim condition: the fate is decided",
-            track.last_setback(),
-        );
+        owe(track.trouble.name(req), "write the interim condition: the fate is decided", last_try(track));
     }
     let deadline =
         job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
         let due = start.plus(seconds).0.saturating_mul(1_000_000);
-        owe(Req::SU10, "write FailureTarget at the deadline", Some(due));
+        owe(Req::SU10, "write FailureTarget at the deadline", Some(due).max(track.setbacks.status));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
         owe(Req::SU01, "delete the pods of the suspended Job", since);

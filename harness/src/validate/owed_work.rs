@@ -32,6 +32,11 @@ pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
     debts
 }
 
+/// When something last happened, or the status could last not be written: until then what a status write does was tried.
+pub(super) fn last_try(track: &Track) -> Option<i64> {
+    track.last_setback().max(track.setbacks.status)
+}
+
 /// Whose requirement it is that work goes on: EN-07 if an error of the API server was the last that happened.
 fn after_outage(track: &Track, otherwise: Req) -> Req {
     if track.setbacks.server_error > track.last_event() { Req::EN07 } else { otherwise }
@@ -50,7 +55,7 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     if !listed && !view.cache.unaccounted().any(|pod| !waits(pod)) {
         return None;
     }
-    let since = track.last_setback();
+    let since = last_try(track);
     let req = match () {
         () if track.setbacks.release > track.setbacks.server_error => Req::EN06,
         () if track.setbacks.creation > track.last_event() => Req::PC13,
@@ -116,5 +121,5 @@ fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
         () if !same(status.terminating, sums.terminating) => Req::RP08,
         () => return None,
     };
-    Some((after_outage(track, req), "report active, ready and terminating", track.last_setback()))
+    Some((after_outage(track, req), "report active, ready and terminating", last_try(track)))
 }

@@ -327,8 +327,7 @@ impl Judge {
 
     /// J-07: the creation was sent for a Job that is gone, and is expected of the Job that has its name now.
     fn leaves_an_expectation(&mut self, job: Uid) {
-        let departed = self.departed_jobs.iter().find(|(_, uid)| *uid == job);
-        let heir = departed.and_then(|(key, _)| self.names.get(key));
+        let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
         if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(heir)) {
             track.occasions.inherits = true;
         }

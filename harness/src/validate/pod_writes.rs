@@ -59,8 +59,8 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             // S-08: who never heard of it waits for no pod.
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
-                track.occasions.creation_unobserved = false;
             }
+            track.occasions.unseen.creates(Some(pod.uid));
             let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }
@@ -90,6 +90,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         return;
     };
     track.uncertain.remove(&after.uid);
+    track.occasions.unseen.pod_changed(after);
     // A pod that a watch shows as deleted has lost its finalizer, whatever its last state says.
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
@@ -415,6 +416,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
 pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), By::Manager);
     track.trouble.refused(event);
+    track.occasions.unseen.creates(None);
     let mut findings = Findings::new();
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
     track.warnings.extend(warning.map(|warning| (event.place, warning)));

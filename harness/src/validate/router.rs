@@ -20,6 +20,7 @@ use super::known_pods;
 use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
+use super::relists::Departures;
 use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::track::Track;
@@ -105,8 +106,12 @@ pub(super) struct Judge {
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
     /// Pods that went lately: a late request names them.
     pub(super) departed: VecDeque<Departed>,
-    /// Jobs that went lately, with their UIDs: another may come under such a name (BO-06).
-    pub(super) departed_jobs: VecDeque<((Text, Text), Uid)>,
+    /// Jobs that went lately.
+    pub(super) departures: Departures,
+    /// The highest resourceVersion so far.
+    latest: u64,
+    /// The highest resourceVersion of a Job with which the Job controller has had to do.
+    pub(super) served: u64,
     /// Jobs that were named by their pods lately, and not shown yet.
     pub(super) early_pods: VecDeque<Uid>,
     pub(super) verdicts: Vec<JobVerdict>,
@@ -135,7 +140,9 @@ impl Validator {
                 former: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),
-                departed_jobs: VecDeque::new(),
+                departures: Departures::default(),
+                latest: 0,
+                served: 0,
                 early_pods: VecDeque::new(),
                 verdicts: Vec::new(),
                 premises: FxHashMap::default(),
@@ -206,6 +213,7 @@ impl Judge {
         self.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
+        self.latest = self.latest.max(event.version.unwrap_or(0));
         if event.relisted {
             self.gap("the watch began again, and what lies between is not shown");
         }
@@ -249,14 +257,6 @@ impl Judge {
         }
     }
 
-    fn restart(&mut self, event: &Event) {
-        self.settings.restarted(event.when.map(|when| when.done));
-        for track in self.tracks.values_mut() {
-            track.backoff.lose();
-            track.history.forget_misses();
-        }
-    }
-
     /// The part that an actor plays for a Job; learns who manages it.
     pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
         let named = self.settings.named_controller;
@@ -280,6 +280,8 @@ impl Judge {
         if is_manager {
             track.executor |= built_in;
             track.enter_sync(event, &self.settings);
+            track.occasions.unseen.attended();
+            self.served = self.served.max(track.occasions.unseen.version);
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
@@ -359,8 +361,8 @@ impl Judge {
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.changed = event.when.map(|when| when.done);
         track.written = event.when.map(|when| when.received);
-        track.namesake =
-            self.departed_jobs.iter().any(|(key, _)| key.0 == job.namespace && key.1 == job.name);
+        track.namesake = self.departures.has(&job.namespace, &job.name);
+        track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
@@ -388,10 +390,7 @@ impl Judge {
         if self.names.get(&key) == Some(&uid) {
             self.names.remove(&key);
         }
-        if self.departed_jobs.len() == DEPARTED {
-            self.departed_jobs.pop_front();
-        }
-        self.departed_jobs.push_back((key, uid));
+        self.departures.add(track, event.version, self.latest, &self.settings.constants);
         self.close_if_over(uid);
     }
 
@@ -435,7 +434,7 @@ impl Judge {
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(|it| it.is_overdue(self.end));
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {
-            let broken = known_pods::of_debt(&track, debt.broken());
+            let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
         }
         for req in track.premises.premises() {

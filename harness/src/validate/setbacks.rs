@@ -7,6 +7,8 @@ use super::settings::{RestartSign, Settings};
 
 /// How long a creation in a namespace that is being deleted is not tried again (PC-12), in microseconds.
 const GIVES_UP_FOR: i64 = 300_000_000;
+/// The answer to a write to an object that is not there.
+const NOT_FOUND: u16 = 404;
 /// The refusal of the API server where the namespace is being deleted.
 const TERMINATING_NAMESPACE: &str = "because it is being terminated";
 
@@ -29,6 +31,8 @@ pub struct Setbacks {
     pub release: Option<i64>,
     /// The API server answered with an error of its own.
     pub server_error: Option<i64>,
+    /// A status write of the manager was refused: what it would have done waits for the next one.
+    pub status: Option<i64>,
     /// Creations that may have been committed although the answer was a server error.
     pub lost_creations: u32,
     /// How many UIDs were listed when the removal of a finalizer was last refused; 0 once there was room again (J-02).
@@ -62,6 +66,13 @@ impl Setbacks {
     pub fn pod_write_refused(&mut self, event: &Event, listed: usize) {
         self.listed_at_refusal = listed;
         self.release = event.when.map(|when| when.done).or(self.release);
+        self.answered(event);
+    }
+
+    /// A status write of the manager was refused. Of a Job that is not there none is to be tried again.
+    pub fn status_refused(&mut self, event: &Event) {
+        let done = event.when.map(|when| when.done).filter(|_| event.code != NOT_FOUND);
+        self.status = done.or(self.status);
         self.answered(event);
     }
 
