@@ -60,7 +60,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
             }
-            track.occasions.unseen.creates(Some(pod.uid));
+            track.occasions.unseen.creates(Some((pod.uid, event.version.unwrap_or(u64::MAX))));
             let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }

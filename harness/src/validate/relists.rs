@@ -8,7 +8,7 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::job::{JobStatus, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_traces::Resource;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::event::Event;
 use super::router::{DEPARTED, Judge};
@@ -29,8 +29,8 @@ pub struct Unseen {
     in_place: Option<i64>,
     /// The manager has had to do with the Job.
     attended: bool,
-    /// Pods that the process which manages the Job now has created.
-    created: FxHashSet<Uid>,
+    /// Pods that the process which manages the Job now has created, with the resourceVersions of then.
+    created: FxHashMap<Uid, u64>,
     /// A list has shown a pod for the first time when it was being deleted: until when the process waits for it, if nothing
     /// happens to the Job after that (J-09).
     awaited: Option<i64>,
@@ -44,7 +44,7 @@ impl Unseen {
     }
 
     /// The manager has created a pod, or tried to: it waits for nothing.
-    pub fn creates(&mut self, pod: Option<Uid>) {
+    pub fn creates(&mut self, pod: Option<(Uid, u64)>) {
         (self.in_place, self.awaited) = (None, None);
         self.created.extend(pod);
     }
@@ -125,6 +125,7 @@ impl Departures {
 impl Judge {
     /// Another process takes over, which has seen all that is there, and remembers nothing.
     pub(super) fn restart(&mut self, event: &Event) {
+        self.served = self.served.max(self.latest);
         self.settings.restarted(event.when.map(|when| when.done));
         for track in self.tracks.values_mut() {
             track.backoff.lose();
@@ -140,7 +141,8 @@ impl Judge {
             self.lists_jobs();
         }
         if resource != Some(Resource::Jobs) {
-            self.tracks.values_mut().for_each(lists_pods);
+            let seen = self.settings.observations.reached(Resource::Pods);
+            self.tracks.values_mut().for_each(|track| lists_pods(track, seen));
         }
     }
 
@@ -166,9 +168,10 @@ impl Judge {
 
 /// J-09: no creation is observed of a pod that the process has created, and sees for the first time when it is being deleted.
 /// Had its deletion been shown before, the status would count it.
-fn lists_pods(track: &mut Track) {
+fn lists_pods(track: &mut Track, seen: u64) {
     let Some(job) = &track.stored else { return };
-    let is_unseen = |pod: &&Pod| pod.deleting && track.occasions.unseen.created.contains(&pod.uid);
+    let created = &track.occasions.unseen.created;
+    let is_unseen = |pod: &&Pod| pod.deleting && created.get(&pod.uid).is_some_and(|version| *version > seen);
     let deleted: Vec<&Pod> = track.history.stored.iter().filter(is_unseen).collect();
     let reported = usize::try_from(job.status.terminating.unwrap_or(0)).unwrap_or(0);
     let Some(created) = deleted.iter().map(|pod| pod.created).max() else { return };

@@ -109,8 +109,8 @@ pub(super) struct Judge {
     /// Jobs that went lately.
     pub(super) departures: Departures,
     /// The highest resourceVersion so far.
-    latest: u64,
-    /// The highest resourceVersion of a Job with which the Job controller has had to do.
+    pub(super) latest: u64,
+    /// The highest resourceVersion that the Job controller has seen, by the Jobs with which it has had to do.
     pub(super) served: u64,
     /// Jobs that were named by their pods lately, and not shown yet.
     pub(super) early_pods: VecDeque<Uid>,
