@@ -84,6 +84,11 @@ impl Controller {
         self.signal(Signal::STOP);
     }
 
+    /// Whether it does nothing.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
     /// It goes on.
     ///
     /// # Errors

@@ -265,7 +265,13 @@ impl<'a> Play<'a> {
             self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
             && !self.site.troubles().is_near()
-            && self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry) && !self.is_delayed(entry))
+            && (self.is_paused() || self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry)))
+            && !self.scenario.jobs.iter().any(|entry| self.is_delayed(entry))
+    }
+
+    /// Nobody looks at anything. A pause may come between the creation of a pod and the status write of the same sync.
+    fn is_paused(&self) -> bool {
+        !self.leaders.is_empty() && self.leaders.iter().all(|leader| leader.controller.is_paused())
     }
 
     /// Whether a pod that failed, or was deleted, waits for its replacement, by a delay that the scenario has shorter
