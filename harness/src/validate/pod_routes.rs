@@ -79,6 +79,9 @@ impl Judge {
                 return;
             }
             track.find_missing_deletion(event, role, it);
+            if by == By::Manager {
+                track.occasions.unseen.pod_attended();
+            }
         }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {

@@ -37,9 +37,13 @@ pub struct Unseen {
 }
 
 impl Unseen {
-    /// The manager has asked for something about the Job or a pod of it: it knows of both.
+    /// The manager has asked for something about the Job or a pod of it: it knows of the Job.
     pub fn attended(&mut self) {
         self.attended = true;
+    }
+
+    /// The manager has tried to do something with a pod. What it writes to the status, it may until the list arrives.
+    pub fn pod_attended(&mut self) {
         self.held.clear();
     }
 
