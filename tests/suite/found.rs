@@ -43,6 +43,7 @@ fn what_the_model_found_happens_on_the_built_in() {
         ("j07-heir.audit.jsonl", Req::J07, 1),
         ("s25-adopted.audit.jsonl", Req::S25, 1),
         ("j08-replaced-unseen.native.jsonl", Req::J08, 1),
+        ("j08-replaced-retried.native.jsonl", Req::J08, 1),
         ("j10-held-namespace.audit.jsonl", Req::H2, 1),
         ("tc09-false-failed.native.jsonl", Req::TC09, 1),
     ] {

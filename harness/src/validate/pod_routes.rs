@@ -74,6 +74,9 @@ impl Judge {
             .or(late.map(|departed| departed.job));
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
+        if by == By::Manager {
+            self.attended(job);
+        }
         if let Some(track) = self.tracks.get_mut(&job) {
             if track.comes_late(event) {
                 return;

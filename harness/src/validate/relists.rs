@@ -139,6 +139,14 @@ impl Judge {
         }
     }
 
+    /// The manager has to do with a Job: it has seen it, and all Jobs before it.
+    pub(super) fn attended(&mut self, job: Uid) {
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.occasions.unseen.attended();
+            self.served = self.served.max(track.occasions.unseen.version);
+        }
+    }
+
     /// A watch of the Job controller has ended with 410; that of both resources, if none is named.
     pub(super) fn relist(&mut self, resource: Option<Resource>) {
         if resource != Some(Resource::Pods) {

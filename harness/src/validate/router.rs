@@ -280,8 +280,6 @@ impl Judge {
         if is_manager {
             track.executor |= built_in;
             track.enter_sync(event, &self.settings);
-            track.occasions.unseen.attended();
-            self.served = self.served.max(track.occasions.unseen.version);
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
@@ -317,6 +315,10 @@ impl Judge {
             return;
         }
         let by = self.by(event, role, uid, event.is_status);
+        // A refused write of the former Job of this name tells nothing of this one.
+        if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
+            self.attended(uid);
+        }
         let strange = self.strange_pods(it, uid);
         let Some(track) = self.tracks.get_mut(&uid) else { return };
         track.counted.strange = strange;
