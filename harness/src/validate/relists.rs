@@ -106,7 +106,8 @@ impl Departures {
         }
         let delay = track.backoff.ends(constants).filter(|_| track.is_built_in());
         let key = (track.namespace.clone(), track.name.clone());
-        self.0.push_back(Departure { key, uid: track.uid, version: version.unwrap_or(latest + 1), delay });
+        let version = version.unwrap_or(latest.saturating_add(1));
+        self.0.push_back(Departure { key, uid: track.uid, version, delay });
     }
 
     /// Whether a Job of this name went.
