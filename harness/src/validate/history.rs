@@ -13,51 +13,10 @@ use jobcheck_model::pods::Pods;
 use rustc_hash::FxHashMap;
 
 use super::observed::{Reach, Seen};
+use super::own_write::OwnWrite;
 
 /// A position in the history: the number of entries before it.
 pub type Position = u64;
-
-/// What the manager did to a pod, as far as it knows of it without its cache.
-#[derive(Clone, Debug)]
-pub enum OwnWrite {
-    /// It created the pod.
-    Gain(Box<Pod>),
-    /// It made itself the pod's controller.
-    Adopt(Box<Pod>),
-    /// It removed the tracking finalizer.
-    Release,
-    /// It deleted the pod.
-    Delete,
-    /// It gave up being the pod's controller.
-    GiveUp,
-    /// It was told that there is no such pod any more.
-    Miss,
-}
-
-impl OwnWrite {
-    fn fold(&self, pod: Option<Pod>) -> Option<Pod> {
-        match self {
-            OwnWrite::Gain(gained) => pod.or_else(|| Some((**gained).clone())),
-            OwnWrite::Adopt(adopted) => {
-                pod.filter(|pod| pod.controlled).or_else(|| Some((**adopted).clone()))
-            }
-            OwnWrite::Release => pod.map(|pod| Pod { finalizer: false, ..pod }),
-            OwnWrite::Delete => pod.map(|pod| Pod { deleting: true, ..pod }),
-            OwnWrite::GiveUp => None,
-            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
-            OwnWrite::Miss => pod.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod }),
-        }
-    }
-
-    /// Whether a sync does it before it looks at its pods (FT-25, FT-26), or to pods that it looks at no more: what
-    /// the finalizers that it removes held is recorded.
-    fn precedes_the_count(&self) -> bool {
-        match self {
-            OwnWrite::Adopt(_) | OwnWrite::GiveUp | OwnWrite::Release => true,
-            OwnWrite::Gain(_) | OwnWrite::Delete | OwnWrite::Miss => false,
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -153,7 +112,7 @@ impl History {
         let position = self.end();
         if let Some(write) = &own {
             self.own.entry(uid).or_default().push(position);
-            self.fold_into_post(uid, write);
+            self.fold_in(uid, write);
         }
         let early = early.clamp(self.start, position);
         let version = self.version;
@@ -177,7 +136,12 @@ impl History {
         self.start
     }
 
-    fn fold_into_post(&mut self, uid: Uid, write: &OwnWrite) {
+    /// Makes the current states contain a write of the process.
+    fn fold_in(&mut self, uid: Uid, write: &OwnWrite) {
+        if write.precedes_the_count() {
+            let before = self.cache.get(uid).cloned();
+            self.cache.set(uid, write.fold(before).filter(|pod| pod.controlled));
+        }
         let before = self.post.get(uid).or_else(|| self.post_strays.get(uid)).cloned();
         put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
     }
@@ -374,7 +338,7 @@ impl History {
             let (uid, after) = (entry.uid, entry.after.clone());
             match entry.perhaps.clone() {
                 // If it was the manager's own write, its cache need not show it.
-                Some(write) => self.fold_into_post(uid, &write),
+                Some(write) => self.fold_in(uid, &write),
                 None => self.set_folded(uid, after, position + 1),
             }
             self.pulled.push(*position);

@@ -8,7 +8,8 @@ use jobcheck_model::{Findings, Time, Uid};
 
 use super::event::Event;
 use super::frontier::{Explained, Versions};
-use super::history::{OwnWrite, Position};
+use super::history::Position;
+use super::own_write::OwnWrite;
 use super::setbacks::RefusedWrite;
 use super::settings::Settings;
 use super::track::Track;

@@ -25,6 +25,7 @@ pub mod normalize;
 pub mod observed;
 mod owed;
 mod owed_work;
+pub mod own_write;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::actor::Actor;
 use super::event::Event;
-use super::history::{OwnWrite, Position};
+use super::history::Position;
 use super::mishaps::is_called;
+use super::own_write::OwnWrite;
 use super::sequence::WINDOW_MICROS;
 use super::setbacks::Refused;
 use super::settings::Settings;

@@ -59,9 +59,15 @@ impl Sequencer {
         }
     }
 
-    /// Emits all that is held back.
+    /// Emits all that is held back. What comes next stands behind it.
     pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
-        self.flush_before(u64::MAX, emit);
+        let namespaces = self.lanes.iter().map(|(namespace, lane)| (lane.touched, namespace.clone()));
+        for namespace in in_order(namespaces.collect()) {
+            if let Some(lane) = self.lanes.get_mut(&namespace) {
+                lane.flush(emit);
+            }
+        }
+        self.held = 0;
     }
 
     /// Emits what namespaces hold of which nothing was read for long.
@@ -73,15 +79,10 @@ impl Sequencer {
         }
     }
 
+    /// Emits what namespaces hold that were not heard of since, and forgets them.
     fn flush_before(&mut self, counter: u64, emit: &mut impl FnMut(Event)) {
-        let mut idle: Vec<(u64, Text)> = self
-            .lanes
-            .iter()
-            .filter(|(_, lane)| lane.touched < counter)
-            .map(|(namespace, lane)| (lane.touched, namespace.clone()))
-            .collect();
-        idle.sort_unstable();
-        for (_, namespace) in idle {
+        let idle = self.lanes.iter().filter(|(_, lane)| lane.touched < counter);
+        for namespace in in_order(idle.map(|(namespace, lane)| (lane.touched, namespace.clone())).collect()) {
             if let Some(mut lane) = self.lanes.remove(&namespace) {
                 lane.flush(&mut |event| {
                     self.held -= 1;
@@ -90,6 +91,12 @@ impl Sequencer {
             }
         }
     }
+}
+
+/// Namespaces in the order in which they were last heard of.
+fn in_order(mut namespaces: Vec<(u64, Text)>) -> impl Iterator<Item = Text> {
+    namespaces.sort_unstable();
+    namespaces.into_iter().map(|(_, namespace)| namespace)
 }
 
 /// The events of one namespace.
@@ -168,6 +175,7 @@ impl Lane {
             self.arrange(keyed.event);
         }
         while let Some(keyed) = self.by_version.pop() {
+            self.emitted = self.emitted.max(keyed.event.version.unwrap_or(0));
             emit(keyed.event);
         }
     }

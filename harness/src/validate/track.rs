@@ -16,11 +16,12 @@ use super::backoff::BackoffRecord;
 use super::event::Event;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
-use super::history::{History, OwnWrite, Position};
+use super::history::{History, Position};
 use super::known_pods::Occasions;
 use super::late::LateRequests;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
+use super::own_write::OwnWrite;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
