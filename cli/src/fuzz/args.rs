@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use jobcheck_cluster::Version;
 use jobcheck_controller::runtime::go_duration::parse_forward;
 
 use jobcheck_model::algorithm::switches::Switches;
@@ -57,6 +58,10 @@ pub struct FuzzArgs {
     /// Look for a known defect of `jobcheck mutants`, such as B18, in the plan of the controllers.
     #[arg(long, value_name = "ID", value_parser = mutant)]
     pub mutant: Option<&'static Mutant>,
+    /// Version of Kubernetes, 1.36 or 1.35: on sim that of the embedded API server, on live and builtin that of the control
+    /// plane. Its rules are judged by.
+    #[arg(long, value_name = "VERSION", conflicts_with = "generated")]
+    pub kubernetes: Option<Version>,
     /// Form of the report.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -143,6 +148,11 @@ impl FuzzArgs {
     /// Known defects that the controllers have.
     pub fn departures(&self) -> Switches {
         Switches::of(self.mutant.map_or(&[], |mutant| mutant.switches))
+    }
+
+    /// Version of Kubernetes.
+    pub fn version(&self) -> Version {
+        self.kubernetes.unwrap_or_default()
     }
 
     /// How many threads search.

@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use anstream::eprintln;
 use anyhow::Context;
+use jobcheck_cluster::Version;
 use jobcheck_harness::report::Exit;
 use jobcheck_model::Req;
 use jobcheck_model::mutants::Mutant;
@@ -43,6 +44,8 @@ struct Found {
     seed: u64,
     /// The defect that the controllers had.
     mutant: Option<&'static Mutant>,
+    /// The version that was asked for.
+    version: Option<Version>,
     requirement: Option<Req>,
     why: String,
     /// Steps of the draft.
@@ -72,11 +75,12 @@ impl Sums {
             Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
             Ran::Wrong(wrong) => {
                 let Wrong { requirement, why, trace } = *wrong;
-                let shortest = draft.shrunk(seed, requirement, &args.departures());
+                let shortest = draft.shrunk(requirement, args.version().rules(), seed, &args.departures());
                 let mutant = args.mutant;
                 self.found.push(Found {
                     seed,
                     mutant,
+                    version: args.kubernetes,
                     requirement,
                     why,
                     steps: draft.steps(),
@@ -155,7 +159,7 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
             }
             let seed = seed.wrapping_add(number);
             let draft = Draft::of(seed, args.menu());
-            let ran = draft.run(seed, &departures);
+            let ran = draft.run(args.version().rules(), seed, &departures);
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.take(seed, &draft, ran, args);
             if sums.runs.is_multiple_of(64) {
@@ -204,7 +208,11 @@ impl Found {
             .requirement
             .map_or("the controllers do not come to rest".to_owned(), |req| format!("breaks {req}"));
         let (draft, seed) = &self.shortest;
+        let version = self.version.map(|version| format!(" --kubernetes {version}")).unwrap_or_default();
         let defect = self.mutant.map(|mutant| format!(" and --mutant {}", mutant.id)).unwrap_or_default();
-        draft.text(&format!("fuzz-{}", self.seed), &format!("{what} on sim, with seed {seed}{defect}"))
+        draft.text(
+            &format!("fuzz-{}", self.seed),
+            &format!("{what} on sim, with seed {seed}{version}{defect}"),
+        )
     }
 }

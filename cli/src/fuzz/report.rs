@@ -21,6 +21,7 @@ pub struct FuzzReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     mutant: Option<&'static str>,
     target: &'static str,
+    kubernetes: String,
     faults: bool,
     seed: u64,
     runs: u64,
@@ -59,6 +60,7 @@ pub fn whole(sums: &Sums, args: &FuzzArgs, seed: u64, elapsed: Duration) -> Fuzz
         exit_code: sums.exit().code(),
         mutant: args.mutant.map(|mutant| mutant.id),
         target: args.target.name(),
+        kubernetes: args.version().minor(),
         faults: args.faults == Faults::All,
         seed,
         runs: sums.runs,

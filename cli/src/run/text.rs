@@ -215,7 +215,7 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
 
 /// Of which minor version the API server was, if not of the usual one.
 fn version(target: Target, report: &Report, args: &RunArgs) -> String {
-    let asked = args.kubernetes.map(|version| format!("1.{}", version.rules().minor));
+    let asked = args.kubernetes.map(|version| version.minor());
     let judged = report.on(target).find_map(Run::kubernetes).map(str::to_owned);
     let other = judged.or(asked).filter(|it| it != "1.36");
     other.map(|it| format!(" of {it}")).unwrap_or_default()

@@ -28,6 +28,12 @@ impl Version {
         }
     }
 
+    /// The minor version: `1.36`.
+    #[must_use]
+    pub fn minor(self) -> String {
+        format!("1.{}", self.rules().minor)
+    }
+
     /// The release: `1.36.3`.
     #[must_use]
     pub const fn release(self) -> &'static str {
@@ -60,10 +66,9 @@ impl FromStr for Version {
     /// Reads `1.35`, or the release itself, with or without a `v`.
     fn from_str(text: &str) -> Result<Version, String> {
         let asked = text.strip_prefix('v').unwrap_or(text);
-        let is_asked =
-            |version: &Version| asked == version.release() || asked == format!("1.{}", version.rules().minor);
+        let is_asked = |version: &Version| asked == version.release() || asked == version.minor();
         Version::ALL.into_iter().find(is_asked).ok_or_else(|| {
-            let known = Version::ALL.map(|version| format!("1.{} ({version})", version.rules().minor));
+            let known = Version::ALL.map(|version| format!("{} ({version})", version.minor()));
             format!("expected {}", known.join(" or "))
         })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anstream::eprintln;
-use jobcheck_cluster::{Controllers, Version};
+use jobcheck_cluster::Controllers;
 use jobcheck_harness::report::Exit;
 use jobcheck_harness::scenario::{Scenario, read};
 use jobcheck_live::{Error, Plan, Site};
@@ -73,7 +73,7 @@ impl Search<'_> {
             controllers: if is_shared { Controllers::BuiltIn } else { Controllers::Collectors },
             way: &WayArgs::default(),
             pace: &args.pace,
-            version: Version::default(),
+            version: args.version(),
             at_once: 0,
             is_beside_external: false,
         };

@@ -12,9 +12,10 @@ use jobcheck_harness::report::{Exit, ReplayReport};
 use jobcheck_harness::scenario::read;
 use jobcheck_model::Req;
 use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_model::apiserver::RuleSet;
 
 use self::random::Random;
-use crate::{Outcome, run};
+use crate::{Outcome, run_on};
 
 /// What drafts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,14 +130,14 @@ impl Draft {
         self.steps.len()
     }
 
-    /// Runs it with a seed, by controllers with these departures.
+    /// Runs it with a seed, by controllers with these departures, on the API server of this version.
     #[must_use]
-    pub fn run(&self, seed: u64, departures: &Switches) -> Ran {
+    pub fn run(&self, version: RuleSet, seed: u64, departures: &Switches) -> Ran {
         let scenario = match read(&self.text("fuzz", "found by chance")) {
             Ok(scenario) => scenario,
             Err(error) => return Ran::Refused(error.to_string()),
         };
-        match run(&scenario, seed, departures) {
+        match run_on(version, &scenario, seed, departures) {
             Ok(outcome) => ran(outcome),
             Err(why) => Ran::Refused(why),
         }
@@ -145,14 +146,19 @@ impl Draft {
     /// The shortest draft found that is wrong in the same way, with the seed of its run: without each step and field in
     /// turn, until none can be missed. Each candidate may break with any of the first seeds.
     #[must_use]
-    pub fn shrunk(&self, seed: u64, requirement: Option<Req>, departures: &Switches) -> (Draft, u64) {
+    pub fn shrunk(
+        &self,
+        requirement: Option<Req>,
+        version: RuleSet,
+        seed: u64,
+        departures: &Switches,
+    ) -> (Draft, u64) {
         let tries = Cell::new(0);
+        let is_wrong = |ran: Ran| matches!(ran, Ran::Wrong(wrong) if wrong.requirement == requirement);
         let breaks = |draft: &Draft| {
             tries.set(tries.get() + 1);
             let seeds = [seed].into_iter().chain(0..SEEDS_TRIED);
-            seeds.into_iter().find(
-                |seed| matches!(draft.run(*seed, departures), Ran::Wrong(wrong) if wrong.requirement == requirement),
-            )
+            seeds.into_iter().find(|seed| is_wrong(draft.run(version, *seed, departures)))
         };
         let mut best = (self.clone(), seed);
         loop {
@@ -222,12 +228,16 @@ mod tests {
 
     use super::*;
 
+    const V1_36: RuleSet = RuleSet::V1_36;
+
     /// The API server takes all of them, and what they come to is judged, and holds.
     #[test]
     fn drafts_are_valid_and_hold() {
-        for seed in 0..150 {
-            let ran = Draft::of(seed, Menu::SIM).run(seed, &Switches::default());
-            assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{seed}: {ran:?}");
+        for (seed, version) in
+            (0..150).map(|seed| (seed, V1_36)).chain((0..50).map(|seed| (seed, RuleSet::V1_35)))
+        {
+            let ran = Draft::of(seed, Menu::SIM).run(version, seed, &Switches::default());
+            assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{version:?} {seed}: {ran:?}");
         }
     }
 
@@ -259,17 +269,17 @@ mod tests {
     #[test]
     fn the_shortest_is_wrong_in_the_same_way() {
         let departures = Switches::of(&[Switch::FinishesWhilePodsTerminate]);
-        let wrong = |seed| match Draft::of(seed, Menu::SIM).run(seed, &departures) {
+        let wrong = |seed| match Draft::of(seed, Menu::SIM).run(V1_36, seed, &departures) {
             Ran::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
             Ran::Held { .. } | Ran::Unjudged { .. } | Ran::Refused(_) => None,
         };
         let (seed, requirement) = (0..200).find_map(wrong).unwrap();
         let draft = Draft::of(seed, Menu::SIM);
-        let (shortest, its_seed) = draft.shrunk(seed, Some(requirement), &departures);
+        let (shortest, its_seed) = draft.shrunk(Some(requirement), V1_36, seed, &departures);
         assert!(shortest.steps() < draft.steps(), "{}", shortest.text("x", "y"));
-        let again = shortest.run(its_seed, &departures);
+        let again = shortest.run(V1_36, its_seed, &departures);
         assert!(matches!(again, Ran::Wrong(wrong) if wrong.requirement == Some(requirement)));
-        assert!(matches!(shortest.run(its_seed, &Switches::default()), Ran::Held { .. }));
+        assert!(matches!(shortest.run(V1_36, its_seed, &Switches::default()), Ran::Held { .. }));
     }
 
     /// A step that breaks something remains, and what it does not need goes.
