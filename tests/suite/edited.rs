@@ -78,6 +78,55 @@ fn what_admission_changes_in_a_created_pod_is_not_the_controllers_doing() {
     }
 }
 
+/// Each is a near miss of a trace that `traces/corpus/edits/refused.txt` makes.
+#[test]
+fn what_a_view_explains_may_be_refused() {
+    let quota = "refuse 30 403 pods \"job-\" is forbidden: exceeded quota: pods";
+    let webhook = "refuse 30 403 pods \"job-dplbc\" is forbidden: denied by a webhook";
+    let conflict = "refuse 30 409 Precondition failed: UID in precondition: 1, UID in object meta: 2";
+    let cases: [(&str, &[&str]); 6] = [
+        // A pod that is wanted, once more after it was refused.
+        ("nonindexed-success.audit", &["copy 2 after 1 as 30", quota, "shift 30 -0.001"]),
+        // The delay of 10 s is over.
+        ("exponential-backoff.audit", &["copy 8 after 7 as 30", quota, "shift 30 -0.002"]),
+        // What it asked for is unknown.
+        (
+            "nonindexed-success.audit",
+            &["copy 3 after 4 as 30", quota, "shift 30 0.01", "unset 30 /requestObject"],
+        ),
+        // The pod is recorded.
+        ("nonindexed-success.audit", &["copy 11 after 10 as 30", webhook, "shift 30 -0.003"]),
+        // A suspended Job loses its pods.
+        ("suspend-resume.audit", &["copy 8 after 7 as 30", webhook, "shift 30 -0.004"]),
+        // Another pod of this name was meant.
+        (
+            "nonindexed-success.audit",
+            &["copy 11 after 4 as 30", "set 30 /verb \"delete\"", conflict, "shift 30 -0.95"],
+        ),
+    ];
+    for (from, edits) in cases {
+        let summary = judge(from, edits);
+        let found: Vec<_> =
+            summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.broken.req).collect();
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{from} {edits:?}: {found:?}");
+    }
+}
+
+/// A quota may refuse as often as it will: without a view that asks for a pod each request is wrong.
+#[test]
+fn a_storm_of_refused_creations_with_nothing_wanted_is_rejected() {
+    let mut edits = Vec::new();
+    for number in 30..80 {
+        edits.push(format!("copy 3 after 4 as {number}"));
+        edits.push(format!("refuse {number} 403 pods \"job-\" is forbidden: exceeded quota: pods"));
+        edits.push(format!("shift {number} {}", 0.03 - 0.0005 * f64::from(number - 30)));
+    }
+    let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+    let summary = judge("nonindexed-success.audit", &edits);
+    let found: Vec<_> = summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.broken.req).collect();
+    assert!(!found.is_empty() && found.iter().all(|req| *req == jobcheck_model::Req::PC04), "{found:?}");
+}
+
 #[test]
 fn a_pod_that_a_user_creates_with_the_labels_of_a_job_is_none_of_the_controllers() {
     let summary = judge("adoption.audit", &[]);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jobcheck_model::guards::ttl::JobDeletion;
 use jobcheck_model::job::{Job, JobSpec, Text};
+use jobcheck_model::pod::Pod;
 use jobcheck_model::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
@@ -132,6 +133,8 @@ pub struct PodEvent {
     pub after: Option<PodObject>,
     /// Metadata after the request, where the answer held no more.
     pub metadata: Option<PartialMetadata>,
+    /// The pod that a refused creation asked for.
+    pub attempted: Option<Box<Pod>>,
     /// What its creator wrote, of a creation.
     pub birth: Option<Box<PodBirth>>,
     /// Whether the pod is gone.

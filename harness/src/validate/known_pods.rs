@@ -33,7 +33,7 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
     if passes_over(track, pod) {
         relabel(track, event, Req::FT15, Req::J04);
     }
-    if track.occasions.adopted_strays.remove(&pod.uid) {
+    if track.occasions.adopted_strays.contains(&pod.uid) {
         relabel(track, event, Req::FT14, Req::S25);
     }
     let by_count = |it: &Violation| it.order == event.order && it.known() == Some(Req::H1);
@@ -44,7 +44,7 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
 
 /// The deletion that follows a release (FT-16) has its label.
 pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
-    if track.occasions.displaced.remove(&pod.uid) {
+    if track.occasions.displaced.contains(&pod.uid) {
         relabel(track, event, Req::PC04, Req::H1);
     }
 }

@@ -29,6 +29,7 @@ pub mod own_write;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;
+mod refused_pods;
 mod relists;
 mod repetitions;
 pub mod router;

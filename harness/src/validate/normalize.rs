@@ -27,7 +27,7 @@ use super::mishaps::Mishaps;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
-use crate::project::{PodObject, ProjectError, Projector};
+use crate::project::{PodBirth, PodObject, ProjectError, Projector};
 
 /// Turns records into events.
 #[derive(Debug)]
@@ -296,10 +296,7 @@ impl Normalizer {
             (Answer::Whole, Some(object)) => {
                 let mut event = self.pod_state(object, false)?;
                 if request.verb == Verb::Create {
-                    let mut birth = self.projector.pod_birth(object.text())?;
-                    birth.asked =
-                        request.request.and_then(|asked| self.projector.pod_essentials(asked.text()));
-                    event.birth = Some(Box::new(birth));
+                    event.birth = Some(self.pod_birth(object, request.request)?);
                 }
                 event
             }
@@ -316,11 +313,30 @@ impl Normalizer {
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
         if !request.is_accepted() && request.verb == Verb::Create {
-            event.metadata = request.request.and_then(|object| self.projector.metadata(object.text()).ok());
+            self.pod_wish(request, &mut event);
         }
         event.hidden = hidden;
         event.message = request.message.map(str::to_owned);
         Ok(event)
+    }
+
+    /// What a refused creation asked for; nothing where the body cannot be read, for what a client sends may be anything.
+    fn pod_wish(&mut self, request: &Request<'_>, event: &mut PodEvent) {
+        let Some(asked) = request.request else { return };
+        event.metadata = self.projector.metadata(asked.text()).ok();
+        event.attempted = self.projector.pod(asked.text(), None).ok().map(|object| Box::new(object.pod));
+        event.birth = self.pod_birth(asked, Some(asked)).ok();
+    }
+
+    /// A pod as it was created, and what its creator had asked for.
+    fn pod_birth(
+        &mut self,
+        created: Object<'_>,
+        asked: Option<Object<'_>>,
+    ) -> Result<Box<PodBirth>, ProjectError> {
+        let mut birth = self.projector.pod_birth(created.text())?;
+        birth.asked = asked.and_then(|asked| self.projector.pod_essentials(asked.text()));
+        Ok(Box::new(birth))
     }
 
     fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
@@ -444,6 +460,7 @@ fn no_pod() -> PodEvent {
         uid: None,
         after: None,
         metadata: None,
+        attempted: None,
         birth: None,
         gone: false,
         names_owner: None,

@@ -12,9 +12,9 @@ use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
 use super::pod_api::judge_pod_deletion;
-use super::pod_writes;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
+use super::{pod_writes, refused_pods};
 use crate::project::{PodBirth, PodObject};
 
 impl Judge {
@@ -88,9 +88,9 @@ impl Judge {
         }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         if creator.is_some() && by == By::Manager {
-            pod_writes::creation_refused(track, event, it, &self.settings);
+            refused_pods::creation_refused(track, event, it, &self.settings);
         } else {
-            pod_writes::refused(track, event, it, uid, by);
+            refused_pods::refused(track, event, it, uid, by, &self.settings);
         }
     }
 

@@ -16,14 +16,13 @@ use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
 use super::frontier::{Explained, Versions};
 use super::job_writes::{By, intrusion};
-use super::managers::judge_forbidden;
 use super::own_write::OwnWrite;
-use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
 use super::unannounced::with_the_job_in_mind;
 use super::{known, known_pods};
+use crate::project::PodBirth;
 
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -34,28 +33,8 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
     }
     match by {
         By::Manager => {
-            let mut findings = Findings::new();
-            if let (Some(job), Some(birth)) = (track.stored.clone(), &it.birth) {
-                judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
-            }
-            let warning = track.setbacks.judge_retry(event, settings, &mut findings);
-            track.warnings.extend(warning.map(|warning| (event.place, warning)));
-            track.take(event, &write, findings);
+            judge_new_pod(track, event, it.birth.as_deref(), pod, &write, settings);
             track.executor = true;
-            let created = pod.clone();
-            track.judge_by_views(
-                event,
-                settings,
-                &write,
-                Versions::Any,
-                event.latest(),
-                &|view, findings| {
-                    judge_creation(view, &created, findings);
-                    if let Some(birth) = &it.birth {
-                        judge_copy(view.job, birth, findings);
-                    }
-                },
-            );
             // S-08: who never heard of it waits for no pod.
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
@@ -73,6 +52,30 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
     }
     track.tell(event.place, &write);
+}
+
+/// Judges the manager's decision to create `pod`, whatever the answer was. `birth` is what it asked for, where that is known.
+pub fn judge_new_pod(
+    track: &mut Track,
+    event: &Event,
+    birth: Option<&PodBirth>,
+    pod: &Pod,
+    write: &dyn Display,
+    settings: &Settings,
+) {
+    let mut findings = Findings::new();
+    if let (Some(job), Some(birth)) = (track.stored.clone(), birth) {
+        judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
+    }
+    let warning = track.setbacks.judge_retry(event, settings, &mut findings);
+    track.warnings.extend(warning.map(|warning| (event.place, warning)));
+    track.take(event, write, findings);
+    track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
+        judge_creation(view, pod, findings);
+        if let Some(birth) = birth {
+            judge_copy(view.job, birth, findings);
+        }
+    });
 }
 
 /// A pod of this Job has a new state; `gone` if it was removed with it.
@@ -146,10 +149,12 @@ pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
     track.tell(event.place, &format_args!("pod {} is gone", story::short(uid)));
 }
 
-/// The tracking finalizer was removed by the manager.
-fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
-    let write =
-        Words(|f: &mut Formatter<'_>| write!(f, "removal of the finalizer of {}", story::pod(before)));
+/// The tracking finalizer was removed by the manager, or was to be.
+pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
+    let refused = refused_or_not(event);
+    let write = Words(|f: &mut Formatter<'_>| {
+        write!(f, "{refused}removal of the finalizer of {}", story::pod(before))
+    });
     if by == By::Intruder {
         let mut findings = Findings::new();
         if track.stored.is_some() {
@@ -233,22 +238,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
             track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete);
         }
         By::Manager => {
-            let pod = before.clone();
-            // Whom a user has let go, no sync has chosen (S-11).
-            let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
-            let chosen_before =
-                !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
-            track.judge_by_views(
-                event,
-                settings,
-                &write,
-                Versions::Any,
-                event.latest(),
-                &|view, findings| {
-                    judge_deletion(view, &pod, chosen_before, findings);
-                },
-            );
-            known_pods::of_deletion(track, event, before);
+            judge_deleted(track, event, before, &write, settings);
             let own = track.heard(event, after.uid, OwnWrite::Delete);
             track.pod_changed(after.uid, Some(after.clone()), own);
         }
@@ -260,6 +250,22 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Ttl | By::Other => track.pod_changed(after.uid, Some(after.clone()), None),
     }
+}
+
+/// Judges the manager's decision to delete a pod, whatever the answer was. `pod` is what etcd held.
+pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
+    // Whom a user has let go, no sync has chosen (S-11).
+    let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
+    let chosen_before = !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
+    track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
+        judge_deletion(view, pod, chosen_before, findings);
+    });
+    known_pods::of_deletion(track, event, pod);
+}
+
+/// How a write is called that was refused, or was not.
+fn refused_or_not(event: &Event) -> &'static str {
+    if event.is_accepted() { "" } else { "refused " }
 }
 
 /// A pod without controller got this Job as its controller (FT-24).
@@ -360,69 +366,4 @@ pub fn given_up(
         track.pod_changed(uid, stray, None);
     }
     track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
-}
-
-/// A refused write to a pod of this Job.
-pub fn refused(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>, by: By) {
-    if by != By::Manager {
-        return;
-    }
-    judge_forbidden(track, event, it.message.as_deref(), by);
-    track.trouble.refused(event);
-    if let Some(uid) =
-        uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
-    {
-        track.trouble.unreleased.insert(uid);
-    }
-    if let Some(uid) = uid.filter(|_| event.code == 404) {
-        // FT-26: to a pod that is given up, it is all the same.
-        let gives_up = it.names_owner == Some(true);
-        track.acknowledges(uid, if gives_up { OwnWrite::GiveUp } else { OwnWrite::Miss });
-    }
-    match (event.verb, event.code) {
-        (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
-        (Some(Verb::Patch), 404) => {
-            track.refused.add(RefusedWrite::ReleaseOfNothing);
-            let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.lists(*uid));
-            track.counted.vanished.extend(uid.filter(listed));
-        }
-        // A failed release keeps a surplus pod alive just as a failed deletion does.
-        (Some(Verb::Delete | Verb::Patch), code) => {
-            track.pod_write_refused(RefusedWrite::Deletion);
-            let listed = track.stored.as_ref().map_or(0, |job| job.status.listed());
-            track.setbacks.pod_write_refused(event, listed);
-            if code >= 500 {
-                uncertain(track, event, it, uid);
-            }
-        }
-        (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
-    }
-    let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
-    track.tell(event.place, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
-}
-
-/// A 5xx may have been committed: both are tried.
-fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) {
-    let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
-    let committed = match event.verb {
-        Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
-        _ if it.names_owner == Some(true) => (None, OwnWrite::GiveUp),
-        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
-    };
-    track.uncertain.insert(pod.uid, committed);
-}
-
-/// A creation was refused (PC-12, PC-13).
-pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
-    judge_forbidden(track, event, it.message.as_deref(), By::Manager);
-    track.trouble.refused(event);
-    track.occasions.unseen.creates(None);
-    let mut findings = Findings::new();
-    let warning = track.setbacks.judge_retry(event, settings, &mut findings);
-    track.warnings.extend(warning.map(|warning| (event.place, warning)));
-    track.take(event, &"refused creation of a pod", findings);
-    let message = it.message.as_deref().unwrap_or_default();
-    track.setbacks.creation_refused(event, message);
-    track.pod_write_refused(refused_creation(message));
-    track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
 }
