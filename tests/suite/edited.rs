@@ -112,6 +112,28 @@ fn what_a_view_explains_may_be_refused() {
     }
 }
 
+/// Judging.md 4: an advice, for no requirement that a trace can break forbids it.
+#[test]
+fn a_hot_loop_is_a_warning() {
+    let cases: [(&str, &[&str]); 2] =
+        [("7", &[]), ("6", &["set LINE /verb \"delete\"", "refuse LINE 404 pods \"job-rl7n6\" not found"])];
+    for (copied, more) in cases {
+        for (count, warned) in [(50, 1), (9, 0)] {
+            let mut edits = Vec::new();
+            for number in (30..30 + count).rev() {
+                edits.push(format!("copy {copied} after 7 as {number}"));
+                edits.extend(more.iter().map(|edit| edit.replace("LINE", &number.to_string())));
+                edits.push(format!("shift {number} {}", 0.01 * f64::from(number - 29)));
+            }
+            let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+            let summary = judge("exponential-backoff.audit", &edits);
+            let found =
+                warnings(&summary).into_iter().filter(|text| text.contains("again and again")).count();
+            assert_eq!((found, summary.outcome()), (warned, Outcome::Conforms), "{copied} {count}");
+        }
+    }
+}
+
 /// A quota may refuse as often as it will: without a view that asks for a pod each request is wrong.
 #[test]
 fn a_storm_of_refused_creations_with_nothing_wanted_is_rejected() {

@@ -348,6 +348,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.find_unseen_base(it);
     track.trouble.refused(event);
+    track.came_to_nothing(event);
     if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
         // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
         // is known where the trace tells what the sync had read.

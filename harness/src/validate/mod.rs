@@ -15,6 +15,7 @@ pub mod frontier;
 mod gaps;
 mod hidden_active;
 pub mod history;
+mod idle;
 mod job_writes;
 mod known;
 mod known_pods;

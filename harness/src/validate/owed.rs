@@ -8,6 +8,7 @@ use jobcheck_model::{Broken, Req, Said, Uid};
 use rustc_hash::FxHashSet;
 
 use super::event::Event;
+use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
 use super::settings::Settings;
 use super::track::Track;
@@ -25,6 +26,8 @@ pub struct Trouble {
     pub server_error: bool,
     /// A DELETE of the Job by the TTL controller was refused (TT-07).
     pub deletion_refused: bool,
+    /// What came to nothing since the Job or its pods changed.
+    pub idle: IdleRequests,
 }
 
 impl Trouble {

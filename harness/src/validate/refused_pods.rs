@@ -31,6 +31,7 @@ pub fn refused(
     judge_forbidden(track, event, it.message.as_deref(), by);
     judge_wish(track, event, it, uid, settings);
     track.trouble.refused(event);
+    track.came_to_nothing(event);
     if let Some(uid) =
         uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
     {

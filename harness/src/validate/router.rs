@@ -335,6 +335,9 @@ impl Judge {
             (false, _) => job_writes::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
             (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
+            (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
+                track.came_to_nothing(event)
+            }
             (true, _) if event.version.is_none() && !it.gone => {}
             (true, _) => {
                 job_writes::updated(track, event, it, by, &self.settings);
