@@ -143,8 +143,10 @@ pub fn time_left(view: &View) -> Option<Duration> {
 /// Whether the time of the Job counts from a `startTime` that is stored.
 #[must_use]
 pub fn runs_already(view: &View) -> bool {
-    let status = &view.job().status;
-    status.start_time.is_some() && find_true(&status.conditions, SUSPENDED).is_none()
+    let (job, status) = (view.job(), &view.job().status);
+    // One that is being deleted keeps the condition, also when it is resumed.
+    let waits = job.deletion.is_none() && find_true(&status.conditions, SUSPENDED).is_some();
+    status.start_time.is_some() && !waits
 }
 
 /// When the Job began to run: now, if it begins or is resumed with this plan (SU-04, SU-11); none while it is suspended.

@@ -123,6 +123,16 @@ fn a_pod_that_is_not_selected_any_more_is_given_up() {
     assert_eq!(deleting.shape(), "write, release a, write");
 }
 
+/// PC-02: a pod that was being deleted when it was given up went with its finalizer, before the cache shows it.
+#[test]
+fn a_pod_that_went_when_it_was_given_up_terminates_no_more() {
+    let lost = crate::job::observed::PodFacts { selected: false, ..pod("a").deleted() };
+    let mut case = Case::new(job().deleting(), [lost]);
+    assert_eq!(case.last().terminating, Some(1));
+    case.memory.released.insert(pod("a").uid);
+    assert!(case.plan().is_empty());
+}
+
 /// FT-07, FT-12, PC-21.
 #[test]
 fn an_index_is_recorded_in_place_of_a_uid() {
