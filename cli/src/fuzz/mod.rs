@@ -208,7 +208,8 @@ impl Found {
             .requirement
             .map_or("the controllers do not come to rest".to_owned(), |req| format!("breaks {req}"));
         let (draft, seed) = &self.shortest;
-        let version = self.version.map(|version| format!(" --kubernetes {version}")).unwrap_or_default();
+        let version =
+            self.version.map(|version| format!(", --kubernetes {}", version.minor())).unwrap_or_default();
         let defect = self.mutant.map(|mutant| format!(" and --mutant {}", mutant.id)).unwrap_or_default();
         draft.text(
             &format!("fuzz-{}", self.seed),

@@ -26,6 +26,20 @@ fn without_faults_nothing_happens_to_the_controllers() {
     assert!(report["faults"] == false && report["target"] == "sim", "{report}");
 }
 
+/// An older version has another API server, and other rules; what is wrong is told with it.
+#[test]
+fn random_scenarios_hold_on_an_older_version() {
+    let on =
+        |more: &[&str]| jobcheck([&["fuzz", "--kubernetes", "1.35", "--seed", "0", "-ojson"], more].concat());
+    let run = on(&["--runs", "20"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    schema::check(&run.json());
+    assert_eq!(run.json()["kubernetes"], "1.35");
+    let wrong = on(&["--runs", "60", "--threads", "1", "--mutant", "B12"]);
+    let scenario = wrong.json()["found"][0]["scenario"].as_str().unwrap_or_default().to_owned();
+    assert!(wrong.code == 1 && scenario.contains(", --kubernetes 1.35 and --mutant B12"), "{wrong:?}");
+}
+
 #[test]
 fn what_does_not_go_together_is_told() {
     let told = |arguments: &[&str], part: &str| {
@@ -38,6 +52,8 @@ fn what_does_not_go_together_is_told() {
     told(&["--target", "live", "--disturb", "etcd", "--disturb-every", "3s"], "give 15s or more");
     told(&["--disturb", "etcd"], "on sim there is nothing to restart");
     told(&["--target", "live", "--generated"], "cannot be used with");
+    told(&["--kubernetes", "1.35", "--generated"], "cannot be used with");
+    told(&["--kubernetes", "1.20"], "expected 1.36");
     let run = jobcheck(["fuzz", "--target", "live", "--save", "/dev/full/kept"]);
     assert!(run.code == 4 && run.err.contains("is no directory"), "{run:?}");
 }

@@ -45,6 +45,8 @@ pub struct Draft {
     steps: Vec<String>,
     /// The delay after a failure.
     backoff: &'static str,
+    /// How many pods the status lists at most, if that is not the usual number.
+    most_uncounted: Option<usize>,
 }
 
 /// How a draft went.
@@ -90,7 +92,7 @@ impl Draft {
         // Three of four steps are; what comes behind them waits until everybody is at rest.
         let own = u32::try_from(steps.len()).ok().and_then(|count| u64::MAX.checked_shl(count)).unwrap_or(0);
         let at_once = if menu.real_time { (random.bits() | random.bits()) & !own } else { 0 };
-        Draft { menu, at_once, spec, steps, backoff }
+        Draft { menu, at_once, spec, steps, backoff, most_uncounted: random.most_uncounted() }
     }
 
     /// The steps that happen as soon as they are possible where a real clock is waited for, a bit for each: `--seed` of
@@ -109,7 +111,8 @@ impl Draft {
         for field in &self.spec {
             let _ = writeln!(text, "    {field}");
         }
-        let _ = writeln!(text, "controller: {{podFailureBackoff: {}}}", self.backoff);
+        let most = self.most_uncounted.map(|most| format!(", maxUncountedPods: {most}")).unwrap_or_default();
+        let _ = writeln!(text, "controller: {{podFailureBackoff: {}{most}}}", self.backoff);
         text.push_str("steps:\n");
         for step in &self.steps {
             let _ = writeln!(text, "- {step}\n  optional: true");
@@ -187,7 +190,8 @@ impl Draft {
             Draft { spec, ..self.clone() }
         });
         let sooner = (self.backoff != "0s").then(|| Draft { backoff: "0s", ..self.clone() });
-        fewer_steps.chain(fewer_fields).chain(sooner).filter(move |draft| draft != self)
+        let usual = self.most_uncounted.is_some().then(|| Draft { most_uncounted: None, ..self.clone() });
+        fewer_steps.chain(fewer_fields).chain(sooner).chain(usual).filter(move |draft| draft != self)
     }
 }
 
@@ -293,6 +297,7 @@ mod tests {
                 .into(),
             steps: ["run: {pod: 1}", "advance: 3s", "succeed: {pod: 1}"].map(str::to_owned).into(),
             backoff: "1s",
+            most_uncounted: Some(1),
         };
         let shorter: Vec<Draft> = draft.shorter().collect();
         assert!(

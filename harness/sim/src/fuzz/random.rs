@@ -13,17 +13,23 @@ const FAULTS: RangeInclusive<usize> = 15..=20;
 /// controllers leave it out then, though it is the Job's still.
 const CODES: [u16; 7] = [404, 422, 403, 409, 429, 500, 504];
 
+/// One step in so many is a rare one, under virtual time.
+const RARE: usize = 6;
+
 /// Chance, and what it chooses from.
 pub(super) struct Random {
     rng: Rng,
     /// Of the codes with which requests fail alone, so that a seed has the steps that it had before there were codes.
     codes: Rng,
+    /// Of what is rare alone, for the same reason.
+    rare: Rng,
     menu: Menu,
 }
 
 impl Random {
     pub(super) fn seeded(seed: u64, menu: Menu) -> Random {
-        Random { rng: Rng::seeded(seed), codes: Rng::seeded(seed ^ 0xc0de), menu }
+        let stream = |number: u64| Rng::seeded(seed ^ number);
+        Random { rng: stream(0), codes: stream(0xc0de), rare: stream(0x7a7e), menu }
     }
 
     fn below(&mut self, count: usize) -> usize {
@@ -95,6 +101,11 @@ impl Random {
         spec
     }
 
+    /// How many pods the status lists at most, where that is not the usual number.
+    pub(super) fn most_uncounted(&mut self) -> Option<usize> {
+        (!self.menu.real_time && self.rare.below(4) == 0).then(|| 1 + self.rare.below(3))
+    }
+
     fn pod(&mut self) -> String {
         if self.chance(4) { "{}".to_owned() } else { format!("{{pod: {}}}", self.between(1, 6)) }
     }
@@ -112,6 +123,9 @@ impl Random {
     /// One step, or some that belong together.
     pub(super) fn step(&mut self, spec: &[String]) -> Vec<String> {
         let one = |step: String| vec![step];
+        if !self.menu.real_time && self.rare.below(RARE) == 0 {
+            return one(self.rare_step());
+        }
         match self.kind() {
             0..=4 => one(format!("succeed: {}", self.pod())),
             5..=7 => one(format!("fail: {{pod: {}, exitCode: {}}}", self.between(1, 6), self.one(&[1, 42]))),
@@ -142,6 +156,35 @@ impl Random {
             }
             _ if self.menu.faults => one("catchUp: {}".to_owned()),
             _ => one("settle: {}".to_owned()),
+        }
+    }
+
+    /// What hardly ever happens to a Job.
+    fn rare_step(&mut self) -> String {
+        let pod = |rare: &mut Rng| format!("{{pod: {}}}", 1 + rare.below(6));
+        let rare = &mut self.rare;
+        match rare.below(if self.menu.faults { 8 } else { 6 }) {
+            0 => format!("{}: {}", ["flip", "unready", "restart"][rare.below(3)], pod(rare)),
+            1 => format!("edit: {{ttlSecondsAfterFinished: {}}}", ["null", "0", "5"][rare.below(3)]),
+            2 => format!("edit: {{activeDeadlineSeconds: {}}}", ["null", "1", "20"][rare.below(3)]),
+            3 => format!(
+                "edit: {{{}: {}}}",
+                ["backoffLimit", "maxFailedIndexes"][rare.below(2)],
+                rare.below(3)
+            ),
+            4 => {
+                format!(
+                    "edit: {{podReplacementPolicy: {}}}",
+                    ["Failed", "TerminatingOrFailed"][rare.below(2)]
+                )
+            }
+            5 => format!("deny: {{condition: {}}}", ["FailureTarget", "Failed"][rare.below(2)]),
+            6 => format!("expire: {{watch: {}}}", ["pods", "jobs"][rare.below(2)]),
+            _ => {
+                let gate =
+                    ["JobPodReplacementPolicy", "JobBackoffLimitPerIndex", "JobSuccessPolicy"][rare.below(3)];
+                format!("rollout: {{featureGates: {{{gate}: {}}}}}", rare.below(2) == 0)
+            }
         }
     }
 
