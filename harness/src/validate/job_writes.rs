@@ -27,7 +27,7 @@ use super::actor::Role;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
-use super::managers::{changes_spec_by_status, judge_forbidden, judge_ttl_write};
+use super::managers::{self, changes_spec_by_status, judge_forbidden, judge_ttl_write};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -74,6 +74,9 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.counted.note_completions(&before);
     let status_changed = before.status != after.status;
+    let is_anothers =
+        event.actor.is_none() && managers::differ_in_strange_conditions(&before.status, &after.status);
+    let by = if by == By::Manager && is_anothers { By::Other } else { by };
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;

@@ -185,23 +185,38 @@ fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool
 
 /// H2 in a watch, which shows no refusals, is told by its value: the number of pods that were wanted.
 pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
-    let status = &after.status;
-    let listed = if after.spec.is_indexed() { 0 } else { status.uncounted_succeeded().len() };
-    let succeeded = i64::from(status.succeeded) + i64::try_from(listed).unwrap_or(i64::MAX);
-    let parallelism = i64::from(after.spec.parallelism_count());
-    let missing = after.spec.completions.map_or(parallelism, |wanted| i64::from(wanted) - succeeded);
-    if event.actor.is_none() && i64::from(status.active) != missing.clamp(0, parallelism) {
-        unlabel_h2(track, |it| it.place == event.place);
+    let is_wanted = track.is_built_in() && pods_wanted(after) == Some(i64::from(after.status.active));
+    if event.actor.is_none() && !is_wanted {
+        unlabel_h2(&mut track.violations, |it| it.place == event.place);
     }
 }
 
-/// A pod is created: its namespace was not being deleted before, so that no H2 in a watch was one.
-pub fn namespace_lives(track: &mut Track, event: &Event) {
-    unlabel_h2(track, |_| event.actor.is_none());
+/// How many pods a Job wants that may want any: it is not decided, nor suspended, nor deleted, and without completions
+/// nothing has succeeded yet (PC-05).
+fn pods_wanted(job: &Job) -> Option<i64> {
+    let (spec, status) = (&job.spec, &job.status);
+    if status.is_decided() || status.is_finished() || spec.is_suspended() || job.deleting {
+        return None;
+    }
+    let listed = if spec.is_indexed() { 0 } else { status.uncounted_succeeded().len() };
+    let succeeded = i64::from(status.succeeded) + i64::try_from(listed).unwrap_or(i64::MAX);
+    let failed = status.failed_set(spec.completion_count()).len();
+    let parallelism = i64::from(spec.parallelism_count());
+    let missing = match spec.completions {
+        Some(wanted) => i64::from(wanted) - succeeded - i64::from(failed),
+        None if succeeded > 0 => return None,
+        None => parallelism,
+    };
+    Some(missing.clamp(0, parallelism))
 }
 
-fn unlabel_h2(track: &mut Track, which: impl Fn(&Violation) -> bool) {
-    for violation in track.violations.iter_mut().filter(|it| it.known() == Some(Req::H2) && which(it)) {
+/// H2 in a watch, whose violations these are: before the last birth in its namespace that was not being deleted.
+pub fn unlabel_watched_h2(violations: &mut [Violation], birth: u64) {
+    unlabel_h2(violations, |it| it.done.is_none() && it.order < birth);
+}
+
+fn unlabel_h2(violations: &mut [Violation], which: impl Fn(&Violation) -> bool) {
+    for violation in violations.iter_mut().filter(|it| it.known() == Some(Req::H2) && which(it)) {
         violation.broken.known = None;
         violation.broken.req = Req::PC01;
     }

@@ -1,6 +1,6 @@
 //! Who may write to a Job at all, and what must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
 
-use jobcheck_model::job::{Job, Text};
+use jobcheck_model::job::{Condition, ConditionKind, Job, JobStatus, Text};
 use jobcheck_model::{Findings, Req, Said};
 use rustc_hash::FxHashMap;
 
@@ -74,4 +74,17 @@ pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
     let mut findings = Findings::new();
     findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
     track.take(event, &"write of the Job", findings);
+}
+/// Whether nothing but conditions of other types changes. No controller of Jobs writes these alone; who does, a watch does
+/// not tell.
+pub fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
+    let is_strange = |condition: &Condition| matches!(condition.kind, ConditionKind::Other(_));
+    if !old.conditions.iter().chain(&new.conditions).any(is_strange) {
+        return false;
+    }
+    let known = |status: &JobStatus| {
+        let conditions = status.conditions.iter().filter(|it| !is_strange(it)).cloned().collect();
+        JobStatus { conditions, ..status.clone() }
+    };
+    old != new && known(old) == known(new)
 }

@@ -9,6 +9,8 @@ pub mod actor;
 mod backoff;
 mod bindings;
 mod birth;
+mod births;
+pub mod counted;
 pub mod event;
 mod explain;
 pub mod frontier;

@@ -313,6 +313,9 @@ impl Judge {
         let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
+        if created {
+            self.note_birth(event);
+        }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         // A creation that was answered with a server error may have been committed.
         if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {

@@ -27,7 +27,6 @@ use crate::project::PodBirth;
 /// A pod appears with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
-    known::namespace_lives(track, event);
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
         track.occasions.late.insert(pod.uid);
     }
@@ -333,6 +332,9 @@ pub fn given_up(
     settings: &Settings,
 ) {
     let own = by == By::Manager && event.actor.is_some();
+    if let Some((job, pod)) = track.stored.as_ref().zip(track.history.stored.get(uid)) {
+        track.counted.note_loss(job, pod);
+    }
     let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
         let write = "release of a pod";

@@ -16,7 +16,6 @@ use super::actor::{Actors, Role};
 use super::bindings::Early;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
-use super::known_pods;
 use super::managers::Managers;
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
@@ -25,6 +24,7 @@ use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Unreadable};
+use super::{known, known_pods};
 
 /// How many Jobs and pods that went are remembered.
 pub(super) const DEPARTED: usize = 256;
@@ -122,17 +122,22 @@ pub(super) struct Judge {
     pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
     early_bindings: Early,
+    /// Of each namespace, when something was last created in it: it was not being deleted then.
+    pub(super) births: FxHashMap<Text, u64>,
 }
 
 impl Validator {
     /// A validator that has read nothing.
     #[must_use]
     pub fn new(options: Options) -> Validator {
+        let mut settings =
+            Settings::new(options.rules, options.constants, options.gates, options.keeps_story);
+        settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
         Validator {
             normalizer: Normalizer::new(Actors::new(options.actors)),
             sequencer: Sequencer::default(),
             judge: Judge {
-                settings: Settings::new(options.rules, options.constants, options.gates, options.keeps_story),
+                settings,
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
@@ -152,6 +157,7 @@ impl Validator {
                 doubts: Vec::new(),
                 managers: Managers::default(),
                 early_bindings: Early::default(),
+                births: FxHashMap::default(),
             },
         }
     }
@@ -167,6 +173,9 @@ impl Validator {
             self.judge.settings.observations.take(observed);
         }
         let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
+        // Somebody may write before the controller does, whose first request is ahead.
+        let role = event.actor.map(|actor| self.normalizer.actors.get(actor).role);
+        self.judge.settings.named_controller |= role == Some(Role::JobController);
         self.judge.settings.heard(&event);
         event.overlapped = self.judge.settings.spans_silence(&event);
         let observations = &self.judge.settings.observations;
@@ -237,10 +246,7 @@ impl Judge {
         let Some(when) = event.when else { return };
         self.end.last = self.end.last.max(Some(when.done));
         match role {
-            Role::JobController => {
-                self.settings.named_controller = true;
-                self.end.job_controller = Some(when.done);
-            }
+            Role::JobController => self.end.job_controller = Some(when.done),
             Role::TtlController => self.end.ttl_controller = Some(when.done),
             Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => {}
         }
@@ -358,34 +364,6 @@ impl Judge {
         listed.copied().filter(|uid| self.owners.get(uid).is_some_and(|owner| *owner != job)).collect()
     }
 
-    fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
-        let created = event.verb == Some(Verb::Create);
-        let born = created || (event.form == Form::Watch && self.is_new(&job));
-        let key = (job.namespace.clone(), job.name.clone());
-        self.names.insert(key, uid);
-        let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
-        track.changed = event.when.map(|when| when.done);
-        track.written = event.when.map(|when| when.received);
-        track.namesake = self.departures.has(&job.namespace, &job.name);
-        track.occasions.unseen.version = event.version.unwrap_or(0);
-        if born {
-            job_writes::created(&mut track, event, &job, &self.settings);
-        } else {
-            track.tell(event.place, &"first seen in mid-life");
-        }
-        self.tracks.insert(uid, track);
-        if event.is_status {
-            self.by(event, role, uid, true);
-        }
-    }
-
-    /// Whether the first sight of a Job in a watch can be its creation. A watch that began later shows the same
-    /// of a Job that nothing has happened to since; neither its object nor its pods tell them apart then.
-    fn is_new(&self, job: &Job) -> bool {
-        let untouched = job.status == jobcheck_model::job::JobStatus::default() && !job.deleting;
-        untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)
-    }
-
     fn job_gone(&mut self, event: &Event, uid: Uid) {
         let Some(track) = self.tracks.get_mut(&uid) else { return };
         if track.stored.is_some() {
@@ -456,6 +434,11 @@ impl Judge {
         }
         let mut premises: Vec<(Req, u64)> = self.premises.into_iter().collect();
         premises.sort_unstable();
+        for verdict in &mut self.verdicts {
+            let namespace = verdict.job.split('/').next().unwrap_or_default();
+            let birth = self.births.get(namespace).copied().unwrap_or(0);
+            known::unlabel_watched_h2(&mut verdict.violations, birth);
+        }
         Summary {
             judged: self.verdicts.iter().map(|verdict| verdict.judged).sum(),
             jobs: self.verdicts,

@@ -2,10 +2,12 @@
 //!
 //! No requirement says when a condition's `lastTransitionTime` changes; the conventions of the Kubernetes API do:
 //! it is the last time at which the status of the condition changed. So what departs from that is a warning.
-//! How long before `Complete` a `completionTime` may lie is said nowhere: TC-05 bounds it from above alone.
+//!
+//! `completionTime` is the instant at which `Complete` was prepared (TC-05), which is after `SuccessCriteriaMet` was there:
+//! an older one is a warning, too.
 
 use jobcheck_model::Time;
-use jobcheck_model::job::{Condition, JobStatus};
+use jobcheck_model::job::{Condition, ConditionKind, JobStatus};
 
 use super::event::Event;
 use super::track::Track;
@@ -28,8 +30,20 @@ pub fn advise(track: &mut Track, event: &Event, old: &JobStatus, new: &JobStatus
         .iter()
         .filter(|condition| is_only(condition, old) && is_only(condition, new))
         .filter_map(|condition| departure(old.condition(&condition.kind), condition, since, until))
+        .chain(early_completion(old, new).filter(|_| track.executor))
         .collect();
     track.warnings.extend(advice.into_iter().map(|text| (event.place, text)));
+}
+
+fn early_completion(old: &JobStatus, new: &JobStatus) -> Option<String> {
+    let completion = new.completion_time.filter(|_| old.completion_time.is_none())?;
+    let decided = old.condition(&ConditionKind::SuccessCriteriaMet)?.last_transition_time?;
+    (completion.plus(TOLERANCE) < decided).then(|| {
+        format!(
+            "TC-05: completionTime is when Complete was prepared, which was not before SuccessCriteriaMet of {decided}: it is \
+             {completion}"
+        )
+    })
 }
 
 /// Of several entries of a type it cannot be told which became which.
@@ -44,8 +58,14 @@ fn departure(
     until: Option<Time>,
 ) -> Option<String> {
     let kind = after.kind.as_str();
-    let found = after.last_transition_time?;
     let stays = before.filter(|before| before.status == after.status);
+    let Some(found) = after.last_transition_time else {
+        return stays.is_none().then(|| {
+            format!(
+                "lastTransitionTime of {kind} is not set: who waits for the condition relies on it (TT-02)"
+            )
+        });
+    };
     if let Some(stored) = stays.and_then(|before| before.last_transition_time) {
         return (stored != found).then(|| {
             format!(

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use jobcheck_model::guards::counting::Ledger;
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
 use jobcheck_model::{Broken, Findings, Uid};
 use jobcheck_traces::Place;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::actor::ActorId;
 use super::backoff::BackoffRecord;
+use super::counted::CountedPods;
 use super::event::Event;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
@@ -130,71 +130,6 @@ pub struct Track {
     pub pods_changed: Option<i64>,
     /// Requests that were refused, for what is owed at the end.
     pub trouble: Trouble,
-}
-
-/// The counters' contents.
-#[derive(Debug, Default)]
-pub struct CountedPods {
-    /// UIDs in a counter.
-    pub counted: FxHashSet<Uid>,
-    /// UIDs that were adopted after they had been counted.
-    pub readopted: FxHashSet<Uid>,
-    /// UIDs that were listed when their release found no pod (J-03).
-    pub vanished: FxHashSet<Uid>,
-    /// UIDs that the manager created or adopted.
-    pub made: FxHashSet<Uid>,
-    /// UIDs whose finalizer the manager has removed.
-    pub let_go: FxHashSet<Uid>,
-    /// UIDs that were listed as failed, and whose pods ended well (S-01).
-    pub flipped: FxHashSet<Uid>,
-    /// UIDs in the current write that another Job controls.
-    pub strange: FxHashSet<Uid>,
-    /// UIDs of pods that lost the Job as their owner, and hold the finalizer still (J-05).
-    pub strayed: FxHashSet<Uid>,
-    /// Whether `podReplacementPolicy` was changed.
-    pub policy_changed: bool,
-    /// The fewest `completions` since the Job was decided.
-    decided_completions: Option<i32>,
-}
-
-impl CountedPods {
-    /// Notes the `completions` of a version that was stored, if the Job was decided by then.
-    pub fn note_completions(&mut self, stored: &Job) {
-        if stored.status.is_decided() {
-            let known = self.decided_completions.into_iter();
-            self.decided_completions = known.chain(stored.spec.completions).min();
-        }
-    }
-}
-
-impl Ledger for CountedPods {
-    fn is_counted(&self, uid: Uid) -> bool {
-        self.counted.contains(&uid)
-    }
-
-    fn was_readopted(&self, uid: Uid) -> bool {
-        self.readopted.contains(&uid)
-    }
-
-    fn was_vanished(&self, uid: Uid) -> bool {
-        self.vanished.contains(&uid)
-    }
-
-    fn has_strayed(&self, uid: Uid) -> bool {
-        self.strayed.contains(&uid)
-    }
-
-    fn is_strange(&self, uid: Uid) -> bool {
-        self.strange.contains(&uid)
-    }
-
-    fn policy_changed(&self) -> bool {
-        self.policy_changed
-    }
-
-    fn decided_completions(&self) -> Option<i32> {
-        self.decided_completions
-    }
 }
 
 impl Track {

@@ -2,12 +2,13 @@
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
+use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::{Findings, Said};
 
 /// Judges one status write of a manager by the two states of the object.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
-    judge_order_of_conditions(old, new, findings);
+    judge_order_of_conditions(old, new, executor, findings);
     judge_decision_stays(old, new, findings);
     judge_after_finish(old, new, executor, findings);
     judge_condition_types(old, new, findings);
@@ -15,7 +16,7 @@ pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings
 }
 
 /// SS-34, S-32: the interim condition stands in an earlier write than the terminal one.
-fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
         (ConditionKind::FailureTarget, ConditionKind::Failed),
@@ -36,6 +37,12 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Fi
                 }),
                 "both in one write",
             );
+            // Of an executor it is asked with the rest of its decision.
+            if let (false, Some(first), Some(second)) =
+                (executor, true_entry(new, &interim), true_entry(new, &terminal))
+            {
+                judge_text(Req::TC03, TERMINAL_TEXT, first, second, findings);
+            }
         }
     }
 }
@@ -117,6 +124,11 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
         && added.status == ConditionStatus::True
 }
 
+fn had_no_time(old: &JobStatus) -> bool {
+    let complete = true_entry(old, &ConditionKind::Complete);
+    complete.is_some_and(|complete| complete.last_transition_time.is_none())
+}
+
 /// TC-05: completionTime is set with Complete, never otherwise, and never changed; it does not lie behind the
 /// transition to Complete.
 fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
@@ -137,7 +149,16 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
         findings.require(Req::TC05, stays, what, time, Said::later(found));
     }
     let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
-    if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
-        findings.require(Req::TC05, completion <= transition, "completionTime", transition, completion);
+    match (new.completion_time, complete.last_transition_time) {
+        (Some(completion), Some(transition)) => {
+            let expected = Said::later(|| format!("not after {transition}, the transition to Complete"));
+            findings.require(Req::TC05, completion <= transition, "completionTime", expected, completion);
+        }
+        // Who waits for the end of a Job relies on it: without it a TTL never ends (TT-02).
+        (Some(_), None) if complete.status == ConditionStatus::True && !had_no_time(old) => {
+            let (what, expected) = ("lastTransitionTime of Complete", "set, and not before completionTime");
+            findings.require(Req::TC05, false, what, expected, "none");
+        }
+        (_, None) | (None, _) => {}
     }
 }

@@ -305,7 +305,8 @@ pub trait Ledger {
     fn is_strange(&self, uid: Uid) -> bool;
     /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
     fn policy_changed(&self) -> bool;
-    /// The fewest `completions` since the Job was decided; `None` if it was not decided yet, or has none.
+    /// The fewest `completions` since the Job was decided, less the successes that others took away from it since, before they
+    /// were recorded; `None` if it was not decided yet, or has none.
     fn decided_completions(&self) -> Option<i32>;
 }
 

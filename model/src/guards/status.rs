@@ -117,7 +117,7 @@ fn judge_start_of_end(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings
 }
 
 /// The first entry of this type that is true: one that was set to False counts as absent (TC-10).
-fn true_entry<'a>(status: &'a JobStatus, kind: &ConditionKind) -> Option<&'a Condition> {
+pub(super) fn true_entry<'a>(status: &'a JobStatus, kind: &ConditionKind) -> Option<&'a Condition> {
     let holds = |condition: &&Condition| condition.kind == *kind && condition.status == ConditionStatus::True;
     status.conditions.iter().find(holds)
 }
@@ -168,12 +168,13 @@ fn judge_terminal(
     } else {
         findings.require(Req::TC09, first < second, what, expected, found);
     }
-    let what = "reason and message of the terminal condition";
-    judge_text(Req::TC03, what, &new.conditions[first], &new.conditions[second], findings);
+    judge_text(Req::TC03, TERMINAL_TEXT, &new.conditions[first], &new.conditions[second], findings);
 }
 
+pub(super) const TERMINAL_TEXT: &str = "reason and message of the terminal condition";
+
 /// Two conditions have one reason and one message.
-fn judge_text(
+pub(super) fn judge_text(
     req: Req,
     what: &'static str,
     expected: &Condition,
