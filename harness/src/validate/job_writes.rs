@@ -74,9 +74,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.counted.note_completions(&before);
     let status_changed = before.status != after.status;
-    let is_anothers =
-        event.actor.is_none() && managers::differ_in_strange_conditions(&before.status, &after.status);
-    let by = if by == By::Manager && is_anothers { By::Other } else { by };
+    let by = managers::whose_status(event, by, &before.status, &after.status);
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;

@@ -44,10 +44,17 @@ impl Track {
         if !self.unheard(event) {
             return Some(write);
         }
-        if !event.posthumous && matches!(write, OwnWrite::Delete | OwnWrite::Release) {
-            self.pod_write_refused(RefusedWrite::Unheard);
+        if matches!(write, OwnWrite::Delete | OwnWrite::Release) {
+            self.misses_answer(event);
         }
         None
+    }
+
+    /// TC-08: who is not answered takes a write to a pod for one that may have failed.
+    pub fn misses_answer(&mut self, event: &Event) {
+        if self.unheard(event) && !event.posthumous {
+            self.pod_write_refused(RefusedWrite::Unheard);
+        }
     }
 
     /// Whether the process that works now does not know of this request.

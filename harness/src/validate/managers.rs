@@ -75,9 +75,14 @@ pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
     findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
     track.take(event, &"write of the Job", findings);
 }
-/// Whether nothing but conditions of other types changes. No controller of Jobs writes these alone; who does, a watch does
-/// not tell.
-pub fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
+/// Whose status write it is: in a watch, which does not tell, not the manager's where nothing but conditions of other types
+/// changes. No controller of Jobs writes these alone.
+pub fn whose_status(event: &Event, by: By, old: &JobStatus, new: &JobStatus) -> By {
+    let is_anothers = by == By::Manager && event.actor.is_none() && differ_in_strange_conditions(old, new);
+    if is_anothers { By::Other } else { by }
+}
+
+fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
     let is_strange = |condition: &Condition| matches!(condition.kind, ConditionKind::Other(_));
     if !old.conditions.iter().chain(&new.conditions).any(is_strange) {
         return false;

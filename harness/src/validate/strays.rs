@@ -100,6 +100,9 @@ impl Track {
         let deletes = own && event.verb == Some(Verb::Delete);
         // To the sync that gives it up, it is the Job's still.
         let gives_up = own && it.names_owner == Some(true);
+        if deletes {
+            self.misses_answer(event);
+        }
         let Some(before) = self.history.strays.get(pod.uid).cloned() else {
             if gives_up || deletes {
                 self.note_time(event);
