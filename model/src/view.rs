@@ -28,12 +28,17 @@ pub struct View<'a> {
     /// Whether the Pod cache may lack a deletion that the process asked for in an earlier sync: until it is seen, no
     /// pods need be managed, and no end be decided (PC-26).
     pub deletion_unseen: bool,
+    /// Pods of newly completed indexes that the current sync has released, and that [`View::cache`] shows released for that: they
+    /// take room in the first status write of a sync (FT-10).
+    pub released: usize,
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
     /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).
     pub namespace_goes: bool,
     /// The earliest instant at which it can have been decided, where that is certain: the start of the sync.
     pub earliest: Option<Time>,
+    /// An instant before which it was certainly not decided: what the view shows was written then.
+    pub not_before: Option<Time>,
     /// The latest instant at which the write can have been made.
     pub latest: Option<Time>,
     /// Delay that the global backoff record demands from a new pod (BO-01).

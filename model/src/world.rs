@@ -343,6 +343,8 @@ impl Seen {
             deletes_failed: false,
             namespace_goes: false,
             earliest: None,
+            not_before: None,
+            released: 0,
             latest: Some(now),
             backoff: Backoff::default(),
             constants,

@@ -8,7 +8,7 @@ use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
 use jobcheck_tests::corpus::{Case, make, root};
 use jobcheck_traces::{Input, Reader};
 
-fn judge(from: &str, edits: &[&str]) -> Summary {
+pub fn judge(from: &str, edits: &[&str]) -> Summary {
     let case = Case {
         requirement: String::new(),
         slug: String::new(),

@@ -7,6 +7,7 @@ mod check;
 mod controller;
 mod corpus;
 mod coverage;
+mod deadlines;
 mod defects;
 mod edited;
 mod explore;

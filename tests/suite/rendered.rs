@@ -287,6 +287,14 @@ fn deletes_an_ended_pod(scope: &Scope, path: &[Step]) -> bool {
     })
 }
 
+/// Whether all that is wrong is that the deadline had passed by what the writer had seen. Views of the specification have
+/// no times, so that to it a deadline that is over now may have been to come when the write was decided (SU-08).
+fn comes_after_the_deadline(report: &ReplayReport) -> bool {
+    let told = told(report);
+    let is_meant = |line: &String| line.contains("DeadlineExceeded") && line.starts_with("TC-");
+    report.exit_code == Exit::Violates && told.iter().all(is_meant)
+}
+
 #[test]
 fn what_the_specification_admits_conforms() {
     let (mut wrong, mut traces) = (String::new(), 0);
@@ -299,7 +307,7 @@ fn what_the_specification_admits_conforms() {
             }
             let report = replayed(&scope, &path);
             traces += 1;
-            if report.exit_code != Exit::Conforms {
+            if report.exit_code != Exit::Conforms && !comes_after_the_deadline(&report) {
                 let exit = report.exit_code;
                 writeln!(wrong, "{} seed {seed}: {exit:?} {:#?}", scope.name, told(&report)).unwrap();
             }

@@ -8,7 +8,9 @@ use super::backoff;
 use super::command::{Command, Decision, Event, Plan, Sequence, Step, When};
 use super::conditions::finished;
 use super::fate::{Fate, Interim, fate, runs_already, tally, time_left};
-use super::observed::{CompletionMode, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings};
+use super::observed::{
+    CompletionMode, Controller, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings,
+};
 use super::per_index::Indexes;
 use super::report::status_step;
 use super::scale::{Scaling, Work, scale};
@@ -30,7 +32,7 @@ pub fn plan(observed: &Observed) -> Plan {
         return skipped;
     }
     let memory = remembered(observed);
-    if !observed.caches_show_own_writes || !memory.deleted.is_empty() {
+    if !observed.caches_show_own_writes || !memory.deleted.is_empty() || shows_what_went(observed, &memory) {
         return wait_for_caches(memory, observed.settings);
     }
     let view = View::new(*observed, &memory);
@@ -114,6 +116,16 @@ fn remembered(observed: &Observed) -> Memory {
         deleted: among(&memory.deleted, &|pod| pod.deletion.is_none()),
         refused: memory.refused.filter(|refused| observed.now < refused.plus(REFUSAL_LASTS)),
     }
+}
+
+/// Whether the cache still shows a pod that was being deleted when this process gave it up: it went with its finalizer, which
+/// the cache would show of one that is still there. A Job that is being deleted would keep it (FT-26).
+fn shows_what_went(observed: &Observed, memory: &Memory) -> bool {
+    let went = |pod: &PodFacts| {
+        let is_lost = pod.controller == Controller::ThisJob && !pod.selected;
+        is_lost && pod.deletion.is_some() && pod.tracking_finalizer && memory.released.contains(&pod.uid)
+    };
+    observed.job.deletion.is_some() && !memory.released.is_empty() && observed.pods.iter().any(went)
 }
 
 fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {

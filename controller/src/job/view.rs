@@ -112,7 +112,7 @@ impl<'a> View<'a> {
         for pod in observed.pods {
             steps::count();
             let holds = pod.tracking_finalizer && !memory.released.contains(&pod.uid);
-            let claim = claim(job, pod, holds);
+            let claim = claim(job, pod);
             // A pod that is given up has lost the finalizer by then.
             if holds && listed.has(&pod.uid) && !matches!(claim, Claim::GiveUp) {
                 view.held.insert(&pod.uid);
@@ -237,13 +237,10 @@ enum Claim {
     Leave,
 }
 
-/// `holds`: whether the pod has the tracking finalizer, by all that this process knows.
-fn claim(job: &JobFacts, pod: &PodFacts, holds: bool) -> Claim {
+fn claim(job: &JobFacts, pod: &PodFacts) -> Claim {
     let deleting = job.deletion.is_some();
     match (pod.controller, pod.selected) {
         (Controller::ThisJob, true) => Claim::Keep,
-        // It was given up, and went with its finalizer: of one that is still there the cache would show that.
-        (Controller::ThisJob, false) if deleting && pod.tracking_finalizer && !holds => Claim::Leave,
         // FT-26: a Job that is being deleted keeps what it has.
         (Controller::ThisJob, false) if deleting => Claim::Keep,
         (Controller::ThisJob, false) => Claim::GiveUp,

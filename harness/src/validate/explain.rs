@@ -6,6 +6,7 @@ use jobcheck_model::guards::decision::{Tally, decide};
 use jobcheck_model::view::{Reading, View};
 use jobcheck_model::{Broken, Findings, Req, Said, Time};
 
+use super::clock::Written;
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
 use super::known_pods::is_no_surplus;
@@ -95,6 +96,7 @@ impl Track {
         reading: Reading,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
+        let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.lists(uid));
         let setting = Setting {
             latest,
             deletes_failed: match (settings.has_actors, self.refused.deletions + self.refused.unheard > 0) {
@@ -103,6 +105,7 @@ impl Track {
                 (true, false) => DeletesFailed::No,
             },
             namespace_goes: self.namespace_goes(settings),
+            released: self.history.released_unlisted(lists),
             backoff: &self.backoff,
             constants: &settings.constants,
             reading,
@@ -122,7 +125,7 @@ impl Track {
     }
 
     /// S-01, S-02, S-07, J-01, H1: whether the built-in's way to read what it has explains the write.
-    fn known_reading(
+    pub(super) fn known_reading(
         &mut self,
         settings: &Settings,
         versions: Versions,
@@ -246,9 +249,11 @@ impl Track {
         if self.uncertain.is_empty() {
             return false;
         }
+        let written = self.history.date(Written::default());
         for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
             self.pod_changed(uid, after, Some(write));
         }
+        self.history.date(written);
         self.history.end_sync();
         matches!(self.explain(settings, versions, latest, Reading::Ideal, judge), Explained::Yes(_))
     }
@@ -260,6 +265,7 @@ impl Track {
             latest: None,
             deletes_failed: DeletesFailed::No,
             namespace_goes: self.namespace_goes(settings),
+            released: 0,
             backoff: &before,
             constants: &settings.constants,
             reading: Reading::Ideal,

@@ -11,9 +11,10 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
 use jobcheck_model::job::Job;
 use jobcheck_model::view::{Backoff, Reading, View};
-use jobcheck_model::{Binds, Findings};
+use jobcheck_model::{Binds, Findings, Time};
 
 use super::backoff::BackoffRecord;
+use super::clock::{self, Clock, Written, not_before};
 use super::history::{History, Position};
 use super::observed::{Bounds, Reach, Seen};
 use super::verdict::ViewRefusal;
@@ -26,8 +27,12 @@ const COMBINED: usize = 4;
 /// The earliest views that explain everything so far.
 #[derive(Clone, Debug, Default)]
 pub struct Frontier {
-    /// The Job's versions that a view may show, with their resourceVersions; the last is stored.
-    versions: VecDeque<(Arc<Job>, Option<u64>)>,
+    /// The Job's versions that a view may show; the last is stored.
+    versions: VecDeque<Version>,
+    /// Whether the manager writes the status whatever it has read: a write tells nothing of when it was decided then.
+    writes_blindly: bool,
+    /// What the manager's clock has shown, as its writes tell.
+    clock: Option<Time>,
     /// Number of the last version that the process wrote itself.
     own: Option<u64>,
     /// The same when the sync began that is under way, where the trace tells what that sync has read.
@@ -36,6 +41,19 @@ pub struct Frontier {
     start: u64,
     /// Minimal pairs: version number, position.
     minimal: Vec<(u64, Position)>,
+}
+
+/// A version of the Job.
+#[derive(Clone, Debug)]
+struct Version {
+    job: Arc<Job>,
+    /// Its resourceVersion.
+    number: Option<u64>,
+    /// When it was written at the earliest, in microseconds.
+    written: Option<i64>,
+    /// When a sync that knows it looked at its clock at the earliest. Of what a sync writes it knows itself: it may have
+    /// read the version before that.
+    read: Option<i64>,
 }
 
 /// What is the same in all candidate views of a write.
@@ -47,6 +65,8 @@ pub struct Setting<'a> {
     pub deletes_failed: DeletesFailed,
     /// Whether a creation was refused because the namespace is being deleted.
     pub namespace_goes: bool,
+    /// Pods that the sync has released without listing them.
+    pub released: usize,
     /// The backoff record before the sync.
     pub backoff: &'a BackoffRecord,
     /// The subject's constants.
@@ -92,18 +112,27 @@ pub enum Explained {
 
 impl Frontier {
     /// The Job as it is stored now is the only version that a view may show.
-    pub fn restart(&mut self, job: Arc<Job>, version: Option<u64>, position: Position) {
+    pub fn restart(&mut self, job: Arc<Job>, number: Option<u64>, position: Position) {
         self.start += self.versions.len() as u64;
         self.versions.clear();
-        self.versions.push_back((job, version));
-        (self.own, self.own_before) = (None, None);
+        self.versions.push_back(Version { job, number, written: None, read: None });
+        (self.own, self.own_before, self.clock) = (None, None, None);
         self.minimal = vec![(self.start, position)];
     }
 
     /// The Job has a new version. Where the process wrote it itself, every view from now on shows it; but if the trace
     /// tells what its sync has read, that remains what the rest of the sync may be decided from.
-    pub fn push(&mut self, job: Arc<Job>, version: Option<u64>, own: bool, is_read: bool) {
-        self.versions.push_back((job, version));
+    pub fn push(
+        &mut self,
+        job: Arc<Job>,
+        (number, written): (Option<u64>, Written),
+        own: bool,
+        is_read: bool,
+    ) {
+        let before = self.versions.back().and_then(|version| version.written);
+        let written = written.behind(before);
+        let read = if own { before } else { written };
+        self.versions.push_back(Version { job, number, written, read });
         if own {
             self.own = Some(self.last());
             if !is_read {
@@ -111,6 +140,31 @@ impl Frontier {
             }
         }
         self.forget();
+    }
+
+    /// The manager wrote the status without saying which version it had read.
+    pub fn is_written_blindly(&mut self) {
+        self.writes_blindly = true;
+    }
+
+    /// The deadline that the Job has in every version that a view may show, if it is one, and if the manager's clock is
+    /// not known to have shown it.
+    #[must_use]
+    pub fn unseen_deadline(&self) -> Option<Time> {
+        let mut deadlines = self.versions.iter().map(|version| clock::deadline(&version.job));
+        let first = deadlines.next()??;
+        let is_seen = self.clock.is_some_and(|clock| clock >= first);
+        (!is_seen && deadlines.all(|other| other == Some(first))).then_some(first)
+    }
+
+    /// The manager's clock has shown this.
+    pub fn clock_shows(&mut self, time: Time) {
+        self.clock = self.clock.max(Some(time));
+    }
+
+    /// Another process takes over, whose clock may be another.
+    pub fn forget_clock(&mut self) {
+        self.clock = None;
     }
 
     /// A sync begins: it knows what its process wrote before.
@@ -138,7 +192,7 @@ impl Frontier {
     /// Which versions of the Job a cache shows that has come so far. The first is not a change: there is always one.
     #[must_use]
     pub fn reach(&self, seen: Seen) -> Reach {
-        let changes = self.versions.iter().skip(1).map(|(_, version)| *version);
+        let changes = self.versions.iter().skip(1).map(|version| version.number);
         Reach::behind(changes, self.start, seen)
     }
 
@@ -198,15 +252,25 @@ impl Frontier {
         setting: Setting<'_>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
-        let mut search =
-            Search { setting, judge, tried: 0, best: Vec::new(), end: history.end(), last: self.last() };
+        let mut search = Search {
+            setting,
+            judge,
+            tried: 0,
+            best: Vec::new(),
+            end: history.end(),
+            last: self.last(),
+            read: None,
+            shown: self.clock,
+        };
         let mut found: Vec<(u64, Position)> = Vec::new();
         let mut accepted = None;
         for version in self.versions_in(versions, setting.bounds) {
             let Some(positions) = self.positions_in(version, setting.bounds, history) else { continue };
             let (from, to) = positions.into_inner();
             let bound = found.iter().map(|(_, position)| *position).min().unwrap_or(search.end + 1);
-            let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
+            let shown = &self.versions[(version - self.start) as usize];
+            let job = setting.gates.read(&shown.job);
+            search.read = shown.read.filter(|_| !self.writes_blindly);
             for position in from..bound.min(to + 1) {
                 history.seek(position);
                 if let Some(findings) = search.try_position(history, &job, version) {
@@ -240,8 +304,17 @@ impl Frontier {
     ) {
         let Some((version, position)) = self.minimal.first().copied() else { return };
         history.seek(position);
-        let job = setting.gates.read(&self.versions[(version - self.start) as usize].0);
-        let search = Search { setting, judge: &|_, _| {}, tried: 0, best: Vec::new(), end: 0, last: 0 };
+        let job = setting.gates.read(&self.versions[(version - self.start) as usize].job);
+        let search = Search {
+            setting,
+            judge: &|_, _| {},
+            tried: 0,
+            best: Vec::new(),
+            end: 0,
+            last: 0,
+            read: None,
+            shown: None,
+        };
         show(&search.view(setting.backoff, history, &job));
     }
 
@@ -257,6 +330,10 @@ struct Search<'a> {
     best: Vec<ViewRefusal>,
     end: Position,
     last: u64,
+    /// When a sync that knows the version looked at its clock at the earliest, in microseconds.
+    read: Option<i64>,
+    /// What the clock of its process had shown before.
+    shown: Option<Time>,
 }
 
 impl Search<'_> {
@@ -277,6 +354,10 @@ impl Search<'_> {
         None
     }
 
+    fn clock(&self, history: &History) -> Clock {
+        Clock { written: self.read.max(history.written()), shown: self.shown }
+    }
+
     fn view<'v>(&'v self, record: &BackoffRecord, history: &'v History, job: &'v Arc<Job>) -> View<'v> {
         let left_active = history.post().sums().active > 0;
         let mut view = View {
@@ -293,6 +374,8 @@ impl Search<'_> {
             },
             namespace_goes: self.setting.namespace_goes,
             earliest: self.setting.bounds.began,
+            released: self.setting.released,
+            not_before: not_before(self.clock(history), self.setting.bounds, job),
             latest: self.setting.latest,
             backoff: Backoff::default(),
             constants: self.setting.constants,

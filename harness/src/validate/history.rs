@@ -8,12 +8,14 @@
 use std::collections::VecDeque;
 
 use jobcheck_model::Uid;
-use jobcheck_model::pod::Pod;
+use jobcheck_model::pod::{Phase, Pod};
 use jobcheck_model::pods::Pods;
 use rustc_hash::FxHashMap;
 
+use super::clock::Written;
 use super::observed::{Reach, Seen};
 use super::own_write::OwnWrite;
+use super::strays::put;
 
 /// A position in the history: the number of entries before it.
 pub type Position = u64;
@@ -31,6 +33,8 @@ struct Entry {
     perhaps: Option<OwnWrite>,
     /// Its resourceVersion, where a native trace shows it.
     version: Option<u64>,
+    /// When it and all that stands before it were written at the earliest, in microseconds.
+    written: Option<i64>,
 }
 
 /// The history of one Job's pods.
@@ -61,6 +65,10 @@ pub struct History {
     forgets_deletions: bool,
     /// The resourceVersion of the write that is taken in.
     version: Option<u64>,
+    /// When that write was made.
+    written: Written,
+    /// When what was forgotten was written at the earliest; unknown where views show it that need not have.
+    forgotten_written: Option<i64>,
 }
 
 impl History {
@@ -116,12 +124,33 @@ impl History {
         }
         let early = early.clamp(self.start, position);
         let version = self.version;
-        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version });
+        let written = self.written.leaves(after.as_ref()).behind(self.written_before(position));
+        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version, written });
     }
 
     /// What is appended next comes with this resourceVersion; returns the one that was told before.
     pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.version, version)
+    }
+
+    /// What is appended next was written then; returns what was told before.
+    pub fn date(&mut self, written: Written) -> Written {
+        std::mem::replace(&mut self.written, written)
+    }
+
+    /// When what a cache at this position shows was written, at the earliest, in microseconds. What it may contain of
+    /// what stands behind says nothing.
+    fn written_before(&self, position: Position) -> Option<i64> {
+        match position.checked_sub(self.start + 1) {
+            Some(last) => self.entries.get(last as usize).and_then(|entry| entry.written),
+            None => self.forgotten_written,
+        }
+    }
+
+    /// The same for the current position.
+    #[must_use]
+    pub fn written(&self) -> Option<i64> {
+        self.written_before(self.at)
     }
 
     /// Where a cache stands that has come so far.
@@ -171,6 +200,15 @@ impl History {
     pub fn released_in_sync(&self) -> Vec<Uid> {
         let entries = self.range(self.sync_start, self.end());
         entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release))).map(|entry| entry.uid).collect()
+    }
+
+    /// How many pods that ended well, and are not listed, it released in the current sync: those of newly completed indexes.
+    #[must_use]
+    pub fn released_unlisted(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
+        let entries = self.range(self.sync_start, self.end());
+        let ended_well = |pod: &Pod| pod.phase == Phase::Succeeded && !is_listed(pod.uid);
+        let released = entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)));
+        released.filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
     }
 
     /// Takes another position as the beginning of the current sync.
@@ -357,6 +395,7 @@ impl History {
         for _ in self.start..position {
             let entry = self.entries.pop_front();
             self.forgotten = entry.as_ref().and_then(|entry| entry.version).max(self.forgotten);
+            self.forgotten_written = entry.as_ref().and_then(|entry| entry.written);
             if let Some(entry) = entry.filter(|entry| entry.own.is_some()) {
                 self.forget_own(entry.uid, position);
             }
@@ -370,6 +409,7 @@ impl History {
         self.seek(self.end());
         self.sync_start = self.end();
         self.forget_before(self.end());
+        self.forgotten_written = None;
     }
 
     /// Gives back memory that nothing uses.
@@ -451,14 +491,4 @@ impl History {
         self.cache.set(uid, cached.filter(|pod| pod.controlled));
         put(&mut self.post, &mut self.post_strays, uid, left);
     }
-}
-
-/// Puts a pod where it belongs; its state before.
-fn put(owned: &mut Pods, strays: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
-    let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
-    let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
-    // Strays are few.
-    let unused = strays.is_empty() && stray.is_none();
-    let was_stray = if unused { None } else { strays.set(uid, stray) };
-    owned.set(uid, own).or(was_stray)
 }

@@ -24,10 +24,11 @@ use jobcheck_traces::Verb;
 use rustc_hash::FxHashSet;
 
 use super::actor::Role;
+use super::clock::Written;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
-use super::managers::{self, changes_spec_by_status, judge_forbidden, judge_ttl_write};
+use super::managers::{self, changes_spec_by_status, intrusion, judge_forbidden, judge_ttl_write};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -91,6 +92,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.take(event, &"status write", findings);
     }
     if status_changed && !is_main_write(event) {
+        track.note_base(it, by);
         status_written(track, event, &before, &after, by, settings);
     } else {
         let mut findings = Findings::new();
@@ -103,7 +105,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             foreign(track, &before, &after);
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
-        intrusion(track, event, by, what, &mut findings);
+        intrusion(track, by, what, &mut findings);
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
@@ -131,7 +133,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.written = event.when.map(|when| when.received);
     let is_read = track.bounds.is_read();
-    track.frontier.push(after, event.version, own_status, is_read);
+    track.frontier.push(after, (event.version, Written::by(event)), own_status, is_read);
     track.history.forget_before(track.frontier.earliest());
 }
 
@@ -185,7 +187,7 @@ fn status_written(
                 known::unhear_counted_twice(track, &after.status, &findings);
             }
         }
-        By::Intruder => intrusion(track, event, by, "status write", &mut findings),
+        By::Intruder => intrusion(track, by, "status write", &mut findings),
         By::Ttl | By::Other => {}
     }
     rank(&mut findings);
@@ -310,19 +312,6 @@ fn foreign(track: &mut Track, before: &Job, after: &Job) {
     }
 }
 
-/// MB-02, MB-03: the built-in leaves Jobs of other managers alone.
-pub fn intrusion(track: &Track, _event: &Event, by: By, what: &'static str, findings: &mut Findings) {
-    if by == By::Intruder && !track.is_built_in() {
-        findings.require(
-            Req::MB03,
-            false,
-            "a Job of another manager",
-            "no write by the Job controller",
-            what,
-        );
-    }
-}
-
 /// SU-14, SS-34: what a mirror should do.
 fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
     let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
@@ -440,7 +429,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
         judge_ttl_deletion(&versions, deletion, &mut findings);
     }
-    intrusion(track, event, by, "deletion of the Job", &mut findings);
+    intrusion(track, by, "deletion of the Job", &mut findings);
     if let (Some(deletion), Some(before)) = (&it.deletion, &track.shown()) {
         let asked = match deletion.propagation.as_deref() {
             Some("Orphan") => Some(Propagation::Orphan),

@@ -75,6 +75,19 @@ pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
     findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
     track.take(event, &"write of the Job", findings);
 }
+/// MB-02, MB-03: the built-in leaves Jobs of other managers alone.
+pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findings) {
+    if by == By::Intruder && !track.is_built_in() {
+        findings.require(
+            Req::MB03,
+            false,
+            "a Job of another manager",
+            "no write by the Job controller",
+            what,
+        );
+    }
+}
+
 /// Whose status write it is: in a watch, which does not tell, not the manager's where nothing but conditions of other types
 /// changes. No controller of Jobs writes these alone.
 pub fn whose_status(event: &Event, by: By, old: &JobStatus, new: &JobStatus) -> By {

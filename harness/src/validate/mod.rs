@@ -10,6 +10,7 @@ mod backoff;
 mod bindings;
 mod birth;
 mod births;
+mod clock;
 pub mod counted;
 pub mod event;
 mod explain;

@@ -241,6 +241,12 @@ impl Bounds {
         Bounds { began: None, beside: true, ..self }
     }
 
+    /// Whether the write is none of a sync, or the trace says what its sync has read.
+    #[must_use]
+    pub fn tells_sync(self) -> bool {
+        self.beside || [self.versions, self.positions].iter().flatten().any(|reach| reach.to.is_some())
+    }
+
     /// Whether the trace says which pods the sync has read.
     #[must_use]
     pub fn is_read(self) -> bool {

@@ -134,6 +134,8 @@ fn unfinished(
         deletes_failed: false,
         namespace_goes: track.setbacks.has_no_namespace(),
         earliest: None,
+        not_before: None,
+        released: 0,
         latest: None,
         backoff: Backoff::default(),
         constants: &settings.constants,

@@ -36,12 +36,13 @@ impl OwnWrite {
         }
     }
 
-    /// Whether a sync does it before it looks at its pods (FT-25, FT-26).
+    /// Whether a sync does it before it looks at its pods (FT-25, FT-26), or to pods that it looks at no more: what
+    /// the finalizers that it removes held is recorded.
     #[must_use]
     pub fn precedes_the_count(&self) -> bool {
         match self {
-            OwnWrite::Adopt(_) | OwnWrite::GiveUp => true,
-            OwnWrite::Gain(_) | OwnWrite::Release | OwnWrite::Delete | OwnWrite::Miss => false,
+            OwnWrite::Adopt(_) | OwnWrite::GiveUp | OwnWrite::Release => true,
+            OwnWrite::Gain(_) | OwnWrite::Delete | OwnWrite::Miss => false,
         }
     }
 }

@@ -8,6 +8,7 @@ use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
 use super::birth::judge_owner;
+use super::clock::Written;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
@@ -40,10 +41,11 @@ impl Judge {
                 let controller = job_controller(pod.controller.as_ref());
                 // Where a cache stands is told in native traces alone.
                 let owner = owner.or_else(|| self.former.get(&uid).copied());
-                let jobs = [owner, controller].into_iter().flatten().filter(|_| event.form == Form::Native);
-                self.take_in(jobs.clone(), event.version);
+                let jobs = [owner, controller].into_iter().flatten();
+                let version = event.version.filter(|_| event.form == Form::Native);
+                self.take_in(jobs.clone(), version, Written::by(event));
                 self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
-                self.take_in(jobs, None);
+                self.take_in(jobs, None, Written::default());
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
             (None, None) => {
@@ -54,11 +56,12 @@ impl Judge {
         }
     }
 
-    /// What comes next to the pods of these Jobs has this resourceVersion.
-    fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>) {
+    /// What comes next to the pods of these Jobs has this resourceVersion, and was written then.
+    fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>, written: Written) {
         for job in jobs {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.history.take_in(version);
+                track.history.date(written);
             }
         }
     }

@@ -8,14 +8,15 @@ use jobcheck_model::guards::deletion::judge_deletion;
 use jobcheck_model::guards::release::{self, judge_release, may_release_by_truth};
 use jobcheck_model::job::{Job, Text};
 use jobcheck_model::pod::Pod;
-use jobcheck_model::view::Reading;
+use jobcheck_model::view::{Reading, View};
 use jobcheck_model::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
 use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
 use super::frontier::{Explained, Versions};
-use super::job_writes::{By, intrusion};
+use super::job_writes::By;
+use super::managers::intrusion;
 use super::own_write::OwnWrite;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -44,7 +45,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         }
         By::Intruder => {
             let mut findings = Findings::new();
-            intrusion(track, event, by, "creation of a pod", &mut findings);
+            intrusion(track, by, "creation of a pod", &mut findings);
             track.take(event, &write, findings);
             track.pod_changed(pod.uid, Some(pod.clone()), None);
         }
@@ -243,7 +244,7 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Intruder => {
             let mut findings = Findings::new();
-            intrusion(track, event, by, "deletion of a pod", &mut findings);
+            intrusion(track, by, "deletion of a pod", &mut findings);
             track.take(event, &write, findings);
             track.pod_changed(after.uid, Some(after.clone()), None);
         }
@@ -256,9 +257,10 @@ pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Di
     // Whom a user has let go, no sync has chosen (S-11).
     let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
     let chosen_before = !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
-    track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
-        judge_deletion(view, pod, chosen_before, findings);
-    });
+    let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
+    if track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &judge) {
+        track.note_passed_deadline(event, settings, &judge);
+    }
     known_pods::of_deletion(track, event, pod);
 }
 

@@ -135,6 +135,7 @@ impl Judge {
         for track in self.tracks.values_mut() {
             track.backoff.lose();
             track.history.forget_misses();
+            track.frontier.forget_clock();
             track.occasions.inherits = false;
             track.occasions.unseen.restarted();
         }

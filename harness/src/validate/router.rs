@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
 use super::bindings::Early;
+use super::clock::Written;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
@@ -479,5 +480,5 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
         track.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
-    track.frontier.push(Arc::new(job), metadata.resource_version, false, false);
+    track.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
 }

@@ -6,6 +6,7 @@ use jobcheck_model::apiserver::CONTROLLER_UID_LABEL;
 use jobcheck_model::guards::release::{judge_release, may_release_by_truth};
 use jobcheck_model::job::Text;
 use jobcheck_model::pod::Pod;
+use jobcheck_model::pods::Pods;
 use jobcheck_model::{Req, Uid};
 use jobcheck_traces::{Form, Verb};
 
@@ -159,4 +160,14 @@ impl Track {
         });
         self.bounds = read;
     }
+}
+
+/// Puts a pod where it belongs; its state before. `strays` are those that nobody controls.
+pub(super) fn put(owned: &mut Pods, strays: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
+    let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
+    let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
+    // Strays are few.
+    let unused = strays.is_empty() && stray.is_none();
+    let was_stray = if unused { None } else { strays.set(uid, stray) };
+    owned.set(uid, own).or(was_stray)
 }

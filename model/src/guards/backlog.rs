@@ -49,7 +49,8 @@ fn filled_the_cap(view: &View<'_>) -> bool {
         pod.phase == Phase::Succeeded && released && !status.lists(pod.uid)
     };
     let listed = status.uncounted_succeeded().len() + status.uncounted_failed().len();
-    listed + view.cache.unaccounted().filter(released).count() >= view.constants.max_uncounted_pods
+    let unlisted = view.released + view.cache.unaccounted().filter(released).count();
+    listed + unlisted >= view.constants.max_uncounted_pods
 }
 
 /// FT-10: newly completed indexes and listed UIDs together.

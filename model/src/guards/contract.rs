@@ -124,11 +124,6 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
         && added.status == ConditionStatus::True
 }
 
-fn had_no_time(old: &JobStatus) -> bool {
-    let complete = true_entry(old, &ConditionKind::Complete);
-    complete.is_some_and(|complete| complete.last_transition_time.is_none())
-}
-
 /// TC-05: completionTime is set with Complete, never otherwise, and never changed; it does not lie behind the
 /// transition to Complete.
 fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
@@ -149,16 +144,8 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
         findings.require(Req::TC05, stays, what, time, Said::later(found));
     }
     let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
-    match (new.completion_time, complete.last_transition_time) {
-        (Some(completion), Some(transition)) => {
-            let expected = Said::later(|| format!("not after {transition}, the transition to Complete"));
-            findings.require(Req::TC05, completion <= transition, "completionTime", expected, completion);
-        }
-        // Who waits for the end of a Job relies on it: without it a TTL never ends (TT-02).
-        (Some(_), None) if complete.status == ConditionStatus::True && !had_no_time(old) => {
-            let (what, expected) = ("lastTransitionTime of Complete", "set, and not before completionTime");
-            findings.require(Req::TC05, false, what, expected, "none");
-        }
-        (_, None) | (None, _) => {}
+    if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
+        let expected = Said::later(|| format!("not after {transition}, the transition to Complete"));
+        findings.require(Req::TC05, completion <= transition, "completionTime", expected, completion);
     }
 }

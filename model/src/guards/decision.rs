@@ -194,7 +194,7 @@ fn past_deadline(view: &View<'_>) -> Holds {
         return if deadline == 0 { Holds::Yes } else { Holds::No };
     };
     let has_passed = |instant: Time| instant.since(start) >= deadline;
-    match (view.earliest, view.latest) {
+    match (view.earliest.max(view.not_before), view.latest) {
         (Some(earliest), _) if has_passed(earliest) => Holds::Yes,
         (_, Some(latest)) if !has_passed(latest) => Holds::No,
         (Some(_) | None, Some(_) | None) => Holds::Maybe,

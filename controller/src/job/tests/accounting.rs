@@ -123,14 +123,15 @@ fn a_pod_that_is_not_selected_any_more_is_given_up() {
     assert_eq!(deleting.shape(), "write, release a, write");
 }
 
-/// PC-02: a pod that was being deleted when it was given up went with its finalizer, before the cache shows it.
+/// SY-03, PC-02: a pod that was being deleted when it was given up went with its finalizer, which the cache does not show yet.
 #[test]
-fn a_pod_that_went_when_it_was_given_up_terminates_no_more() {
+fn a_pod_that_went_when_it_was_given_up_is_waited_for() {
     let lost = crate::job::observed::PodFacts { selected: false, ..pod("a").deleted() };
     let mut case = Case::new(job().deleting(), [lost]);
     assert_eq!(case.last().terminating, Some(1));
     case.memory.released.insert(pod("a").uid);
-    assert!(case.plan().is_empty());
+    assert_eq!(case.plan().decisions[0].requirement, "SY-03");
+    assert!(case.plan().is_empty() && case.plan().wake_after.is_some());
 }
 
 /// FT-07, FT-12, PC-21.
