@@ -67,8 +67,9 @@ pub fn refused(
 /// Judges what the request asked for as if it had been granted.
 fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>, settings: &Settings) {
     // Of a pod that is gone the cache may show any state that it ever had.
-    let Some(pod) = uid.filter(|_| event.code != 404).and_then(|uid| track.history.stored.get(uid)).cloned()
-    else {
+    // Who it was is not known of a shared account.
+    let is_told = event.code != 404 && event.actor.is_some();
+    let Some(pod) = uid.filter(|_| is_told).and_then(|uid| track.history.stored.get(uid)).cloned() else {
         return;
     };
     // A conflict of UIDs: the request was meant for another pod of this name.
