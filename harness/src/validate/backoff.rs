@@ -19,15 +19,15 @@ pub struct BackoffRecord {
 }
 
 impl BackoffRecord {
-    /// The record of a sync that reads this view: pods in it are not taken again (BO-03).
+    /// The record of a sync that reads this view, and has `let_go` since: pods in the record are not taken again (BO-03).
     #[must_use]
-    pub fn in_view(&self, view: &View<'_>) -> Backoff {
+    pub fn in_view(&self, view: &View<'_>, let_go: &[Uid]) -> Backoff {
         if view.spec().backoff_limit_per_index.is_some() {
             return Backoff::default();
         }
         let fresh = |pod: &&Pod| !self.recorded.contains(&pod.uid);
-        let last_success = self.successes(view).filter(fresh).map(Pod::finish_time).max();
-        let failures = || self.failures(view).filter(fresh).map(Pod::finish_time);
+        let last_success = self.successes(view, let_go).filter(fresh).map(Pod::finish_time).max();
+        let failures = || self.failures(view, let_go).filter(fresh).map(Pod::finish_time);
         match last_success {
             None => {
                 let count = u32::try_from(failures().count()).unwrap_or(u32::MAX);
@@ -44,17 +44,26 @@ impl BackoffRecord {
         }
     }
 
-    fn successes<'v>(&self, view: &'v View<'_>) -> impl Iterator<Item = &'v Pod> {
-        view.new_successes().chain(self.listed(view, view.job.status.uncounted_succeeded()))
+    fn successes<'v>(&self, view: &'v View<'_>, let_go: &'v [Uid]) -> impl Iterator<Item = &'v Pod> {
+        let listed = self.listed(view, view.job.status.uncounted_succeeded(), let_go);
+        view.new_successes().chain(listed)
     }
 
-    fn failures<'v>(&self, view: &'v View<'_>) -> impl Iterator<Item = &'v Pod> {
-        view.new_failures().chain(self.listed(view, view.job.status.uncounted_failed()))
+    fn failures<'v>(&self, view: &'v View<'_>, let_go: &'v [Uid]) -> impl Iterator<Item = &'v Pod> {
+        let listed = self.listed(view, view.job.status.uncounted_failed(), let_go);
+        view.new_failures().chain(listed)
     }
 
-    fn listed<'v>(&self, view: &'v View<'_>, uids: &'v [Uid]) -> impl Iterator<Item = &'v Pod> {
+    /// A view shows the removals of its own sync, which read the finalizers that it removed.
+    fn listed<'v>(
+        &self,
+        view: &'v View<'_>,
+        uids: &'v [Uid],
+        let_go: &'v [Uid],
+    ) -> impl Iterator<Item = &'v Pod> {
         let taken = if self.takes_listed { uids } else { &[] };
-        taken.iter().filter_map(|uid| view.cache.get(*uid)).filter(|pod| pod.finalizer)
+        let held = |pod: &&Pod| pod.finalizer || let_go.contains(&pod.uid);
+        taken.iter().filter_map(|uid| view.cache.get(*uid)).filter(held)
     }
 
     /// When the last recorded failure ended.
@@ -72,12 +81,13 @@ impl BackoffRecord {
     }
 
     /// A status write of this view succeeded: the record is kept (BO-05).
-    pub fn keep(&mut self, view: &View<'_>) {
+    pub fn keep(&mut self, view: &View<'_>, let_go: &[Uid]) {
         if let Some(other) = &mut self.other {
-            other.keep(view);
+            other.keep(view, let_go);
         }
-        self.record = self.in_view(view);
-        let taken: Vec<Uid> = self.successes(view).chain(self.failures(view)).map(|pod| pod.uid).collect();
+        self.record = self.in_view(view, let_go);
+        let pods = self.successes(view, let_go).chain(self.failures(view, let_go));
+        let taken: Vec<Uid> = pods.map(|pod| pod.uid).collect();
         self.recorded.extend(taken);
         let is_same =
             |other: &BackoffRecord| (other.record, &other.recorded) == (self.record, &self.recorded);
@@ -88,9 +98,9 @@ impl BackoffRecord {
 
     /// A status write of this view was refused, or was stored and its sender does not know: 1.36 keeps the record after the
     /// answer, others may before the request.
-    pub fn keep_perhaps(&mut self, view: &View<'_>) {
+    pub fn keep_perhaps(&mut self, view: &View<'_>, let_go: &[Uid]) {
         let mut kept = self.other.take().unwrap_or_else(|| Box::new(self.clone()));
-        kept.keep(view);
+        kept.keep(view, let_go);
         self.other = Some(kept);
     }
 

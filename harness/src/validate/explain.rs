@@ -97,6 +97,7 @@ impl Track {
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
         let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.lists(uid));
+        let let_go = self.history.released_in_sync();
         let setting = Setting {
             latest,
             deletes_failed: match (settings.has_actors, self.refused.deletions + self.refused.unheard > 0) {
@@ -107,6 +108,7 @@ impl Track {
             namespace_goes: self.namespace_goes(settings),
             released: self.history.released_unlisted(lists),
             backoff: &self.backoff,
+            let_go: &let_go,
             constants: &settings.constants,
             reading,
             gates: settings.gates,
@@ -261,12 +263,14 @@ impl Track {
     /// After a status write that a view explains: the record of that view is the controller's.
     pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
         let before = self.backoff.clone();
+        let let_go = self.history.released_in_sync();
         let setting = Setting {
             latest: None,
             deletes_failed: DeletesFailed::No,
             namespace_goes: self.namespace_goes(settings),
             released: 0,
             backoff: &before,
+            let_go: &let_go,
             constants: &settings.constants,
             reading: Reading::Ideal,
             gates: settings.gates,
@@ -274,8 +278,8 @@ impl Track {
         };
         let record = &mut self.backoff;
         self.frontier.with_earliest(&mut self.history, setting, &mut |view| match heard {
-            true => record.keep(view),
-            false => record.keep_perhaps(view),
+            true => record.keep(view, &let_go),
+            false => record.keep_perhaps(view, &let_go),
         });
     }
 

@@ -11,7 +11,7 @@ use jobcheck_model::constants::Constants;
 use jobcheck_model::gates::Gates;
 use jobcheck_model::job::Job;
 use jobcheck_model::view::{Backoff, Reading, View};
-use jobcheck_model::{Binds, Findings, Time};
+use jobcheck_model::{Binds, Findings, Time, Uid};
 
 use super::backoff::BackoffRecord;
 use super::clock::{self, Clock, Written, not_before};
@@ -69,6 +69,8 @@ pub struct Setting<'a> {
     pub released: usize,
     /// The backoff record before the sync.
     pub backoff: &'a BackoffRecord,
+    /// The pods whose finalizers the sync has removed.
+    pub let_go: &'a [Uid],
     /// The subject's constants.
     pub constants: &'a Constants,
     /// How counters are read.
@@ -382,7 +384,7 @@ impl Search<'_> {
             gates: self.setting.gates,
             reading: self.setting.reading,
         };
-        view.backoff = record.in_view(&view);
+        view.backoff = record.in_view(&view, self.setting.let_go);
         view
     }
 

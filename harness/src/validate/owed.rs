@@ -142,7 +142,7 @@ fn unfinished(
         gates: settings.gates,
         reading: Reading::Ideal,
     };
-    view.backoff = track.backoff.in_view(&view);
+    view.backoff = track.backoff.in_view(&view, &[]);
     for (req, what, since) in owed_work(track, &view) {
         owe(req, what, since);
     }
