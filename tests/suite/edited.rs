@@ -70,6 +70,7 @@ fn what_admission_changes_in_a_created_pod_is_not_the_controllers_doing() {
     for edit in [
         "set 2 /responseObject/spec/containers/0/image \"mirror.example.com/pause\"",
         "set 2 /responseObject/spec/containers/- {\"name\":\"sidecar\",\"image\":\"proxy\"}",
+        "set 2 /requestObject/spec/containers/0/env [{\"name\": \"ADDED\", \"value\": \"1\"}]",
         "set 2 /requestObject/metadata/labels/team \"a\"",
         "set 2 /responseObject/metadata/labels/team \"a\"",
     ] {

@@ -50,7 +50,7 @@ pub struct PodBirth {
     pub restart_policy: RestartPolicy,
     /// The containers, init containers first.
     pub containers: Vec<ContainerBirth>,
-    /// What the creator asked for, before admission: the fields that are compared with the template. None where
+    /// What the creator asked for, before admission, sorted: it is compared with the template. None where
     /// the trace does not show the request.
     pub asked: Option<Vec<(Text, u64)>>,
 }
@@ -155,7 +155,7 @@ impl Projector {
         })
     }
 
-    /// The fields of a requested pod that are compared with its template.
+    /// What a requested pod sets, which is compared with its template; sorted.
     pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
         let pod: serde_json::Value = serde_json::from_str(request).ok()?;
         Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))

@@ -59,7 +59,10 @@ pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
 /// changes stands in the answer alone. A watch shows no requests, so that nothing is said there.
 fn judge_spec(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let Some(asked) = &birth.asked else { return };
-    let other = job.spec.template.essentials.iter().find(|wanted| !asked.contains(wanted));
+    // A pod of an index has a hostname of its own (PC-17).
+    let is_own = |path: &str| path == "hostname" && job.spec.is_indexed();
+    let lacks = |wanted: &&(Text, u64)| !is_own(&wanted.0) && asked.binary_search(wanted).is_err();
+    let other = job.spec.template.essentials.iter().find(lacks);
     let expected = other.map_or_else(String::new, |(path, _)| format!("{path} as the template has it"));
     let is_absent = other.is_some_and(|(path, _)| !asked.iter().any(|(key, _)| key == path));
     let found = if is_absent { "absent" } else { "another value" };
