@@ -19,8 +19,8 @@ use super::observed::Bounds;
 use super::settings::Settings;
 use super::track::Track;
 
-/// The clock of a controller may be so many seconds behind that of the API server.
-const TOLERANCE: i64 = 1;
+/// The clocks of a controller and of the API server may be so many seconds apart, and times are cut to whole ones.
+pub const TOLERANCE: i64 = 1;
 /// Microseconds of a second.
 const SECOND: i64 = 1_000_000;
 

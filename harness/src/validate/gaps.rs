@@ -118,8 +118,7 @@ impl Track {
             (Some(base), Some(_)) if !self.has_seen(base) => {
                 Some(format!("a write of the Job is missing: resourceVersion {base} was never recorded"))
             }
-            _ => two_writes(event, &before, after)
-                .map(|what| format!("a write of the Job is missing: {what} changed in one")),
+            _ => two_writes(event, &before, after).map(|why| format!("a write of the Job is missing: {why}")),
         };
         let Some(reason) = missing else { return };
         let older = |seen: &&(u64, u64)| it.base.is_none_or(|base| seen.0 < base);
@@ -227,18 +226,20 @@ fn says_more_ready(broken: &Broken) -> bool {
     }
 }
 
-/// What no single write changes together.
+/// Why a change is none that a single write makes.
 fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> {
     let spec = before.spec != after.spec;
     let status = before.status != after.status;
     let main = !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch));
     let deletes = event.verb == Some(Verb::Delete) && event.actor.is_some();
     match () {
-        () if spec && status => Some("spec and status"),
-        () if event.is_status && spec => Some("by a write of the status, the spec"),
-        () if main && status => Some("by a write of the spec, the status"),
-        () if event.form != Form::Watch && skips(before, after) => Some("the generation by more than one"),
-        () if deletes && (spec || status) => Some("by a deletion, more than that"),
+        () if spec && status => Some("no write changes spec and status together"),
+        () if event.is_status && spec => Some("the answer to a write of the status shows another spec"),
+        () if main && status => Some("the answer to a write of the spec shows another status"),
+        () if event.form != Form::Watch && skips(before, after) => {
+            Some("the generation rose by more than one")
+        }
+        () if deletes && (spec || status) => Some("the answer to a DELETE shows another spec or status"),
         () => None,
     }
 }

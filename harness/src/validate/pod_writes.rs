@@ -126,8 +126,12 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         delete(track, event, &before, &state, by, settings);
     } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
-        if own && !before.finalizer && event.verb == Some(Verb::Patch) && !track.unheard(event) {
-            track.acknowledges(after.uid, OwnWrite::Release);
+        if own && !before.finalizer && event.verb == Some(Verb::Patch) {
+            // A process before it has removed the finalizer already.
+            match track.unheard(event) {
+                true => track.misses_answer(event),
+                false => track.acknowledges(after.uid, OwnWrite::Release),
+            }
         }
     }
     if gone {

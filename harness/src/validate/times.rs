@@ -9,11 +9,9 @@
 use jobcheck_model::Time;
 use jobcheck_model::job::{Condition, ConditionKind, JobStatus};
 
+use super::clock::TOLERANCE;
 use super::event::Event;
 use super::track::Track;
-
-/// Times are cut to whole seconds, and those of the API server and of a controller are of two clocks.
-const TOLERANCE: i64 = 1;
 
 /// When the stored version of the Job was written, at the earliest.
 pub fn written(track: &Track) -> Option<Time> {
