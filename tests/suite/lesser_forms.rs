@@ -101,7 +101,7 @@ fn a_missing_record_is_no_violation() {
 }
 
 /// What a watch of the same objects shows.
-fn watch(trace: &[Value]) -> Vec<Value> {
+pub fn watch(trace: &[Value]) -> Vec<Value> {
     let (mut shown, mut latest, mut events) = (BTreeMap::new(), 0, Vec::new());
     let mut jobs: BTreeMap<String, Value> = BTreeMap::new();
     for request in trace.iter().map(|line| &line["request"]) {

@@ -12,6 +12,7 @@ mod defects;
 mod edited;
 mod explore;
 mod found;
+mod fuzzed_forms;
 mod gaps;
 mod gates;
 mod generated;
