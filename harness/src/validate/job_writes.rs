@@ -118,7 +118,10 @@ fn is_main_write(event: &Event) -> bool {
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
-    if let (Some(before), Some(when)) = (track.stored.take(), event.when) {
+    let before = track.stored.take();
+    // A change of the metadata alone is nothing to who looks after the Job.
+    let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
+    if let (Some(before), Some(when)) = (before, event.when) {
         track.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
@@ -130,7 +133,9 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     }
     // J-06: an event of the finished Job wakes its clean-up.
     track.occasions.late.clear();
-    track.changed = event.when.map(|when| when.done).or(track.changed);
+    if !is_idle {
+        track.changed = event.when.map(|when| when.done).or(track.changed);
+    }
     track.written = event.when.map(|when| when.received);
     let is_read = track.bounds.is_read();
     track.frontier.push(after, (event.version, Written::by(event)), own_status, is_read);
@@ -200,6 +205,7 @@ fn status_written(
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {
+            track.standing.status_changed(&before.status, &after.status);
             executor_decision(track, event, after, &write, broken, settings);
             count(track, &before.status, &after.status);
             track.status_tried();

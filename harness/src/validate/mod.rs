@@ -40,6 +40,7 @@ pub mod router;
 pub mod sequence;
 pub mod setbacks;
 mod settings;
+mod standing;
 mod story;
 mod strays;
 mod times;

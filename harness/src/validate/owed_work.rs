@@ -14,6 +14,9 @@ use super::track::Track;
 /// A debt: the requirement, what it asks for, and since when.
 pub type Debt = (Req, &'static str, Option<i64>);
 
+/// What is owed where the living are not reported.
+pub const REPORT: &str = "report active, ready and terminating";
+
 /// Everything that is owed to a Job that is neither finished nor being deleted.
 #[must_use]
 pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
@@ -121,5 +124,5 @@ fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
         () if !same(status.terminating, sums.terminating) => Req::RP08,
         () => return None,
     };
-    Some((after_outage(track, req), "report active, ready and terminating", last_try(track)))
+    Some((after_outage(track, req), REPORT, last_try(track)))
 }

@@ -24,7 +24,7 @@ use super::relists::Departures;
 use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::{JobVerdict, Outcome, Unreadable};
+use super::verdict::{JobVerdict, Outcome, Owed, Unreadable};
 use super::{known, known_pods};
 
 /// How many Jobs and pods that went are remembered.
@@ -287,6 +287,7 @@ impl Judge {
         if is_manager {
             track.executor |= built_in;
             track.enter_sync(event, &self.settings);
+            track.note_work(event, &self.settings);
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
@@ -415,7 +416,8 @@ impl Judge {
     fn close(&mut self, mut track: Track) {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
-        let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(|it| it.is_overdue(self.end));
+        let is_overdue = |it: &Owed| it.is_overdue(self.end) || track.standing.is_overdue(&it.what);
+        let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);

@@ -23,6 +23,7 @@ use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
+use super::standing::Standing;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
 /// Entries of the history whose times are remembered.
@@ -128,6 +129,8 @@ pub struct Track {
     pub changed: Option<i64>,
     /// Last time of an event of its pods, in microseconds.
     pub pods_changed: Option<i64>,
+    /// What has been owed for a while.
+    pub standing: Standing,
     /// Requests that were refused, for what is owed at the end.
     pub trouble: Trouble,
 }
@@ -185,6 +188,7 @@ impl Track {
             written: None,
             changed: None,
             pods_changed: None,
+            standing: Standing::default(),
             trouble: Trouble::default(),
         }
     }

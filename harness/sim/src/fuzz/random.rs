@@ -77,9 +77,9 @@ impl Random {
         if self.chance(3) {
             let actions = ["Ignore", "Count", "FailJob", "FailIndex"];
             let action = self.one(&actions[..if per_index { 4 } else { 3 }]);
-            spec.push(format!(
-                "podFailurePolicy: {{rules: [{{action: {action}, onExitCodes: {{operator: In, values: [42]}}}}]}}"
-            ));
+            let by_code = format!("{{action: {action}, onExitCodes: {{operator: In, values: [42]}}}}");
+            let by_condition = self.disruption(per_index);
+            spec.push(format!("podFailurePolicy: {{rules: [{by_code}{by_condition}]}}"));
         } else if self.chance(2) {
             spec.push(format!("podReplacementPolicy: {}", self.one(&["Failed", "TerminatingOrFailed"])));
         }
@@ -99,6 +99,15 @@ impl Random {
             spec.push("suspend: true".to_owned());
         }
         spec
+    }
+
+    /// A second rule, for pods that are evicted.
+    fn disruption(&mut self, per_index: bool) -> String {
+        let actions = ["Ignore", "Count", "FailJob", "FailIndex"];
+        let choice = self.rare.below(8);
+        let possible = &actions[..if per_index { 4 } else { 3 }];
+        let rule = |action| format!(", {{action: {action}, onPodConditions: [{{type: DisruptionTarget}}]}}");
+        possible.get(choice).map(rule).unwrap_or_default()
     }
 
     /// How many pods the status lists at most, where that is not the usual number.
