@@ -59,6 +59,30 @@ fn the_terminal_condition_repeats_the_interim_one_that_is_true() {
     assert_eq!(watch, audit);
 }
 
+/// Neither what is said otherwise, nor other numbers in a write that is refused, are that deviation.
+#[test]
+fn a_write_that_is_wrong_in_another_way_has_no_label() {
+    let unlabelled = |log: &[serde_json::Value]| {
+        let summary = judge(log);
+        summary.jobs.iter().flat_map(|job| &job.violations).any(|it| it.known().is_none())
+    };
+    let mut log = lines("s12-false-interim.audit");
+    assert!(!unlabelled(&log));
+    let appended = log.iter_mut().filter_map(|line| {
+        line.pointer_mut("/responseObject/status/conditions/2").filter(|it| it["type"] == "FailureTarget")
+    });
+    appended.for_each(|condition| condition["message"] = json!("another"));
+    assert!(unlabelled(&log));
+    let log = lines("s04-limit-lowered.audit");
+    assert!(!unlabelled(&log));
+    for counter in ["failed", "succeeded"] {
+        let mut log = log.clone();
+        let refused = log.iter_mut().filter(|line| line["responseStatus"]["code"] == 422);
+        refused.for_each(|line| line["requestObject"]["status"][counter] = json!(7));
+        assert!(unlabelled(&log), "{counter}");
+    }
+}
+
 #[test]
 fn a_stray_that_ended_before_it_was_adopted_is_known_to_have_ended() {
     // A pod without an owner, and its adoption; in between a kubelet tells of its end.

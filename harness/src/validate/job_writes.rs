@@ -106,6 +106,10 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
+        if by == By::Manager && track.executor && event.actor.is_some() && before.status.is_finished() {
+            let expected = "as the Job finished with it";
+            findings.require(Req::TC11, !spec_changed, "spec", expected, "a write of the Job's controller");
+        }
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }

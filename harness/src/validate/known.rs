@@ -133,7 +133,7 @@ pub fn of_refusal(
     match sole_rule(rules, stored, attempted)? {
         Req::SS10 => {
             let ends = stored.spec.is_suspended() && old.is_decided() && old.start_time.is_none();
-            (ends && new.start_time.is_none()).then_some(Req::S04)
+            (ends && new.start_time.is_none() && counts_what_it_drops(stored, new)).then_some(Req::S04)
         }
         Req::SS17 => overlaps_by_both(track, stored, new).then_some(Req::S02),
         Req::SS02 => flips_listed_success(track, old, new).then_some(Req::S07),
@@ -143,6 +143,19 @@ pub fn of_refusal(
         }
         _ => None,
     }
+}
+
+/// Whether the numbers grow by the pods that the lists lose, and the successes of an Indexed Job are its completed indexes.
+fn counts_what_it_drops(stored: &Job, new: &JobStatus) -> bool {
+    let old = &stored.status;
+    let fits = |before: &[Uid], after: &[Uid], growth: i32| {
+        i64::try_from(added(after, before).count()).is_ok_and(|dropped| dropped == i64::from(growth))
+    };
+    let failed = fits(old.uncounted_failed(), new.uncounted_failed(), new.failed.saturating_sub(old.failed));
+    let growth = new.succeeded.saturating_sub(old.succeeded);
+    let succeeded = fits(old.uncounted_succeeded(), new.uncounted_succeeded(), growth);
+    let indexes = || i64::from(new.completed(stored.spec.completion_count()).len());
+    failed && if stored.spec.is_indexed() { indexes() == i64::from(new.succeeded) } else { succeeded }
 }
 
 /// The rule of the API server that a status write breaks, if it breaks no other.

@@ -3,7 +3,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
-use crate::job::{ConditionKind, ConditionStatus, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::{Findings, Said};
 
 /// Judges one status write of a manager by the two states of the object.
@@ -117,8 +117,11 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
     let is_interim = matches!(kind, ConditionKind::FailureTarget | ConditionKind::SuccessCriteriaMet);
     let withdrawn = old.condition(kind).is_some() && !old.is_true(kind);
     let Some((added, before)) = new.conditions.split_last() else { return false };
+    // Once more is once more the same.
+    let as_before = |stands: &Condition| (&stands.reason, &stands.message) == (&added.reason, &added.message);
     is_interim
         && withdrawn
+        && true_entry(old, kind).is_none_or(as_before)
         && *before == *old.conditions
         && added.kind == *kind
         && added.status == ConditionStatus::True
