@@ -126,6 +126,26 @@ impl Track {
         if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
 
+    /// Whether some view would explain a write that may be somebody else's, so that it says nothing of what was seen.
+    pub fn might(
+        &mut self,
+        settings: &Settings,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        let bounds = self.bounds;
+        self.bounds = bounds.of_any_sync();
+        let explained = self.explain(settings, Versions::Any, latest, Reading::Ideal, judge);
+        let possible = match explained {
+            Explained::Yes(_) | Explained::Capped => true,
+            Explained::No(views) => {
+                self.known_reading(settings, Versions::Any, latest, &views, judge).is_some()
+            }
+        };
+        self.bounds = bounds;
+        possible
+    }
+
     /// S-01, S-02, S-07, J-01, H1: whether the built-in's way to read what it has explains the write.
     pub(super) fn known_reading(
         &mut self,

@@ -238,8 +238,12 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
     let write = Words(|f: &mut Formatter<'_>| write!(f, "deletion of {}", story::pod(before)));
     match by {
         By::Manager if event.actor.is_none() => {
-            // A watch does not tell whose deletion it was: the manager may know of it before its cache does.
-            track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete);
+            // A watch does not tell whose deletion it was: the manager may know of it before its cache does, where it had a
+            // reason to delete the pod.
+            match may_be_the_managers(track, event, before, settings) {
+                true => track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete),
+                false => track.pod_changed(after.uid, Some(after.clone()), None),
+            }
         }
         By::Manager => {
             judge_deleted(track, event, before, &write, settings);
@@ -254,6 +258,13 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
         }
         By::Ttl | By::Other => track.pod_changed(after.uid, Some(after.clone()), None),
     }
+}
+
+/// Whether some view gives a reason to delete a pod, be it with what the built-in is known for.
+fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    let chosen_before = !pod.finalizer;
+    let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
+    !track.complete || track.might(settings, event.latest(), &judge)
 }
 
 /// Judges the manager's decision to delete a pod, whatever the answer was. `pod` is what etcd held.
