@@ -5,8 +5,9 @@ use jobcheck_model::guards::ttl::expiry;
 use jobcheck_model::job::ConditionKind;
 use jobcheck_model::view::{Backoff, Reading, View};
 use jobcheck_model::{Broken, Req, Said, Uid};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::actor::ActorId;
 use super::event::Event;
 use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
@@ -43,7 +44,7 @@ impl Trouble {
 }
 
 /// Ends of the trace.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct End {
     /// Last time that the trace shows, in microseconds.
     pub last: Option<i64>,
@@ -51,14 +52,21 @@ pub struct End {
     pub job_controller: Option<i64>,
     /// Last request of the TTL controller.
     pub ttl_controller: Option<i64>,
+    /// Last requests of managers that are known by what they do.
+    pub managers: FxHashMap<ActorId, i64>,
 }
 
 impl Owed {
-    /// Whether patience is over: long ago by the trace's own time, and the same actor has worked since.
+    /// Whether patience is over: long ago by the trace's own time, and the same actor has worked since, which is the Job's
+    /// `manager` where that is none that is known by its name.
     #[must_use]
-    pub fn is_overdue(&self, end: End) -> bool {
+    pub fn is_overdue(&self, end: &End, manager: Option<ActorId>) -> bool {
         let by_ttl = matches!(self.req, Req::TT07 | Req::TT14 | Req::MB07);
-        let worked = if by_ttl { end.ttl_controller } else { end.job_controller };
+        let worked = match manager {
+            _ if by_ttl => end.ttl_controller,
+            Some(manager) => end.managers.get(&manager).copied(),
+            None => end.job_controller,
+        };
         match (self.since, end.last, worked) {
             (Some(since), Some(last), Some(worked)) => last - since >= PATIENCE && worked > since,
             _ => false,

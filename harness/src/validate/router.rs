@@ -285,6 +285,9 @@ impl Judge {
             Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
         };
         if is_manager {
+            if let (Role::Other, Some(when)) = (role, event.when) {
+                self.end.managers.insert(actor, when.done);
+            }
             track.executor |= built_in;
             track.enter_sync(event, &self.settings);
             track.note_work(event, &self.settings);
@@ -416,7 +419,7 @@ impl Judge {
     fn close(&mut self, mut track: Track) {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
-        let is_overdue = |it: &Owed| it.is_overdue(self.end) || track.standing.is_overdue(&it.what);
+        let is_overdue = |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {
