@@ -163,11 +163,14 @@ EnoughSuccesses(v, end, st, fewest) ==
   end.declares /\ WillPass(v.status) /\ TheCondition(v.status, "SuccessCriteriaMet").reason = "CompletionsReached"
     => st.succeeded >= (IF fewest = Nil THEN 1 ELSE fewest)
 
+\* SU-01, SU-05: a Job that becomes suspended has lost its active pods: the sync has deleted them.
+LeavesNoPods(v, st) == Suspension(v.status) # "True" /\ Suspension(st) = "True" => st.active = 0
+
 StatusWrites(v, truth, fewest) ==
   IF Finished(v.status) THEN {}                                                        \* TC-11
   ELSE {st \in UNION {{Status(v, end, r, m) : r \in Records(v, end), m \in MayHaveManaged(v)} :
                         end \in {e \in Ends(v, truth) : EnoughSuccesses(v, e, Status(v, e, {}, FALSE), fewest)}} :
-          st # v.status}                                                               \* SY-05
+          st # v.status /\ LeavesNoPods(v, st)}                                        \* SY-05
 
 WriteStatus(j) ==
   /\ MayWriteStatus(j)

@@ -64,8 +64,9 @@ impl Owed {
         let by_ttl = matches!(self.req, Req::TT07 | Req::TT14 | Req::MB07);
         let worked = match manager {
             _ if by_ttl => end.ttl_controller,
-            Some(manager) => end.managers.get(&manager).copied(),
-            None => end.job_controller,
+            // MB-05: of a Job that is gone the built-in releases the pods, whoever managed it.
+            Some(manager) if self.req != Req::MB05 => end.managers.get(&manager).copied(),
+            Some(_) | None => end.job_controller,
         };
         match (self.since, end.last, worked) {
             (Some(since), Some(last), Some(worked)) => last - since >= PATIENCE && worked > since,

@@ -419,7 +419,8 @@ impl Judge {
     fn close(&mut self, mut track: Track) {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
-        let is_overdue = |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
+        let is_overdue =
+            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {

@@ -53,16 +53,17 @@ fn judge_suspended(
     if reaches_condition(view, new) && !view.deletes_failed {
         let req = if view.job.status.start_time.is_none() && was.is_none() { Req::SU03 } else { Req::SU01 };
         findings.require(req, set, "condition Suspended", "True", status_text(is));
-        if was != Some(ConditionStatus::True) {
-            // SU-05: the sync has managed pods, and those of a suspended Job go.
-            let left = i64::from(view.post.sums().active);
-            findings.equal(Req::SU01, "active pods that the suspended Job is left", 0, left);
-        }
     } else {
         let expected = "True, or as it was";
         findings.require(Req::SU01, set || is == was, "condition Suspended", expected, status_text(is));
     }
-    if set && was != Some(ConditionStatus::True) {
+    let pauses = set && was != Some(ConditionStatus::True);
+    if pauses && !view.deletes_failed {
+        // SU-05: the sync has managed pods, and those of a suspended Job go.
+        let left = i64::from(view.post.sums().active);
+        findings.equal(Req::SU01, "active pods that the suspended Job is left", 0, left);
+    }
+    if pauses {
         judge_start_of_suspended(view, new, was, findings);
     } else if new.start_time != view.job.status.start_time {
         // The interim write of a suspended Job may set it (S-04); nothing else moves it.
