@@ -23,6 +23,15 @@ pub(super) struct Target {
     subresource: Option<String>,
 }
 
+impl Target {
+    /// Whether admission keeps it (`NamespaceLifecycle`). In a simulation such a namespace is a world, and may go.
+    fn is_immortal(&self) -> bool {
+        let names = ["default", "kube-system", "kube-public"];
+        self.resource == Resource::Namespaces
+            && self.name.as_deref().is_some_and(|name| names.contains(&name))
+    }
+}
+
 /// The parameters of a query; the first of a name counts.
 #[derive(Debug, Default)]
 pub(super) struct Query(BTreeMap<String, String>);
@@ -110,7 +119,9 @@ pub(super) fn request(
         None => None,
         Some(name) => Some(Subresource::parse(name).ok_or_else(ApiError::no_such_path)?),
     };
-    let mut dry_run = dry_run(query)?;
+    // A DELETE with a body has its options there alone.
+    let has_options = method == Method::DELETE && !body.is_empty();
+    let mut dry_run = if has_options { false } else { dry_run(query)? };
     let on_object = target.name.is_some();
     let verb = match method.as_str() {
         "GET" if query.flag("watch") => Verb::Watch(watch_options(query)?),
@@ -134,11 +145,17 @@ pub(super) fn request(
         }
         "DELETE" => {
             let options = delete_options(query, content_type, body)?;
-            dry_run |= options.dry_run.iter().any(|it| it == "All");
-            if on_object {
-                Verb::Delete(options)
-            } else {
-                Verb::DeleteCollection(list_options(query)?, options)
+            dry_run |= is_dry(options.dry_run.iter().map(String::as_str))?;
+            match (&target.name, &target.namespace) {
+                (Some(name), _) if target.is_immortal() => {
+                    let why = "this namespace may not be deleted";
+                    return Err(ApiError::forbidden(target.resource, name, why));
+                }
+                (Some(_), _) => Verb::Delete(options),
+                (None, None) if target.resource.facts().namespaced => {
+                    return Err(ApiError::method_not_allowed());
+                }
+                (None, _) => Verb::DeleteCollection(list_options(query)?, options),
             }
         }
         _ => return Err(ApiError::method_not_allowed()),
@@ -166,14 +183,17 @@ fn json(body: &[u8]) -> Result<Value, ApiError> {
 }
 
 fn dry_run(query: &Query) -> Result<bool, ApiError> {
-    match query.get("dryRun") {
-        "" => Ok(false),
+    is_dry(query.0.get("dryRun").map(String::as_str).into_iter())
+}
+
+fn is_dry<'a>(mut values: impl Iterator<Item = &'a str>) -> Result<bool, ApiError> {
+    values.try_fold(false, |_, value| match value {
         "All" => Ok(true),
         other => {
             let error = FieldError::unsupported("dryRun", other.into(), &["All"]);
             Err(ApiError::invalid("Options", "meta.k8s.io", "", &[error]))
         }
-    }
+    })
 }
 
 fn field_validation(query: &Query) -> Result<FieldValidation, ApiError> {
@@ -219,6 +239,12 @@ fn delete_options(query: &Query, content_type: &str, body: &[u8]) -> Result<Dele
     if !body.is_empty() {
         check_body(content_type)?;
         let value = json(body)?;
+        if value.is_null() {
+            return Ok(DeleteOptions::default());
+        }
+        if !value.is_object() {
+            return Err(ApiError::bad_request("couldn't get version/kind: DeleteOptions is no object"));
+        }
         if value["kind"].as_str().is_some_and(|kind| kind != "DeleteOptions") {
             let message =
                 format!("decoded object cannot be converted to DeleteOptions: it is a {}", value["kind"]);
@@ -274,6 +300,14 @@ mod tests {
     }
 
     #[test]
+    fn options_of_a_delete_stand_in_its_body_if_it_has_one() {
+        for (body, dry) in [("", true), ("null", false), ("{}", false), ("{\"dryRun\":[\"All\"]}", true)] {
+            let uri = "/api/v1/namespaces/n/pods/a?dryRun=All";
+            assert_eq!(routed(&Method::DELETE, uri, body).unwrap().dry_run, dry, "{body}");
+        }
+    }
+
+    #[test]
     fn what_is_no_request_is_refused() {
         for (method, uri, body, code) in [
             (Method::GET, "/api/v1/pods/a", "", 404),
@@ -286,6 +320,12 @@ mod tests {
             (Method::GET, "/api/v1/pods?limit=x", "", 400),
             (Method::GET, "/api/v1/pods?resourceVersion=-1", "", 400),
             (Method::POST, "/api/v1/namespaces/n/pods?dryRun=Some", "{}", 422),
+            (Method::POST, "/api/v1/namespaces/n/pods?dryRun=", "{}", 422),
+            (Method::DELETE, "/api/v1/namespaces/n/pods/a?dryRun=", "", 422),
+            (Method::DELETE, "/api/v1/namespaces/n/pods/a", "{\"dryRun\":[\"Some\"]}", 422),
+            (Method::DELETE, "/api/v1/namespaces/n/pods/a", "[]", 400),
+            (Method::DELETE, "/api/v1/pods", "", 405),
+            (Method::DELETE, "/api/v1/namespaces/default", "", 403),
             (Method::DELETE, "/api/v1/namespaces/n/pods/a", "{\"kind\":\"Pod\"}", 400),
             (Method::DELETE, "/api/v1/namespaces/n/pods/a", "{\"gracePeriodSeconds\":\"1\"}", 400),
         ] {
