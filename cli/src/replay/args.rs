@@ -101,6 +101,10 @@ How to record:
   kube-apiserver --audit-log-path, with Jobs and Pods at level RequestResponse, shows more: who wrote,
   and what was refused.
 
+Of each Job the report says how its manager is judged:
+  executor  it has created or adopted a pod of the Job, or is the built-in controller at work
+  mirror    any other: it writes the status alone, and the rules about pods do not bind it
+
 Exit codes:
   0  all that was judged conforms
   1  a requirement is violated
