@@ -75,7 +75,8 @@ Exit codes:
   0  every defect is caught as it is pinned, and nothing else is wrong
   1  a defect is not caught, or the algorithm is wrong without it
   2  there is no such defect, or the usage is wrong
-  4  something is missing in the environment: the output cannot be written";
+  4  something is missing in the environment: the output cannot be written
+  5  internal error: please report it";
 
 struct Run {
     mutant: &'static Mutant,

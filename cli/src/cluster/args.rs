@@ -156,13 +156,15 @@ Examples:
 Exit codes:
   0  it is ready; with --foreground, it was stopped by a signal
   2  wrong usage, an unknown version, or a cluster of this name runs with other settings
-  4  it does not become ready, a component ended, or Go is missing: nothing is left running";
+  4  it does not become ready, a component ended, or Go is missing: nothing is left running
+  5  internal error: please report it";
 
 const DOWN_HELP: &str = "\
 Exit codes:
   0  it is stopped and its folder removed, or there was none
   2  wrong usage
-  4  a process does not end, or a file cannot be removed";
+  4  a process does not end, or a file cannot be removed
+  5  internal error: please report it";
 
 const ENV_HELP: &str = "\
 Examples:
@@ -171,7 +173,8 @@ Examples:
 Exit codes:
   0  the cluster is ready
   2  wrong usage
-  4  there is no such cluster, or it is not ready";
+  4  there is no such cluster, or it is not ready
+  5  internal error: please report it";
 
 const STATUS_HELP: &str = "\
   ready      all components answer
@@ -183,4 +186,5 @@ const STATUS_HELP: &str = "\
 Exit codes:
   0  all are ready, or there is none
   2  wrong usage
-  4  one is not ready, or there is none with the name asked for";
+  4  one is not ready, or there is none with the name asked for
+  5  internal error: please report it";

@@ -58,7 +58,8 @@ Exit codes:
   0  --counterexample was asked for, and nothing is broken; a page is served until Ctrl-C
   2  there is no such scope or defect, or the usage is wrong
   3  --counterexample was asked for, and the search is too large
-  4  the address cannot be listened on, or the output cannot be written";
+  4  the address cannot be listened on, or the output cannot be written
+  5  internal error: please report it";
 
 /// States that the search for a counterexample looks at.
 const MAX_STATES: usize = 3_000_000;

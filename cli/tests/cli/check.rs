@@ -172,6 +172,29 @@ fn help_lists_every_flag_and_every_exit_code() {
 }
 
 #[test]
+fn help_of_every_command_names_the_internal_error() {
+    for command in [
+        "verify",
+        "replay",
+        "record",
+        "check",
+        "explore",
+        "mutants",
+        "run",
+        "fuzz",
+        "controller",
+        "cluster up",
+        "cluster down",
+        "cluster env",
+        "cluster status",
+        "completions",
+    ] {
+        let help = jobcheck(command.split(' ').chain(["--help"])).out;
+        assert!(help.contains("\n  5  internal error"), "{command}: {help}");
+    }
+}
+
+#[test]
 fn a_search_that_is_cut_proves_nothing() {
     let run = jobcheck(["check", "non-indexed", "--max-states=100"]);
     assert!(run.code == 3 && run.out.contains("not finished"), "{run:?}");
