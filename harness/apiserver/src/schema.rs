@@ -68,23 +68,28 @@ pub(crate) fn read(
     let mut sent = body.clone();
     members(&mut sent).insert("kind".to_owned(), json!(facts.kind));
     members(&mut sent).insert("apiVersion".to_owned(), json!(version));
-    let typed = through_type(resource, &sent).map_err(|why| cannot_be_handled(resource, &why))?;
+    typed(resource, &sent, validation, warnings).map_err(|why| cannot_be_handled(resource, &why))
+}
+
+/// The stored form of an object that was sent, or that a patch has made; what becomes of fields that nobody knows,
+/// `validation` says.
+pub(crate) fn typed(
+    resource: Resource,
+    sent: &Value,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value, String> {
+    let typed = through_type(resource, sent)?;
     let mut unknown = Vec::new();
     if validation != FieldValidation::Ignore {
-        unknown_fields(&sent, &typed, "", &mut unknown);
+        unknown_fields(sent, &typed, "", &mut unknown);
     }
     let unknown: Vec<String> = unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
     if validation == FieldValidation::Strict && !unknown.is_empty() {
-        let why = format!("strict decoding error: {}", unknown.join(", "));
-        return Err(cannot_be_handled(resource, &why));
+        return Err(format!("strict decoding error: {}", unknown.join(", ")));
     }
     warnings.extend(unknown);
     Ok(normalised(resource, typed))
-}
-
-/// Puts an object that was put together here, as by a patch, into its stored form.
-pub(crate) fn reread(resource: Resource, object: &Value) -> Result<Value, String> {
-    Ok(normalised(resource, through_type(resource, object)?))
 }
 
 fn cannot_be_handled(resource: Resource, why: &str) -> ApiError {

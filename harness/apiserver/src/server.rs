@@ -14,7 +14,9 @@ use crate::faults::{Fault, Faults};
 use crate::identity::Identities;
 use crate::list;
 use crate::object::{self, key, meta};
-use crate::request::{Api, Reply, Request, Response, Subresource, Verb, VersionMatch, WatchOptions};
+use crate::request::{
+    Api, FieldValidation, Reply, Request, Response, Subresource, Verb, VersionMatch, WatchOptions,
+};
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::Store;
@@ -146,7 +148,8 @@ impl Server {
     /// # Errors
     /// It is no object of this resource.
     pub fn put_raw(&mut self, resource: Resource, object: &Value) -> Result<Arc<Value>, ApiError> {
-        let mut object = crate::schema::reread(resource, object).map_err(ApiError::bad_request)?;
+        let mut object = crate::schema::typed(resource, object, FieldValidation::Ignore, &mut Vec::new())
+            .map_err(ApiError::bad_request)?;
         let mut projector = self.projector();
         let mut context = crate::rules::Context { rules: self.config.rules, projector: &mut projector };
         crate::rules::default_object(&mut context, resource, &mut object)?;

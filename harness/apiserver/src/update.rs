@@ -79,10 +79,11 @@ impl Server {
         };
         let shown = present(resource, &old);
         let patched = patch::apply(kind, resource, &shown, body)?;
-        let object = schema::reread(resource, &patched).map_err(|why| {
-            let error = FieldError::invalid("patch", json!(body.to_string()), why);
-            ApiError::invalid("", "", "", &[error])
-        })?;
+        let object =
+            schema::typed(resource, &patched, request.field_validation, warnings).map_err(|why| {
+                let error = FieldError::invalid("patch", json!(body.to_string()), why);
+                ApiError::invalid("", "", "", &[error])
+            })?;
         check_name(request, meta(&object, "name"))?;
         self.replace(request, &old, object)
     }

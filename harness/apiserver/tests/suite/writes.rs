@@ -1,6 +1,6 @@
 //! Creates, updates, patches.
 
-use jobcheck_apiserver::request::{PatchKind, Request, Subresource, Verb};
+use jobcheck_apiserver::request::{FieldValidation, PatchKind, Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource::{Leases, Namespaces, Nodes, Pods};
 use serde_json::{Value, json};
 
@@ -56,6 +56,28 @@ fn bad_creations_are_refused_with_the_right_code() {
     let elsewhere = Request::new(Pods, Some("nowhere"), None, Verb::Create(pod("x")));
     let error = cluster.ask(&elsewhere).object().unwrap_err();
     assert_eq!((error.code, error.message.as_str()), (404, "namespaces \"nowhere\" not found"));
+}
+
+#[test]
+fn a_patch_with_a_field_that_nobody_knows_is_told_so() {
+    let mut cluster = Cluster::new();
+    cluster.create(Pods, pod("a")).unwrap();
+    let typo = json!({"spec": {"activeDeadlineSecond": 3}});
+    let operation = json!([{"op": "add", "path": "/spec/activeDeadlineSecond", "value": 3}]);
+    for (kind, body) in
+        [(PatchKind::Merge, &typo), (PatchKind::Strategic, &typo), (PatchKind::Json, &operation)]
+    {
+        for (field_validation, code, told) in [
+            (FieldValidation::Strict, 422, false),
+            (FieldValidation::Warn, 200, true),
+            (FieldValidation::Ignore, 200, false),
+        ] {
+            let patch = on(Pods, "a", Verb::Patch { kind, body: body.clone() });
+            let response = cluster.ask(&Request { field_validation, ..patch });
+            let is_told = response.warnings == ["unknown field \"spec.activeDeadlineSecond\""];
+            assert_eq!((response.code(), is_told), (code, told), "{kind:?} {field_validation:?}");
+        }
+    }
 }
 
 #[test]
