@@ -79,6 +79,7 @@ pub(crate) fn typed(
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value, String> {
+    check_micro_times(sent)?;
     let typed = through_type(resource, sent)?;
     let mut unknown = Vec::new();
     if validation != FieldValidation::Ignore {
@@ -114,6 +115,23 @@ fn normalised(resource: Resource, typed: Value) -> Value {
         }
     }
     object
+}
+
+/// `metav1.MicroTime` is read with exactly six digits of a second: by the fields that have it.
+fn check_micro_times(sent: &Value) -> Result<(), String> {
+    const FIELDS: [&str; 4] =
+        ["/spec/acquireTime", "/spec/renewTime", "/eventTime", "/series/lastObservedTime"];
+    let six = |text: &str| {
+        let fraction = text.split_once('.').map(|(_, fraction)| fraction);
+        fraction.and_then(|it| it.find(|digit: char| !digit.is_ascii_digit())) == Some(6)
+    };
+    let wrong = |field: &str| sent.pointer(field).and_then(Value::as_str).is_some_and(|text| !six(text));
+    match FIELDS.iter().find(|field| wrong(field)) {
+        Some(field) => Err(format!(
+            "{field}: a time with six digits of a second is expected, as in 2006-01-02T15:04:05.000000Z"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn through_type(resource: Resource, value: &Value) -> Result<Value, String> {
@@ -185,6 +203,21 @@ mod tests {
     fn job(body: &Value, validation: FieldValidation) -> Result<(Value, Vec<String>), ApiError> {
         let mut warnings = Vec::new();
         read(Resource::Jobs, body, validation, &mut warnings).map(|object| (object, warnings))
+    }
+
+    #[test]
+    fn a_micro_time_has_six_digits() {
+        for (time, fits) in [
+            ("2026-11-22T00:00:00.000000Z", true),
+            ("2026-11-22T00:00:00.000000+01:00", true),
+            ("2026-11-22T00:00:00Z", false),
+            ("2026-11-22T00:00:00.1Z", false),
+            ("2026-11-22T00:00:00.000000000Z", false),
+        ] {
+            let lease = json!({"metadata": {"name": "a"}, "spec": {"renewTime": time}});
+            let read = read(Resource::Leases, &lease, FieldValidation::Warn, &mut Vec::new());
+            assert_eq!(read.map_err(|error| error.code).err(), (!fits).then_some(400), "{time}");
+        }
     }
 
     #[test]
