@@ -9,11 +9,10 @@
 
 use jobcheck_model::job::{ConditionKind, Job};
 use jobcheck_model::pod::Pod;
-use jobcheck_model::view::{Reading, View};
+use jobcheck_model::view::View;
 use jobcheck_model::{Findings, Time};
 
 use super::event::{Event, JobEvent};
-use super::frontier::{Explained, Versions};
 use super::job_writes::By;
 use super::observed::Bounds;
 use super::settings::Settings;
@@ -107,16 +106,9 @@ impl Track {
             return;
         };
         let kept = self.frontier.clone();
-        let before = Some(deadline.plus(-1));
-        let explained = self.explain(settings, Versions::Any, before, Reading::Ideal, judge);
-        let by_deadline = match explained {
-            Explained::No(views) => {
-                self.known_reading(settings, Versions::Any, before, &views, judge).is_none()
-            }
-            Explained::Yes(_) | Explained::Capped => false,
-        };
+        let has_another_reason = self.has_a_reason(settings, Some(deadline.plus(-1)), judge);
         self.frontier = kept;
-        if by_deadline {
+        if !has_another_reason {
             self.frontier.clock_shows(deadline);
         }
     }

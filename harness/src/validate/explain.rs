@@ -135,15 +135,25 @@ impl Track {
     ) -> bool {
         let bounds = self.bounds;
         self.bounds = bounds.of_any_sync();
-        let explained = self.explain(settings, Versions::Any, latest, Reading::Ideal, judge);
-        let possible = match explained {
+        let possible = self.has_a_reason(settings, latest, judge);
+        self.bounds = bounds;
+        possible
+    }
+
+    /// Whether some view explains a write, or what the built-in is known for; the views that do are taken for those it may
+    /// rest on.
+    pub(super) fn has_a_reason(
+        &mut self,
+        settings: &Settings,
+        latest: Option<Time>,
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> bool {
+        match self.explain(settings, Versions::Any, latest, Reading::Ideal, judge) {
             Explained::Yes(_) | Explained::Capped => true,
             Explained::No(views) => {
                 self.known_reading(settings, Versions::Any, latest, &views, judge).is_some()
             }
-        };
-        self.bounds = bounds;
-        possible
+        }
     }
 
     /// S-01, S-02, S-07, J-01, H1: whether the built-in's way to read what it has explains the write.

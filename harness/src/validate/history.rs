@@ -198,17 +198,19 @@ impl History {
     /// The pods that the process released in the current sync.
     #[must_use]
     pub fn released_in_sync(&self) -> Vec<Uid> {
-        let entries = self.range(self.sync_start, self.end());
-        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release))).map(|entry| entry.uid).collect()
+        self.releases().map(|entry| entry.uid).collect()
     }
 
     /// How many pods that ended well, and are not listed, it released in the current sync: those of newly completed indexes.
     #[must_use]
     pub fn released_unlisted(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
-        let entries = self.range(self.sync_start, self.end());
         let ended_well = |pod: &Pod| pod.phase == Phase::Succeeded && !is_listed(pod.uid);
-        let released = entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)));
-        released.filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
+        self.releases().filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
+    }
+
+    fn releases(&self) -> impl Iterator<Item = &Entry> {
+        let entries = self.range(self.sync_start, self.end());
+        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)))
     }
 
     /// Takes another position as the beginning of the current sync.
