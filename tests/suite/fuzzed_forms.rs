@@ -4,15 +4,14 @@
 use std::fmt::Write as _;
 
 use jobcheck_explore::departures::is_of_the_plan;
-use jobcheck_harness::report::{Assumption, Exit, Judging, judge};
+use jobcheck_harness::report::{Assumption, Exit};
 use jobcheck_harness::scenario::read;
 use jobcheck_model::algorithm::switches::Switches;
 use jobcheck_model::mutants::MUTANTS;
 use jobcheck_sim::fuzz::{Draft, Menu};
-use jobcheck_traces::Input;
 use serde_json::Value;
 
-use crate::lesser_forms::watch;
+use crate::lesser_forms::{judged_assuming, watch};
 use crate::rendered::told;
 
 /// Without what happens to the controllers: only a whole native trace says who was not answered, and who was started again.
@@ -66,9 +65,7 @@ fn drawn(seed: u64, departures: &Switches) -> Option<Forms> {
 
 /// What is wrong with a trace.
 fn wrong(lines: &[Value], assume: Vec<Assumption>) -> Option<String> {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let input = Input::Bytes("drawn".to_owned(), text.into_bytes());
-    let report = judge(&[vec![input]], &Judging { assume, ..Judging::default() }, &mut |_, _| {});
+    let report = judged_assuming(assume, "drawn", lines);
     (report.exit_code == Exit::Violates).then(|| format!("{:?}", told(&report)))
 }
 

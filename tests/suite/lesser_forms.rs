@@ -35,13 +35,17 @@ fn judged(scope: &Scope, lines: &[Value]) -> ReplayReport {
 
 /// Judged as if the controller had another delay.
 fn judged_with(backoff_ms: i64, scope: &Scope, lines: &[Value]) -> ReplayReport {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let constants = &scope.constants;
     let assume = vec![
         Assumption::PodFailureBackoff(backoff_ms),
-        Assumption::MaxUncountedPods(constants.max_uncounted_pods),
+        Assumption::MaxUncountedPods(scope.constants.max_uncounted_pods),
     ];
-    let input = Input::Bytes(scope.name.to_owned(), text.into_bytes());
+    judged_assuming(assume, scope.name, lines)
+}
+
+/// Judged with constants that a watch does not tell.
+pub fn judged_assuming(assume: Vec<Assumption>, name: &str, lines: &[Value]) -> ReplayReport {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let input = Input::Bytes(name.to_owned(), text.into_bytes());
     judge(&[vec![input]], &Judging { assume, ..Judging::default() }, &mut |_, _| {})
 }
 
