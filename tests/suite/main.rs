@@ -16,6 +16,7 @@ mod fuzzed_forms;
 mod gaps;
 mod gates;
 mod generated;
+mod golden;
 mod injected;
 mod known;
 mod late;
