@@ -56,7 +56,7 @@ pub enum Subject {
 pub enum Format {
     /// For people.
     Text,
-    /// docs/mutants.schema.json.
+    /// docs/reference/schemas/mutants.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

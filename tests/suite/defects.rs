@@ -49,7 +49,7 @@ fn every_known_defect_is_a_mutant_or_has_a_reason_why_not() {
         let rest = id.strip_prefix(number);
         rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_lowercase()))
     };
-    let rows = rows("defects.md");
+    let rows = rows("reference/defects.md");
     for number in (1..=50).map(|number| format!("B{number:02}")) {
         let mutants = MUTANTS.iter().filter(|mutant| is_of(mutant.id, &number)).count();
         let told = rows.iter().filter(|(id, _)| *id == number).count();
@@ -70,7 +70,7 @@ fn every_invariant_of_the_keps_is_a_property_or_a_test() {
     let others =
         ["FT-31", "FT-32", "RP-11", "RP-12", "TC-14", "BI-15", "BI-16", "BI-17", "SS-37", "MB-14", "TT-16"];
     named.extend(others.map(str::to_owned));
-    let rows = rows("invariants.md");
+    let rows = rows("reference/invariants.md");
     assert_eq!(rows.iter().map(|(id, _)| id.clone()).collect::<BTreeSet<_>>(), named);
     let sources = sources();
     for (id, row) in &rows {

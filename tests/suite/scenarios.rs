@@ -149,7 +149,7 @@ fn the_library_has_every_kind_of_step() {
 
 /// What may happen in a step, as the schema names it.
 fn known_steps() -> BTreeSet<String> {
-    let schema = fs::read_to_string(root().join("docs/scenario.schema.json")).unwrap();
+    let schema = fs::read_to_string(root().join("docs/reference/schemas/scenario.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let known = schema["$defs"]["step"]["properties"].as_object().unwrap().keys();
     known.filter(|name| !["job", "when", "optional"].contains(&name.as_str())).cloned().collect()
@@ -157,7 +157,7 @@ fn known_steps() -> BTreeSet<String> {
 
 #[test]
 fn the_page_on_the_format_shows_every_kind_of_step() {
-    let page = fs::read_to_string(root().join("docs/scenario-format.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/scenario-format.md")).unwrap();
     let (_, rest) = page.split_once("```yaml steps\n").unwrap();
     let (steps, _) = rest.split_once("```").unwrap();
     let job = "jobs:\n- name: job\n  spec: {completions: 2, parallelism: 2}\n";

@@ -2,7 +2,7 @@
 //!
 //! [`Reader`] takes any number of inputs of any form and lends one [`Record`] at a time, in memory bounded by
 //! the longest line of each input. Objects stay the text that was recorded ([`Object`]). [`Writer`] writes the
-//! native format, which `docs/trace-format.md` describes.
+//! native format, which `docs/reference/trace-format.md` describes.
 //!
 //! ```
 //! use jobcheck_traces::{Body, Input, Reader};

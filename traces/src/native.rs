@@ -1,4 +1,4 @@
-//! The types of the native format, version 1 (`docs/trace-format.md`).
+//! The types of the native format, version 1 (`docs/reference/trace-format.md`).
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ pub enum Form {
     Audit,
     /// `{"type","object"}` watch events.
     Watch,
-    /// The format of this crate (`docs/trace-format.md`).
+    /// The format of this crate (`docs/reference/trace-format.md`).
     Native,
 }
 

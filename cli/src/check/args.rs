@@ -120,7 +120,7 @@ pub enum Symmetry {
 pub enum Format {
     /// For people.
     Text,
-    /// docs/check.schema.json; of walks docs/walks.schema.json.
+    /// docs/reference/schemas/check.schema.json; of walks docs/reference/schemas/walks.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

@@ -1,4 +1,4 @@
-//! The report for programs: docs/check.schema.json.
+//! The report for programs: docs/reference/schemas/check.schema.json.
 
 use anyhow::Context;
 use jobcheck_harness::report::API_VERSION;

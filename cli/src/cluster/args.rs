@@ -121,7 +121,7 @@ pub struct ServeArgs {
 pub enum Format {
     /// For people. It is no interface: json is.
     Text,
-    /// For programs (docs/cluster.schema.json).
+    /// For programs (docs/reference/schemas/cluster.schema.json).
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! The state of clusters for programs (`docs/cluster.schema.json`).
+//! The state of clusters for programs (`docs/reference/schemas/cluster.schema.json`).
 
 use std::path::Path;
 

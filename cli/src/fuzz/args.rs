@@ -166,7 +166,7 @@ impl FuzzArgs {
 pub enum Format {
     /// For people. It is no interface: json is.
     Text,
-    /// docs/fuzz.schema.json; with --generated docs/generated.schema.json.
+    /// docs/reference/schemas/fuzz.schema.json; with --generated docs/reference/schemas/generated.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

@@ -57,7 +57,7 @@ pub struct RecordArgs {
 const AFTER_HELP: &str = "\
 A watch shows every change of Jobs and pods, but neither who made it nor what was refused: an audit log tells
 more. Where changes may have been missed the trace has a gap, and its verdict is inconclusive at best.
-docs/record.md tells more, also how an API server is set up.
+docs/guide/record.md tells more, also how an API server is set up.
 
 Examples:
   jobcheck record -n shop -o shop.jsonl                    Ctrl-C ends it

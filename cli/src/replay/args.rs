@@ -78,7 +78,7 @@ impl From<Group> for Grouping {
 pub enum Format {
     /// For people; may change.
     Text,
-    /// docs/report.schema.json.
+    /// docs/reference/schemas/report.schema.json.
     Json,
     /// The same as YAML.
     Yaml,

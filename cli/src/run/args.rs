@@ -113,7 +113,7 @@ impl RunArgs {
 pub enum Format {
     /// For people.
     Text,
-    /// docs/run.schema.json.
+    /// docs/reference/schemas/run.schema.json.
     Json,
     /// The same as YAML.
     Yaml,
@@ -122,7 +122,8 @@ pub enum Format {
 }
 
 const AFTER_HELP: &str = "\
-docs/scenario-format.md tells how scenarios are written, docs/live.md what live, builtin and external do.
+docs/reference/scenario-format.md tells how scenarios are written,
+docs/guide/live.md what live, builtin and external do.
 
 Examples:
   jobcheck run

@@ -1,4 +1,4 @@
-//! What runs of scenarios came to, and the report for programs: docs/run.schema.json.
+//! What runs of scenarios came to, and the report for programs: docs/reference/schemas/run.schema.json.
 
 use std::path::Path;
 use std::sync::Arc;

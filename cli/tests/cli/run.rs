@@ -94,7 +94,8 @@ const PLACES: &[(&str, &str)] = &[
 
 #[test]
 fn the_schema_has_the_fields_that_the_reader_knows() {
-    let schema: Value = serde_json::from_str(include_str!("../../../docs/scenario.schema.json")).unwrap();
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/reference/schemas/scenario.schema.json")).unwrap();
     for (definition, tail) in PLACES {
         let said = run(&[], tail).err;
         let (_, known) =
@@ -383,7 +384,7 @@ fn the_counterexample_of_a_scope_is_a_scenario() {
 
 #[test]
 fn the_example_of_the_documentation_holds() {
-    let text = fs::read_to_string(root().join("docs/scenario-format.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/reference/scenario-format.md")).unwrap();
     let example = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let run = run(&[], example);
     assert_eq!(run.code, 0, "{run:?}");

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-const REPLAY: &str = include_str!("../../../docs/report.schema.json");
-const CHECK: &str = include_str!("../../../docs/check.schema.json");
-const WALKS: &str = include_str!("../../../docs/walks.schema.json");
-const MUTANTS: &str = include_str!("../../../docs/mutants.schema.json");
-const RUN: &str = include_str!("../../../docs/run.schema.json");
-const VERIFY: &str = include_str!("../../../docs/verify.schema.json");
-const CLUSTER: &str = include_str!("../../../docs/cluster.schema.json");
-const FUZZ: &str = include_str!("../../../docs/fuzz.schema.json");
-const GENERATED: &str = include_str!("../../../docs/generated.schema.json");
-const SCENARIO: &str = include_str!("../../../docs/scenario.schema.json");
+const REPLAY: &str = include_str!("../../../docs/reference/schemas/report.schema.json");
+const CHECK: &str = include_str!("../../../docs/reference/schemas/check.schema.json");
+const WALKS: &str = include_str!("../../../docs/reference/schemas/walks.schema.json");
+const MUTANTS: &str = include_str!("../../../docs/reference/schemas/mutants.schema.json");
+const RUN: &str = include_str!("../../../docs/reference/schemas/run.schema.json");
+const VERIFY: &str = include_str!("../../../docs/reference/schemas/verify.schema.json");
+const CLUSTER: &str = include_str!("../../../docs/reference/schemas/cluster.schema.json");
+const FUZZ: &str = include_str!("../../../docs/reference/schemas/fuzz.schema.json");
+const GENERATED: &str = include_str!("../../../docs/reference/schemas/generated.schema.json");
+const SCENARIO: &str = include_str!("../../../docs/reference/schemas/scenario.schema.json");
 
 /// Panics where the report does not fit.
 pub fn check(report: &Value) {

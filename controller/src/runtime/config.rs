@@ -103,7 +103,7 @@ pub fn gates(gates: &FeatureGates) -> Gates {
 }
 
 impl Config {
-    /// What a judge of the trace has to assume, where it is not the default of 1.36 (docs/trace-format.md).
+    /// What a judge of the trace has to assume, where it is not the default of 1.36 (docs/reference/trace-format.md).
     #[must_use]
     pub fn assumptions(&self) -> BTreeMap<String, String> {
         let (ours, default) = (&self.settings, Settings::default());

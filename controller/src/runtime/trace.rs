@@ -1,4 +1,4 @@
-//! The native trace (`--trace FILE`, docs/trace-format.md): all that the process saw and did to Jobs and Pods.
+//! The native trace (`--trace FILE`, docs/reference/trace-format.md): all that the process saw and did to Jobs and Pods.
 
 use std::collections::BTreeMap;
 use std::fs::File;

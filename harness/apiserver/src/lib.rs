@@ -13,7 +13,7 @@
 //! The rules of Jobs are those of the specification (`jobcheck_model::apiserver`). The core is a function of its
 //! configuration, the requests, and the times that are passed in: it reads no clock and draws nothing.
 //!
-//! What is not as upstream is listed in `docs/apiserver.md`.
+//! What is not as upstream is listed in `docs/reference/apiserver.md`.
 
 pub mod audit;
 mod collector;

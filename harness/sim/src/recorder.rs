@@ -6,7 +6,7 @@ use jobcheck_apiserver::audit::AuditSink;
 use jobcheck_stage::Lines;
 use serde_json::Value;
 
-/// What happened so far, in lines of the native format (`docs/trace-format.md`).
+/// What happened so far, in lines of the native format (`docs/reference/trace-format.md`).
 #[derive(Debug)]
 pub struct Recorder {
     lines: Lines,

@@ -1,7 +1,7 @@
 //! The report of a replay: what `jobcheck replay` prints, as data.
 //!
 //! [`judge`] reads inputs and judges them; a [`ReplayReport`] is the answer. Its JSON is a stable format,
-//! described by `docs/report.schema.json`; text and JUnit are made from the same value.
+//! described by `docs/reference/schemas/report.schema.json`; text and JUnit are made from the same value.
 
 mod assume;
 mod build;

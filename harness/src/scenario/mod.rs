@@ -1,8 +1,8 @@
 //! Scenarios: what happens to Jobs, step by step, and what is expected of who manages them.
 //!
 //! A scenario is one text for every target: the model explores every interleaving of it ([`model`]); other targets will
-//! run it, word for word, on real processes. `docs/scenario-format.md` tells the format, and
-//! `docs/scenario.schema.json` its grammar.
+//! run it, word for word, on real processes. `docs/reference/scenario-format.md` tells the format, and
+//! `docs/reference/schemas/scenario.schema.json` its grammar.
 //!
 //! # Guarantees
 //!

@@ -5,7 +5,7 @@ use jobcheck_harness::scenario::{Gate, Rollout};
 use jobcheck_traces::{FORMAT, VERSION};
 use serde_json::{Map, Value, json};
 
-/// What happened so far, in lines of the native format (`docs/trace-format.md`).
+/// What happened so far, in lines of the native format (`docs/reference/trace-format.md`).
 #[derive(Clone, Debug)]
 pub struct Lines(Vec<Value>);
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::native::as_native;
 use crate::{AUDIT, WATCH, story_of};
 
-const SCHEMA: &str = include_str!("../../../docs/trace-format.schema.json");
-const PAGE: &str = include_str!("../../../docs/trace-format.md");
+const SCHEMA: &str = include_str!("../../../docs/reference/schemas/trace-format.schema.json");
+const PAGE: &str = include_str!("../../../docs/reference/trace-format.md");
 
 fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()

@@ -25,7 +25,7 @@ pub struct Told<'a> {
     pub elapsed: Duration,
 }
 
-/// The report for programs: docs/fuzz.schema.json.
+/// The report for programs: docs/reference/schemas/fuzz.schema.json.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RealReport {
