@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use clap_complete::Shell;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 use crate::{args, output};
 

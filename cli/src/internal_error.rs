@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use anstream::eprintln;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 /// What the last panic said; the hook runs before the stack is unwound.
 static SAID: Mutex<Option<String>> = Mutex::new(None);

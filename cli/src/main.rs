@@ -21,7 +21,7 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 use crate::args::{Cli, Command};
 

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use clap::Args;
-use jobcheck_explore::{departures, of_the_controller};
-use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_harness::scenario::export_defect;
-use jobcheck_model::explore::story::Story;
-use jobcheck_model::mutants::{Hunt, MUTANTS, Mutant};
-use jobcheck_model::scope::Scope;
+use jobcheck_adapter::{departures, of_the_controller};
+use jobcheck_explorer::counterexample::Story;
+use jobcheck_explorer::mutants::{Hunt, MUTANTS, Mutant};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_scenario::export_defect;
 use serde::Serialize;
 
 use crate::args::Global;
@@ -251,7 +251,7 @@ fn row(run: &Run, out: &mut String) {
     let paint = if run.is_caught() { GOOD } else { BAD };
     let issue = run.mutant.issues.first().copied().unwrap_or("-");
     let issue = issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue);
-    let broken = run.hunt.requirement.map_or("-", jobcheck_model::Req::id);
+    let broken = run.hunt.requirement.map_or("-", jobcheck_spec::Req::id);
     let steps = run.hunt.found().map_or("-".to_owned(), |found| match found.turn {
         None => found.path.len().to_string(),
         Some(turn) => format!("{turn}+{}", found.path.len() - turn),
@@ -322,7 +322,7 @@ fn report(run: &Run) -> MutantReport {
         issues: run.mutant.issues,
         caught: run.is_caught(),
         holds_without: run.sound,
-        requirement: run.hunt.requirement.map(jobcheck_model::Req::id),
+        requirement: run.hunt.requirement.map(jobcheck_spec::Req::id),
         steps: found.map(|found| found.path.len()),
         turn: found.and_then(|found| found.turn),
         states: run.hunt.exploration.states,

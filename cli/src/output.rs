@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 
 use anstream::{AutoStream, eprintln};
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 /// Prints a text; colours are taken out where nobody wants them. Returns `exit`, unless the text could not be
 /// written. A reader that has seen enough, such as `head`, is no error.

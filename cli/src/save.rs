@@ -5,14 +5,14 @@ use std::path::Path;
 
 use anstream::eprintln;
 use anyhow::Context;
-use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Exit, Finding, Judging, ReplayReport, judge};
-use jobcheck_harness::scenario::{self, ExportError, Scenario, model};
-use jobcheck_model::Req;
-use jobcheck_model::check::Bounds;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::Bounds;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::Step;
+use jobcheck_judge::report::{Exit, Finding, Judging, ReplayReport, judge};
+use jobcheck_scenario::render::native;
+use jobcheck_scenario::{self, ExportError, Scenario, model};
+use jobcheck_spec::Req;
 use jobcheck_traces::{Expected, ExpectedVerdict, Input};
 
 /// A way through a scope, and what is wrong with it.
@@ -118,9 +118,9 @@ pub fn scenario(
             return true;
         }
     };
-    let written = scenario::write(&scenario).map_err(anyhow::Error::from).and_then(|text| {
+    let written = jobcheck_scenario::write(&scenario).map_err(anyhow::Error::from).and_then(|text| {
         std::fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
-        model::run(&scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
+        model::run(&jobcheck_scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
     });
     match written {
         Ok(run) => {

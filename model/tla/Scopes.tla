@@ -106,7 +106,7 @@ Table ==
                                      !.failureRules = << [codes |-> {3}, action |-> "Ignore"] >>]
   @@ "ttl-lag"                :> [Pods(2) EXCEPT !.ttl = 1, !.ticks = 3, !.user = << SetTtl(2) >>, !.lag = 1,
                                                  !.jobLags = TRUE]
-  \* Large enough to measure how fast both sides are: model/examples/against_tlc.
+  \* Large enough to measure how fast both sides are: tests/bench/against_tlc.
   @@ "crash-indexed-twice"    :> [TwoIndexes(3) EXCEPT !.lag = 2, !.crashes = 2, !.user = DeletesPod]
 
 Scope == Table[ScopeName]

@@ -1,7 +1,7 @@
 //! Exploring the reference algorithm: sizes and verdicts. That its departures are noticed is tested with the mutants.
 
-use jobcheck_model::algorithm::scopes::{all_faults, one_fault};
-use jobcheck_model::check::{Bounds, Outcome, explore};
+use jobcheck_explorer::check::{Bounds, Outcome, explore};
+use jobcheck_explorer::scopes::reference::{all_faults, one_fault};
 
 /// Worlds that differ by more than names and by when events reach a cache, and steps to the farthest, of each scope. A change here is a change of the algorithm, of the
 /// environment, or of a bound: say which in the commit.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use jobcheck_harness::validate::{Options, Summary, Validator};
+use jobcheck_judge::validate::{Options, Summary, Validator};
 use jobcheck_tests::corpus::folder;
 use jobcheck_traces::{Input, Problem, Reader};
 use proptest::prelude::*;

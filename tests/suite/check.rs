@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::Req;
-use jobcheck_model::apiserver::would_refuse_create;
-use jobcheck_model::check::{Bounds, Cut, Outcome, explore, explore_for};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::{similar, story};
-use jobcheck_model::manager::Write;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::gates::gates;
-use jobcheck_model::scopes::{all, initial, named};
-use jobcheck_model::step::{Step, admits};
-use jobcheck_model::world::World;
+use jobcheck_explorer::alphabet::Write;
+use jobcheck_explorer::check::{Bounds, Cut, Outcome, explore, explore_for};
+use jobcheck_explorer::counterexample;
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::gates::gates;
+use jobcheck_explorer::scopes::{all, initial, named};
+use jobcheck_explorer::similar::similar;
+use jobcheck_explorer::step::{Step, admits};
+use jobcheck_explorer::world::World;
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::would_refuse_create;
 
 /// Different worlds, and steps to the farthest, of each scope. A change here is a change of the specification,
 /// of the environment, or of a bound: say which in the commit.
@@ -228,7 +229,7 @@ fn every_property_is_noticed_missing_by_some_entry() {
 fn a_counterexample_reads_as_a_story() {
     let scope = scope("deleted-pods").without(Req::TC04).without(Req::PC02);
     let found = broken(&scope, Req::TC04, false).unwrap();
-    let lines: Vec<String> = story::tell(&scope, &found.path)
+    let lines: Vec<String> = counterexample::tell(&scope, &found.path)
         .into_iter()
         .map(|line| {
             let stale = line.stale.map_or(String::new(), |stale| format!(", although {stale}"));

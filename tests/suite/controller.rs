@@ -5,16 +5,16 @@ mod sizes;
 
 use std::collections::BTreeSet;
 
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::progress_scopes::progress;
-use jobcheck_model::algorithm::scopes::{one_fault, recreation, rollouts, ttl};
-use jobcheck_model::algorithm::steps::ProcessStep;
-use jobcheck_model::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story::{cause, tell};
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
+use jobcheck_explorer::counterexample::{cause, tell};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::process::steps::ProcessStep;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::progress::progress;
+use jobcheck_explorer::scopes::reference::{one_fault, recreation, rollouts, ttl};
+use jobcheck_explorer::step::Step;
 
 use self::sizes::{PROGRESS, SIZES};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jobcheck_harness::validate::{Options, Outcome, Summary, Validator, Violation};
-use jobcheck_model::{CATALOGUE, Req};
+use jobcheck_judge::validate::{Options, Outcome, Summary, Validator, Violation};
+use jobcheck_spec::{CATALOGUE, Req};
 use jobcheck_tests::corpus::{Case, cases, folder, make};
 use jobcheck_traces::{Input, Reader};
 

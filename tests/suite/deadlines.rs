@@ -5,10 +5,10 @@
 
 use std::fs;
 
-use jobcheck_harness::report::{Exit, Judging, judge as judge_report};
-use jobcheck_harness::scenario::read;
-use jobcheck_harness::validate::Outcome;
-use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::{Exit, Judging, judge as judge_report};
+use jobcheck_judge::validate::Outcome;
+use jobcheck_scenario::read;
 use jobcheck_tests::corpus::root;
 use jobcheck_traces::Input;
 
@@ -93,7 +93,7 @@ fn a_watch_tells_that_the_deadline_has_passed_by_a_pod_that_was_created_after_it
 #[test]
 fn runs_with_a_deadline_conform_without_the_lines_about_syncs() {
     for name in ["deadline", "deadline-over", "deadline-removed"] {
-        let text = fs::read_to_string(root().join(format!("scenarios/{name}.yaml"))).unwrap();
+        let text = fs::read_to_string(root().join(format!("tests/scenarios/{name}.yaml"))).unwrap();
         let scenario = read(&text).unwrap();
         for seed in 0..20 {
             let trace = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap().trace;

@@ -4,18 +4,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::io::CallName;
-use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
-use jobcheck_model::algorithm::steps::{Faults, Fortune, ProcessStep};
-use jobcheck_model::check::{Bounds, Outcome, graph};
-use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::past::End;
-use jobcheck_model::pod::Phase;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::named;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Outcome, graph};
+use jobcheck_explorer::history::End;
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::process::io::CallName;
+use jobcheck_explorer::process::steps::{Faults, Fortune, ProcessStep};
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::named;
+use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::Req;
+use jobcheck_spec::pod::Phase;
 use jobcheck_tests::corpus::root;
 
 /// The rows of a table: their ids, and the rest.
@@ -34,9 +34,9 @@ fn tests_of(row: &str) -> Vec<&str> {
 fn sources() -> String {
     let folders = [
         "tests/suite",
-        "model/src/apiserver/spec",
-        "model/src/apiserver/status",
-        "model/src/apiserver/update",
+        "model/spec/src/apiserver/spec",
+        "model/spec/src/apiserver/status",
+        "model/spec/src/apiserver/update",
     ];
     let files = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
     let paths = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
@@ -108,7 +108,7 @@ fn hasty_creations(crashes: u8) -> usize {
         let creates = |name: &CallName| matches!(name, CallName::CreatePod(_));
         let Step::Process(_, _, ProcessStep::Call(name, Fortune::Handled)) = step else { return };
         let failed = world.lives[0].pods.iter().filter(|pod| pod.phase == Phase::Failed);
-        let fresh = |end: jobcheck_model::Time| world.now.since(end) < 1;
+        let fresh = |end: jobcheck_spec::Time| world.now.since(end) < 1;
         hasty += usize::from(creates(name) && failed.filter_map(|pod| pod.finished).any(fresh));
     });
     assert!(matches!(found.outcome, Outcome::Holds), "{:?}", found.outcome);

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use jobcheck_harness::report::{Judging, ReplayReport, judge as judge_report};
-use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
+use jobcheck_judge::report::{Judging, ReplayReport, judge as judge_report};
+use jobcheck_judge::validate::{Options, Outcome, Summary, Validator};
 use jobcheck_tests::corpus::{Case, make, root};
 use jobcheck_traces::{Input, Reader};
 
@@ -147,7 +147,7 @@ fn a_storm_of_refused_creations_with_nothing_wanted_is_rejected() {
     let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
     let summary = judge("nonindexed-success.audit", &edits);
     let found: Vec<_> = summary.jobs.iter().flat_map(|job| &job.violations).map(|it| it.broken.req).collect();
-    assert!(!found.is_empty() && found.iter().all(|req| *req == jobcheck_model::Req::PC04), "{found:?}");
+    assert!(!found.is_empty() && found.iter().all(|req| *req == jobcheck_spec::Req::PC04), "{found:?}");
 }
 
 #[test]

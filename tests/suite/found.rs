@@ -2,9 +2,9 @@
 //! label where the log shows its occasion, and nothing near it has.
 #![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
 
-use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
-use jobcheck_model::Req;
-use jobcheck_model::constants::Constants;
+use jobcheck_judge::validate::{Options, Outcome, Summary, Validator};
+use jobcheck_spec::Req;
+use jobcheck_spec::constants::Constants;
 use jobcheck_tests::corpus::{Case, folder, make};
 use jobcheck_traces::{Input, Reader};
 

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use jobcheck_explore::departures::is_of_the_plan;
-use jobcheck_harness::report::{Assumption, Exit};
-use jobcheck_harness::scenario::read;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::mutants::MUTANTS;
+use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::{Assumption, Exit};
+use jobcheck_scenario::read;
 use jobcheck_sim::fuzz::{Draft, Menu};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use jobcheck_harness::validate::{Options, Outcome, Summary, Validator};
+use jobcheck_judge::validate::{Options, Outcome, Summary, Validator};
 use jobcheck_tests::corpus::folder;
 use jobcheck_traces::{Input, Reader};
 use serde_json::{Value, json};

@@ -2,24 +2,24 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::scopes::{rollouts, run_by_the_algorithm};
-use jobcheck_model::apiserver::RuleSet;
-use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_model::explore::story::tell;
-use jobcheck_model::gates::Gates;
-use jobcheck_model::guards::decision::Reason;
-use jobcheck_model::job::{ConditionKind, JobSpec, JobStatus};
-use jobcheck_model::past::End;
-use jobcheck_model::progress;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::gates::{
+use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
+use jobcheck_explorer::counterexample::tell;
+use jobcheck_explorer::history::End;
+use jobcheck_explorer::progress;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::gates::{
     LENIENT, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_MANAGED_BY, WITHOUT_REPLACEMENT, WITHOUT_SUCCESS_POLICY,
     two_managers,
 };
-use jobcheck_model::scopes::{initial, named};
-use jobcheck_model::world::{Life, World};
+use jobcheck_explorer::scopes::reference::{rollouts, run_by_the_algorithm};
+use jobcheck_explorer::scopes::{initial, named};
+use jobcheck_explorer::world::{Life, World};
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::decision::Reason;
+use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus};
 
 /// Different worlds, and steps to the farthest.
 const SIZES: &[(&str, usize, usize)] = &[
@@ -93,11 +93,11 @@ fn a_pod_that_counted_as_failed_while_the_gate_was_off_stays_so() {
     let worlds = worlds(&gated("gates/pod-replacement-policy"));
     let met = worlds.iter().filter(|world| life(world).rollouts == 2).any(|world| {
         let ended_well =
-            |past: &&jobcheck_model::past::PodPast| past.end == Some(End::Success) && past.deleted;
+            |past: &&jobcheck_explorer::history::PodPast| past.end == Some(End::Success) && past.deleted;
         life(world).past.pods.iter().filter(ended_well).any(|past| past.counted_failed == 1)
     });
     assert!(met);
-    let twice = |past: &jobcheck_model::past::PodPast| past.counted_failed + past.counted_succeeded > 1;
+    let twice = |past: &jobcheck_explorer::history::PodPast| past.counted_failed + past.counted_succeeded > 1;
     assert!(!worlds.iter().any(|world| life(world).past.pods.iter().any(twice)));
 }
 
@@ -215,7 +215,7 @@ fn plain(rules: RuleSet, gates: Vec<Gates>) -> Scope {
     let base = named("crash").unwrap();
     let jobs = vec![JobSpec { parallelism: Some(1), completions: Some(1), ..base.jobs[0].clone() }];
     let scope = algorithm(Scope { jobs, pods: 1, lag: 0, rules, gates, ..base });
-    Scope { faults: jobcheck_model::algorithm::steps::Faults::default(), ..scope }
+    Scope { faults: jobcheck_explorer::process::steps::Faults::default(), ..scope }
 }
 
 /// In which ways a Job ends.

@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 use std::thread;
 
+use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_adapter::of_the_controller;
 use jobcheck_apiserver::request::{Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_explore::departures::is_of_the_plan;
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::mutants::{MUTANTS, Mutant};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::StepKind;
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::StepKind;
 use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 use serde_json::{Value, json};
 

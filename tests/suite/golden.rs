@@ -9,14 +9,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use jobcheck_explore::departures::is_of_the_plan;
-use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Assumption, Judging, judge};
-use jobcheck_harness::scenario::read;
-use jobcheck_model::algorithm::scopes;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::scopes as model_scopes;
+use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::scopes as model_scopes;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_judge::report::{Assumption, Judging, judge};
+use jobcheck_scenario::read;
+use jobcheck_scenario::render::native;
 use jobcheck_sim::fuzz::{Draft, Menu};
 use jobcheck_tests::corpus::{folder, root};
 use jobcheck_traces::Input;
@@ -172,7 +172,8 @@ fn forms(name: &str, native: Vec<u8>, verdicts: &mut Vec<(String, String)>) {
 #[test]
 fn walks_have_their_verdicts() {
     let mut verdicts = Vec::new();
-    let reference = [scopes::one_fault(), scopes::ttl(), scopes::rollouts(), scopes::recreation()].concat();
+    let reference =
+        [reference::one_fault(), reference::ttl(), reference::rollouts(), reference::recreation()].concat();
     let mut seen = BTreeMap::new();
     for scope in reference.into_iter().chain(model_scopes::all()) {
         let number = seen.entry(scope.name).or_insert(0);

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use jobcheck_harness::validate::Outcome;
-use jobcheck_model::Req;
+use jobcheck_judge::validate::Outcome;
+use jobcheck_spec::Req;
 use serde_json::json;
 
 use crate::gaps::{broken, judge, lines};

@@ -1,10 +1,10 @@
 //! Requests of a process that was replaced while they were under way (SY-01, judging.md 6), where nothing but the times
 //! of the requests tells of that: as in an audit log.
 
-use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_model::algorithm::scopes;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_scenario::render::native;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn logged(scope: &Scope, seed: u64, silent: bool) -> Option<Vec<Value>> {
 fn a_late_request_is_blamed_unless_its_sender_may_have_been_replaced() {
     let (mut wrong, mut blamed, mut excused, mut traces) = (String::new(), 0, 0, 0);
     for scope in
-        scopes::one_fault().into_iter().chain(scopes::all_faults()).filter(|scope| scope.late_requests)
+        reference::one_fault().into_iter().chain(reference::all_faults()).filter(|scope| scope.late_requests)
     {
         for seed in 0..60 {
             let Some(trace) = logged(&scope, seed, true) else { continue };

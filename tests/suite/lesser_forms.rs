@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Assumption, Exit, Judging, ReplayReport, judge};
-use jobcheck_model::algorithm::scopes;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_judge::report::{Assumption, Exit, Judging, ReplayReport, judge};
+use jobcheck_scenario::render::native;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn heard() -> Vec<Scope> {
         let known = begins_with_the_job(scope) && !has_a_user_of_the_status(scope);
         scope.faults.losses == 0 && !scope.late_requests && known
     };
-    scopes::one_fault().into_iter().filter(heard).collect()
+    reference::one_fault().into_iter().filter(heard).collect()
 }
 
 fn lines(scope: &Scope, seed: u64) -> Vec<Value> {
@@ -166,7 +166,8 @@ fn a_watch_of_what_conforms_conforms() {
 /// BO-01, BO-09: a pod that failed at 23.6 s and is replaced at 24.6 s is one of 23 s that was replaced at 24 s.
 #[test]
 fn of_a_delay_the_part_of_a_second_is_not_seen() {
-    let scope = scopes::one_fault().into_iter().find(|scope| scope.constants.pod_failure_backoff_ms == 1000);
+    let scope =
+        reference::one_fault().into_iter().find(|scope| scope.constants.pod_failure_backoff_ms == 1000);
     let scope = scope.expect("a scope with a delay of a second");
     let mut early = 0;
     for seed in 0..40 {

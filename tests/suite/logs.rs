@@ -1,7 +1,7 @@
 //! Audit logs as they are found: with lines missing, repeated, or out of order, without user agents, beside a
 //! watch of the same cluster.
 
-use jobcheck_harness::validate::Outcome;
+use jobcheck_judge::validate::Outcome;
 use serde_json::{Value, json};
 
 use crate::gaps::{broken, judge, judge_files, lines};

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::steps::{Delivery, ProcessStep};
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::catalogue::CATALOGUE;
-use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_model::explore::story::{REST, ROUND, Story};
-use jobcheck_model::mutants::{MUTANTS, Mutant};
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::{Algorithm, Scope};
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
+use jobcheck_explorer::counterexample::{REST, ROUND, Story};
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_explorer::process::steps::{Delivery, ProcessStep};
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::Req;
+use jobcheck_spec::catalogue::CATALOGUE;
 
 #[test]
 fn every_known_defect_is_caught_as_it_is_pinned() {

@@ -1,12 +1,12 @@
 //! What a native trace says of the process that wrote bounds what it may have decided, both ways: what its caches had
 //! shown, and which feature gates it had.
 
-use jobcheck_harness::render::native;
-use jobcheck_harness::report::{Exit, Judging, judge};
-use jobcheck_model::algorithm::scopes;
-use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_explorer::step::Step;
+use jobcheck_judge::report::{Exit, Judging, judge};
+use jobcheck_scenario::render::native;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
@@ -76,7 +76,9 @@ fn latest(before: &[Value]) -> u64 {
 /// pods says `told` instead.
 fn edited(told: fn(&[Value]) -> u64) -> (usize, usize) {
     let (mut refused, mut edits) = (0, 0);
-    for scope in scopes::one_fault().into_iter().filter(|scope| begins_with_the_job(scope) && scope.lag > 1) {
+    for scope in
+        reference::one_fault().into_iter().filter(|scope| begins_with_the_job(scope) && scope.lag > 1)
+    {
         for seed in 0..3 {
             let trace = lines(&scope, &walked(&scope, seed));
             for number in 0..trace.len() {
@@ -121,7 +123,7 @@ fn a_write_is_judged_by_the_gates_of_its_process() {
         trace
     };
     let mut refused = 0;
-    for scope in scopes::rollouts() {
+    for scope in reference::rollouts() {
         for seed in 0..6 {
             let trace = lines(&scope, &walked(&scope, seed));
             assert_eq!(verdict(&trace), Exit::Conforms, "{} seed {seed}", scope.name);
@@ -148,7 +150,7 @@ fn watched(line: &Value) -> Option<Value> {
 #[test]
 fn a_write_that_a_watch_shows_before_its_answer_is_judged_as_a_request() {
     let mut shown_first = 0;
-    for scope in scopes::one_fault().into_iter().filter(begins_with_the_job) {
+    for scope in reference::one_fault().into_iter().filter(begins_with_the_job) {
         let trace = lines(&scope, &walked(&scope, 0));
         let mut shown = Vec::new();
         for line in &trace {

@@ -1,18 +1,18 @@
 //! The reference algorithm brings every Job to its end, faults or not, and what keeps it from doing so is noticed.
 
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::progress_scopes::progress;
-use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
-use jobcheck_model::algorithm::switches::{Switch, Switches};
-use jobcheck_model::check::{Bounds, Cut, Exploration, Outcome, explore};
-use jobcheck_model::env::user::UserAction;
-use jobcheck_model::explore::story::tell;
-use jobcheck_model::job::PodReplacementPolicy;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::progress::explore_for;
-use jobcheck_model::scope::{Algorithm, Scope};
-use jobcheck_model::scopes::{initial, named};
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Cut, Exploration, Outcome, explore};
+use jobcheck_explorer::counterexample::tell;
+use jobcheck_explorer::env::user::UserAction;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::progress::explore_for;
+use jobcheck_explorer::reference::switches::{Switch, Switches};
+use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scopes::progress::progress;
+use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
+use jobcheck_explorer::scopes::{initial, named};
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::Req;
+use jobcheck_spec::job::PodReplacementPolicy;
 
 /// Different worlds of each scope, unreduced, and those of them in which every Job has come to its end and its
 /// controller rests. A change here is a change of the algorithm, of the environment, or of a bound: say which in the
@@ -181,7 +181,7 @@ fn a_round_is_one_that_can_be_walked_for_ever() {
     let (prefix, round) = found.path.split_at(found.turn.unwrap());
     assert!(!round.is_empty(), "the write is tried again and again: {found:?}");
     let walk = |world, steps: &[_]| {
-        steps.iter().fold(world, |world: jobcheck_model::world::World, step| {
+        steps.iter().fold(world, |world: jobcheck_explorer::world::World, step| {
             assert!(world.enabled(&wrong).contains(step));
             world.apply(step, &wrong)
         })

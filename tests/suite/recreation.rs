@@ -1,12 +1,12 @@
 //! Jobs that are created again under their name (PC-29, BO-06): sizes, verdicts, progress.
 
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::scopes::{progress_of_recreation, recreation};
-use jobcheck_model::algorithm::steps::ProcessStep;
-use jobcheck_model::check::{Bounds, Outcome, explore, graph};
-use jobcheck_model::progress;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Outcome, explore, graph};
+use jobcheck_explorer::process::steps::ProcessStep;
+use jobcheck_explorer::progress;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scopes::reference::{progress_of_recreation, recreation};
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::Req;
 
 /// Different worlds, and steps to the farthest. Nothing is reduced here.
 const SIZES: &[(&str, usize, usize)] = &[

@@ -3,21 +3,21 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use jobcheck_harness::project::Projector;
-use jobcheck_harness::render::{EPOCH, native};
-use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_model::algorithm::scopes;
-use jobcheck_model::check::{Walking, walk};
-use jobcheck_model::env::user::UserAction;
-use jobcheck_model::job::{Job, JobSpec, Template};
-use jobcheck_model::manager::Write;
-use jobcheck_model::mutants::{MUTANTS, Mutant};
-use jobcheck_model::pod::{Pod, PolicyMatch};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes as model_scopes;
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::Step;
-use jobcheck_model::{Req, Time, Uid};
+use jobcheck_explorer::alphabet::Write;
+use jobcheck_explorer::check::{Walking, walk};
+use jobcheck_explorer::env::user::UserAction;
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes as model_scopes;
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_explorer::step::Step;
+use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_projection::Projector;
+use jobcheck_scenario::render::{EPOCH, native};
+use jobcheck_spec::job::{Job, JobSpec, Template};
+use jobcheck_spec::pod::{Pod, PolicyMatch};
+use jobcheck_spec::{Req, Time, Uid};
 use jobcheck_traces::{Answer, Body, Input, Reader, Resource};
 
 /// The way that is walked with a seed.
@@ -69,7 +69,8 @@ pub fn has_a_user_of_the_status(scope: &Scope) -> bool {
 #[test]
 fn what_the_algorithm_does_conforms() {
     let (mut wrong, mut traces) = (String::new(), 0);
-    let scopes = [scopes::one_fault(), scopes::ttl(), scopes::rollouts(), scopes::recreation()].concat();
+    let scopes =
+        [reference::one_fault(), reference::ttl(), reference::rollouts(), reference::recreation()].concat();
     for scope in scopes.into_iter().filter(|scope| has_one_clock(scope) && begins_with_the_job(scope)) {
         for seed in 0..40 {
             let path = walked(&scope, seed);
@@ -241,7 +242,7 @@ fn shown(scope: &Scope, path: &[Step]) -> (Vec<Job>, Vec<Pod>) {
 fn objects_read_back_as_the_model_holds_them() {
     let (mut jobs_met, mut pods_met) = (0, 0);
     let scopes =
-        model_scopes::all().into_iter().chain(scopes::one_fault()).filter(|scope| scope.jobs.len() == 1);
+        model_scopes::all().into_iter().chain(reference::one_fault()).filter(|scope| scope.jobs.len() == 1);
     for scope in scopes {
         for seed in 0..4 {
             let path = walked(&scope, seed);

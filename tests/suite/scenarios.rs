@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use jobcheck_harness::scenario::{Scenario, export_defect, model, read, write};
-use jobcheck_model::check::{Bounds, Outcome, explore};
-use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::script::{Claim, Count, Script, What};
+use jobcheck_explorer::check::{Bounds, Outcome, explore};
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::script::{Claim, Count, Script, What};
+use jobcheck_scenario::{Scenario, export_defect, model, read, write};
 use jobcheck_tests::corpus::root;
 use serde_json::Value;
 
 /// The library, with its files.
 pub fn library() -> Vec<(PathBuf, Scenario)> {
-    let files = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
     files.sort();
     let scenario = |file: PathBuf| {
@@ -120,10 +120,10 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
         let again = read(&text).unwrap_or_else(|error| panic!("{}: {error} in\n{text}", mutant.id));
         let with = model::run(&again, Some(mutant), &Bounds::none(1)).unwrap();
         let without = model::run(&again, None, &Bounds::none(1)).unwrap();
-        let file = root().join(format!("scenarios/defects/{}.yaml", mutant.id.to_ascii_lowercase()));
+        let file = root().join(format!("tests/scenarios/defects/{}.yaml", mutant.id.to_ascii_lowercase()));
         if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
             wrong.push(format!(
-                "{} is not as `jobcheck mutants --scenario scenarios/defects` writes it",
+                "{} is not as `jobcheck mutants --scenario tests/scenarios/defects` writes it",
                 file.display()
             ));
         }
@@ -131,7 +131,7 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
             wrong.push(format!("{}: {:?}, {:?}", mutant.id, with.requirement, without.found()));
         }
     }
-    let count = fs::read_dir(root().join("scenarios/defects")).unwrap().count();
+    let count = fs::read_dir(root().join("tests/scenarios/defects")).unwrap().count();
     assert_eq!(count, MUTANTS.len() - NO_SCENARIO.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use jobcheck_harness::scenario::model;
-use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
-use jobcheck_model::algorithm::ttl::TtlStep;
-use jobcheck_model::check::{Bounds, explore};
-use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::initial;
-use jobcheck_model::script::{Fate, What};
-use jobcheck_model::step::Step;
-use jobcheck_model::world::World;
+use jobcheck_explorer::check::{Bounds, explore};
+use jobcheck_explorer::env::kubelet::KubeletStep;
+use jobcheck_explorer::process::steps::{Fortune, ProcessStep};
+use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::script::{Fate, What};
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::World;
+use jobcheck_scenario::model;
 
 use crate::scenarios::library;
 

@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use jobcheck_harness::report::{Exit, Judging, judge};
-use jobcheck_harness::scenario::{Scenario, read};
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::{Exit, Judging, judge};
+use jobcheck_scenario::{Scenario, read};
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
 use jobcheck_traces::Input;
 use serde_json::Value;
 
 fn library() -> Vec<Scenario> {
-    let entries = fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
     files.sort();
     files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
@@ -73,7 +73,7 @@ fn a_seed_gives_the_same_trace_to_the_byte() {
 /// A scheduler may be answered before whoever created the pod, and stand before the creation in an audit log.
 #[test]
 fn a_binding_that_is_told_before_its_pod_is_one_of_that_pod() {
-    let file = fs::read_to_string(root().join("scenarios/defects/h1.yaml")).unwrap();
+    let file = fs::read_to_string(root().join("tests/scenarios/defects/h1.yaml")).unwrap();
     let outcome = jobcheck_sim::run(&read(&file).unwrap(), 0, &Switches::default()).unwrap();
     let lines: Vec<Value> =
         outcome.trace.split(|byte| *byte == b'\n').filter(|it| !it.is_empty()).map(read_line).collect();

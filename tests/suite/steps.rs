@@ -1,14 +1,14 @@
 //! Each kind of step is possible somewhere: a step that no scope ever takes shows nothing.
 
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::progress_scopes::progress;
-use jobcheck_model::algorithm::scopes::{
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::check::{Bounds, explore};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes;
+use jobcheck_explorer::scopes::progress::progress;
+use jobcheck_explorer::scopes::reference::{
     all_faults, one_fault, recreation, rollouts, safe_with_two_leaders, ttl,
 };
-use jobcheck_model::check::{Bounds, explore};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes;
-use jobcheck_model::step::StepKind;
+use jobcheck_explorer::step::StepKind;
 
 /// Worlds of each scope that are looked at.
 const WORLDS: usize = 2_000;

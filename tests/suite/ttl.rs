@@ -1,15 +1,15 @@
 //! The TTL controller beside the Job controller: sizes, verdicts, progress, and what no TTL controller can promise.
 
-use jobcheck_model::algorithm::scopes::{both, empty, ttl};
-use jobcheck_model::algorithm::steps::Fortune;
-use jobcheck_model::algorithm::ttl::TtlStep;
-use jobcheck_model::check::{Bounds, Outcome, explore, graph};
-use jobcheck_model::env::user::{SpecEdit, UserAction};
-use jobcheck_model::guards::ttl::expiry;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::progress;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Outcome, explore, graph};
+use jobcheck_explorer::env::user::{SpecEdit, UserAction};
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::progress;
+use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference::{both, empty, ttl};
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::guards::ttl::expiry;
 
 /// Different worlds, and steps to the farthest.
 const SIZES: &[(&str, usize, usize)] = &[

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use jobcheck_model::check::{Bounds, Outcome, explore};
-use jobcheck_model::env::user::UserAction;
-use jobcheck_model::job::PodReplacementPolicy;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::{named, twinned};
+use jobcheck_explorer::check::{Bounds, Outcome, explore};
+use jobcheck_explorer::env::user::UserAction;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::{named, twinned};
+use jobcheck_spec::job::PodReplacementPolicy;
 use jobcheck_tests::corpus::root;
 
 /// A line of `model/tla/counts.txt`: scope, different worlds, steps, and steps to the farthest world.

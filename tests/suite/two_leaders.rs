@@ -1,10 +1,10 @@
 //! Two processes that lead for a while (SY-01): what comes of it, and what holds all the same.
 
-use jobcheck_model::algorithm::scopes::{NEEDS_ONE_LEADER, all, safe_with_two_leaders};
-use jobcheck_model::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_model::explore::story::tell;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
+use jobcheck_explorer::counterexample::tell;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference::{NEEDS_ONE_LEADER, all, safe_with_two_leaders};
 
 fn reduced() -> Bounds {
     Bounds { partial_order: true, symmetry: true, ..Bounds::none(1) }

@@ -1,9 +1,9 @@
 //! Other minor versions: what their rules take, what they do not, and what their built-in controller is known for.
 
-use jobcheck_harness::report::{Finding, Judging, ReplayReport, judge};
-use jobcheck_harness::validate::Outcome;
-use jobcheck_model::Req;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_judge::report::{Finding, Judging, ReplayReport, judge};
+use jobcheck_judge::validate::Outcome;
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::folder;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};

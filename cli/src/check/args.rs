@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_model::Req;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::requirement::Judged;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_spec::Req;
+use jobcheck_spec::requirement::Judged;
 
 use super::subject::Subject;
 use crate::args::usual;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use jobcheck_model::check::{Bounds, Outcome, Worlds, visit};
-use jobcheck_model::explore::story;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Outcome, Worlds, visit};
+use jobcheck_explorer::counterexample;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::Step;
 
 /// The graph, with a node for each state and a label on each step. State 0 is where the scope starts; the one in
 /// which a property is broken is where the search ends, and what lies beyond is not shown. The way there is red.
@@ -17,7 +17,7 @@ pub fn render(scope: &Scope, bounds: &Bounds, counterexample: &[Step]) -> String
         for from in 0..worlds.count() {
             let world = worlds.world(from);
             for (step, to) in worlds.leaving(from) {
-                let line = story::line(&step, &world, scope);
+                let line = counterexample::line(&step, &world, scope);
                 let label = escaped(&format!("{} {}", line.who, line.what));
                 let is_on_it = way.iter().any(|(at, taken)| *at == from && **taken == *step);
                 let mark = if is_on_it { ", color=red, fontcolor=red, penwidth=2" } else { "" };

@@ -5,14 +5,14 @@
 //! The variables are chosen to be read: what a user may know of a cluster. Ghost history and what a controller
 //! remembers are left out, so that two states may look alike that are not.
 
-use jobcheck_model::explore::story;
-use jobcheck_model::job::{Condition, Job, JobStatus};
-use jobcheck_model::pod::Pod;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::Step;
-use jobcheck_model::uid::Uid;
-use jobcheck_model::world::{Life, World};
+use jobcheck_explorer::counterexample;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::{Life, World};
+use jobcheck_spec::job::{Condition, Job, JobStatus};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::uid::Uid;
 use serde_json::{Value, json};
 
 /// The way that these steps take, as JSON. From the state after `turn` steps on, what follows is repeated for ever.
@@ -20,7 +20,7 @@ pub fn render(scope: &Scope, what: &str, path: &[Step], turn: Option<usize>) -> 
     let mut world = initial(scope);
     let mut states = vec![state(0, &world, "the start", "")];
     for (number, step) in (1..).zip(path) {
-        let line = story::line(step, &world, scope);
+        let line = counterexample::line(step, &world, scope);
         world = world.apply(step, scope);
         states.push(state(number, &world, line.who, &line.what));
     }
@@ -129,7 +129,7 @@ fn variant(value: Option<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jobcheck_model::scopes::named;
+    use jobcheck_explorer::scopes::named;
 
     #[test]
     fn a_trace_has_a_state_more_than_steps_and_all_its_variables() {

@@ -1,15 +1,15 @@
 //! The report for programs: docs/reference/schemas/check.schema.json.
 
 use anyhow::Context;
-use jobcheck_harness::report::API_VERSION;
-use jobcheck_model::Req;
-use jobcheck_model::check::{Cut, Outcome};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story::{Line, Story, Told};
-use jobcheck_model::progress::PROGRESS;
-use jobcheck_model::properties::{PROPERTIES, STANDSTILL};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::StepKind;
+use jobcheck_explorer::check::{Cut, Outcome};
+use jobcheck_explorer::counterexample::{Line, Story, Told};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::progress::PROGRESS;
+use jobcheck_explorer::properties::{PROPERTIES, STANDSTILL};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::StepKind;
+use jobcheck_judge::report::API_VERSION;
+use jobcheck_spec::Req;
 use serde::Serialize;
 
 use super::{Report, Run, process, text};

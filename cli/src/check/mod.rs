@@ -19,19 +19,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
-use jobcheck_explore::of_the_controller;
-use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::{About, export};
-use jobcheck_model::algorithm;
-use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::similar;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes;
-use jobcheck_model::step::StepKind;
-use jobcheck_model::subject::REFERENCE;
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes;
+use jobcheck_explorer::scopes::reference;
+use jobcheck_explorer::similar::similar;
+use jobcheck_explorer::step::StepKind;
+use jobcheck_explorer::subject::REFERENCE;
+use jobcheck_judge::report::Exit;
+use jobcheck_scenario::{About, export};
 
 pub use self::args::{CheckArgs, duration, guarded, mutant, processors, size, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
@@ -292,7 +292,7 @@ fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>)
         eprintln!("note: nothing is broken, so that {} is not written", file.display());
         return true;
     };
-    let requirement = jobcheck_model::explore::story::cause(&scope, &found);
+    let requirement = jobcheck_explorer::counterexample::cause(&scope, &found);
     let name = mutant.map_or(scope.name, |mutant| mutant.id);
     let about = mutant.map_or(&*found.why, |mutant| mutant.title);
     let about =
@@ -347,7 +347,7 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 
 /// The scopes that are named, with the subject in them.
 fn named(args: &CheckArgs) -> Result<Vec<Scope>, String> {
-    let known = jobcheck_model::check::scopes();
+    let known = jobcheck_explorer::check::scopes();
     let of_name = |name: &String| {
         let family = format!("{name}/");
         let fits = |scope: &&Scope| scope.name == *name || scope.name.starts_with(&family);
@@ -362,8 +362,8 @@ fn named(args: &CheckArgs) -> Result<Vec<Scope>, String> {
 
 /// The scopes of a size.
 fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
-    use algorithm::progress_scopes::progress;
-    use algorithm::scopes::{all_faults, large, one_fault, recreation, rollouts, safe_with_two_leaders, ttl};
+    use jobcheck_explorer::scopes::progress::progress;
+    use reference::{all_faults, large, one_fault, recreation, rollouts, safe_with_two_leaders, ttl};
     let specification =
         || if size == Size::Large { Vec::new() } else { [scopes::all(), scopes::gates::gates()].concat() };
     let quick = || [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
@@ -385,7 +385,7 @@ fn apart(args: &CheckArgs) -> Vec<Scope> {
     if !args.scopes.is_empty() || args.mutant.is_some() {
         return Vec::new();
     }
-    let scopes = algorithm::scopes::two_leaders().into_iter();
+    let scopes = reference::two_leaders().into_iter();
     match args.subject {
         Subject::Specification => Vec::new(),
         Subject::Algorithm | Subject::All => scopes.collect(),

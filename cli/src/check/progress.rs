@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jobcheck_model::check::Progress as SoFar;
+use jobcheck_explorer::check::Progress as SoFar;
 
 /// How long a scope may take before a line appears.
 const PATIENCE: Duration = Duration::from_millis(300);

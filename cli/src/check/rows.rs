@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 use super::progress::Progress;
 use crate::output;

@@ -1,11 +1,11 @@
 //! Whose decisions are explored: the scopes of a subject, and a known defect in them.
 
 use clap::ValueEnum;
-use jobcheck_explore::departures::{can_have, is_of_the_plan};
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::scope::{Algorithm, Scope};
+use jobcheck_adapter::departures::{can_have, is_of_the_plan};
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::scope::{Algorithm, Scope};
 
 /// What manages the Jobs of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -46,7 +46,7 @@ impl Subject {
             return format!("{name} is a scope of controllers; that of the specification is {base}");
         }
         let end = format!("/{base}");
-        let known = jobcheck_model::check::scopes();
+        let known = jobcheck_explorer::check::scopes();
         let like = |scope: &&Scope| scope.algorithm.processes > 0 && scope.name.ends_with(&end);
         let like: Vec<&str> = known.iter().filter(like).map(|scope| scope.name).collect();
         let hint = if like.is_empty() { String::new() } else { format!(": {}", like.join(", ")) };

@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use jobcheck_explore::CONTROLLER;
-use jobcheck_model::Req;
-use jobcheck_model::check::{Coverage, Cut, Exploration, Outcome};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story::user::said;
-use jobcheck_model::explore::story::{REST, ROUND, Story};
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::StepKind;
+use jobcheck_adapter::CONTROLLER;
+use jobcheck_explorer::check::{Coverage, Cut, Exploration, Outcome};
+use jobcheck_explorer::counterexample::user::said;
+use jobcheck_explorer::counterexample::{REST, ROUND, Story};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::StepKind;
+use jobcheck_spec::Req;
 
 use super::{Report, Run};
 use crate::args::Global;

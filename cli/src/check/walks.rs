@@ -6,10 +6,10 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_model::check::{Walked, Walking, walk};
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::check::{Walked, Walking, walk};
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
 use super::args::{CheckArgs, Format};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jobcheck_cluster::audit_log;
 use jobcheck_cluster::status::{Health, Status};
-use jobcheck_harness::report::{API_VERSION, Exit};
+use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
 #[derive(Serialize)]

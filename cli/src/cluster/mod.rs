@@ -15,7 +15,7 @@ use jobcheck_cluster::{
     Cluster, Controllers, Error, Home, Log, Name, Plane, Spec, Up, embedded, log_file, program, up,
 };
 use jobcheck_controller::runtime::signals;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 pub use self::args::ClusterArgs;
 use self::args::{ClusterCommand, DownArgs, EnvArgs, Format, ServeArgs, StatusArgs, UpArgs, With};

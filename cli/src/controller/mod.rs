@@ -8,7 +8,7 @@ use anstream::eprintln;
 use jobcheck_controller::runtime::config::Config;
 use jobcheck_controller::runtime::run::{RunError, run as run_controllers};
 use jobcheck_controller::runtime::signals;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 use tracing_subscriber::EnvFilter;
 
 use self::args::LogFormat;

@@ -9,14 +9,15 @@ mod straying;
 
 use anstream::eprintln;
 use clap::Args;
-use jobcheck_explore::of_the_controller;
-use jobcheck_harness::report::Exit;
-use jobcheck_model::algorithm::scopes::run_by_the_algorithm;
-use jobcheck_model::check::{Bounds, Outcome, explore, scopes as all_scopes};
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::{Req, scopes};
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::check::{Bounds, Outcome, explore, scopes as all_scopes};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes;
+use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
+use jobcheck_judge::report::Exit;
+use jobcheck_spec::Req;
 
 use self::show::Explorer;
 use crate::check::{Subject, mutant, unknown};

@@ -13,7 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
@@ -146,9 +146,10 @@ fn failed(code: u16, why: &str) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use jobcheck_model::mutants::{MUTANTS, Mutant};
-    use jobcheck_model::progress::PROGRESS;
-    use jobcheck_model::{Req, scopes};
+    use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+    use jobcheck_explorer::progress::PROGRESS;
+    use jobcheck_explorer::scopes;
+    use jobcheck_spec::Req;
 
     use super::*;
 

@@ -1,22 +1,22 @@
 //! What the page shows: a way, the world at its end, and the steps that may follow.
 
-use jobcheck_harness::render::native;
-use jobcheck_model::Uid;
-use jobcheck_model::algorithm::process::Process;
-use jobcheck_model::algorithm::steps::Delivery;
-use jobcheck_model::algorithm::steps::{Fortune, ProcessStep};
-use jobcheck_model::algorithm::ttl::TtlStep;
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story::{self, Line, Told, status_text};
-use jobcheck_model::job::JobSpec;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::pod::Pod;
-use jobcheck_model::properties::{PROPERTIES, STANDSTILL, standstill};
-use jobcheck_model::requirement::Broken;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::{Step, admits};
-use jobcheck_model::world::{JobId, Life, World};
+use jobcheck_explorer::counterexample::{self, Line, Told, status_text};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::process::state::Process;
+use jobcheck_explorer::process::steps::Delivery;
+use jobcheck_explorer::process::steps::{Fortune, ProcessStep};
+use jobcheck_explorer::properties::{PROPERTIES, STANDSTILL, standstill};
+use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::step::{Step, admits};
+use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_scenario::render::native;
+use jobcheck_spec::Uid;
+use jobcheck_spec::job::JobSpec;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::requirement::Broken;
 use serde_json::{Value, json};
 
 use super::straying::Straying;
@@ -100,7 +100,7 @@ impl Explorer {
     pub fn state(&self, path: &str) -> Option<Value> {
         let path = parsed(path)?;
         let (steps, world) = self.steps(&path)?;
-        let lines = story::tell(&self.scope, &steps);
+        let lines = counterexample::tell(&self.scope, &steps);
         let story: Vec<Value> = lines
             .iter()
             .enumerate()
@@ -138,7 +138,7 @@ impl Explorer {
 
     /// A step that may be taken, and what the specification says of it.
     fn offered(&self, step: &Step, world: &World) -> Value {
-        let line = story::line(step, world, &self.scope);
+        let line = counterexample::line(step, world, &self.scope);
         let mut told = told(&line);
         let after = world.apply(step, &self.scope);
         let verdict = match (admits(world, step, &self.strict), step) {
@@ -185,7 +185,7 @@ impl Explorer {
             "pods": life.pods.iter().map(|it| pod(it, life)).collect::<Vec<_>>(),
             "manager": manager(life),
             "processes": processes.collect::<Vec<_>>(),
-            "late": life.late.as_ref().map(|_| story::line(&Step::Land(id), world, &self.scope).what),
+            "late": life.late.as_ref().map(|_| counterexample::line(&Step::Land(id), world, &self.scope).what),
             "faults": {
                 "failures": life.faults.failures, "losses": life.faults.losses, "crashes": life.faults.crashes,
             },
@@ -197,7 +197,7 @@ impl Explorer {
         let waiting = process.sync.iter().flat_map(|sync| sync.calls());
         let told = waiting.map(|call| {
             let call = Step::Process(id, by, ProcessStep::Call(call.name(), Fortune::Handled));
-            story::line(&call, world, &self.scope).what
+            counterexample::line(&call, world, &self.scope).what
         });
         let next: Vec<String> = told.collect();
         let old = process.job_behind.first().and_then(|unseen| unseen.before.as_ref());

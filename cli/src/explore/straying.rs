@@ -1,9 +1,9 @@
 //! The way to where a Job strays from its end: a round that is made for ever, or a world in which all is at rest.
 
-use jobcheck_model::explore::found::Found;
-use jobcheck_model::explore::story::{REST, ROUND, cause};
-use jobcheck_model::progress::PROGRESS;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::counterexample::{REST, ROUND, cause};
+use jobcheck_explorer::found::Found;
+use jobcheck_explorer::progress::PROGRESS;
+use jobcheck_explorer::scope::Scope;
 use serde_json::{Value, json};
 
 /// A counterexample to progress, as the address of the page writes ways.

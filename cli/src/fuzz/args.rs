@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use jobcheck_cluster::Version;
 use jobcheck_controller::runtime::go_duration::parse_forward;
 
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::mutants::Mutant;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::reference::switches::Switches;
 use jobcheck_sim::fuzz::Menu;
 
 use crate::check::{duration, mutant, processors, threads};

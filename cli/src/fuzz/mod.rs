@@ -16,10 +16,10 @@ use std::time::Instant;
 use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_cluster::Version;
-use jobcheck_harness::report::Exit;
-use jobcheck_model::Req;
-use jobcheck_model::mutants::Mutant;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_judge::report::Exit;
 use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
+use jobcheck_spec::Req;
 
 use self::args::Format;
 pub use self::args::FuzzArgs;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use anstream::eprintln;
 use jobcheck_cluster::{Cluster, Controllers, Log, Version, log_file};
 use jobcheck_controller::runtime::signals;
-use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::Scenario;
+use jobcheck_judge::report::Exit;
 use jobcheck_live::{Error, Manager, Outcome, Plan, Site, unfit};
+use jobcheck_scenario::Scenario;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 

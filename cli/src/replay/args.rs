@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use jobcheck_harness::report::{Assumption, Grouping, Judging, find, rules};
-use jobcheck_harness::validate::Role;
-use jobcheck_model::Req;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_judge::report::{Assumption, Grouping, Judging, find, rules};
+use jobcheck_judge::validate::Role;
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
 
 /// Arguments of `jobcheck replay`.

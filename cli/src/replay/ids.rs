@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jobcheck_harness::report::Id;
+use jobcheck_judge::report::Id;
 
 /// `FT-01..03,07 PC-02`.
 pub fn compact(ids: impl Iterator<Item = Id>) -> String {
@@ -46,7 +46,7 @@ fn ranges(numbers: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jobcheck_model::Req;
+    use jobcheck_spec::Req;
 
     use super::*;
 

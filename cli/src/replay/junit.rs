@@ -1,7 +1,7 @@
 //! The report as JUnit XML: one suite for each trace, one case for each Job.
 
-use jobcheck_harness::report::{Exit, Finding, JobReport, ReplayReport, TraceReport};
-use jobcheck_harness::validate::Outcome;
+use jobcheck_judge::report::{Exit, Finding, JobReport, ReplayReport, TraceReport};
+use jobcheck_judge::validate::Outcome;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 /// The report as XML.

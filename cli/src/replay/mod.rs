@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 
 use anstream::eprintln;
 use anyhow::Context;
-use jobcheck_harness::report::{Exit, ReplayReport, consistent, group, judge};
+use jobcheck_judge::report::{Exit, ReplayReport, consistent, group, judge};
 
 use self::args::Format;
 pub use self::args::ReplayArgs;

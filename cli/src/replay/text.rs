@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style as Paint};
-use jobcheck_harness::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport, View};
-use jobcheck_harness::validate::Outcome;
+use jobcheck_judge::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport, View};
+use jobcheck_judge::validate::Outcome;
 
 use super::ids;
 use crate::args::Global;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::ValueEnum;
 use jobcheck_cluster::Version;
-use jobcheck_model::mutants::Mutant;
+use jobcheck_explorer::mutants::Mutant;
 
 use super::target::{Target, target};
 use crate::args::usual;
@@ -18,7 +18,7 @@ use crate::real::{PaceArgs, WayArgs};
 #[command(after_help = AFTER_HELP)]
 pub struct RunArgs {
     /// Scenarios: files, directories that are searched for *.yaml and *.yml, or - for standard input.
-    #[arg(value_name = "SCENARIO", default_value = "scenarios")]
+    #[arg(value_name = "SCENARIO", default_value = "tests/scenarios")]
     pub scenarios: Vec<PathBuf>,
     /// What runs them: model explores every interleaving with the reference algorithm; sim runs the decisions of the
     /// shipped controllers on the embedded API server, under virtual time; live runs the shipped controllers on a real
@@ -128,7 +128,7 @@ docs/guide/live.md what live, builtin and external do.
 Examples:
   jobcheck run
   jobcheck run --target sim --runs 100
-  jobcheck run --target sim,live,builtin scenarios/suspend-resume.yaml
+  jobcheck run --target sim,live,builtin tests/scenarios/suspend-resume.yaml
   jobcheck run --target live,builtin --kubernetes 1.35
   jobcheck run --target external --managed-by example.com/runner --context kind-kind
 

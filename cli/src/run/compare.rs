@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::report::Run;
-use jobcheck_stage::Rest;
+use jobcheck_scenario::runtime::Rest;
 
 /// A scenario on several targets.
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use jobcheck_harness::scenario::{Scenario, read};
+use jobcheck_scenario::{Scenario, read};
 
 use super::report::InputProblem;
 

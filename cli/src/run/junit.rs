@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use jobcheck_harness::report::Exit;
-use jobcheck_model::Req;
-use jobcheck_model::explore::story;
+use jobcheck_explorer::counterexample;
+use jobcheck_judge::report::Exit;
+use jobcheck_spec::Req;
 use quick_junit::{NonSuccessKind, Report as Xml, TestCase, TestCaseStatus, TestSuite};
 
 use super::Report;
@@ -62,7 +62,9 @@ fn status(run: &Run) -> TestCaseStatus {
             let known = run.known().map(|known| format!("KNOWN {known}: ")).unwrap_or_default();
             let mut status = failed(NonSuccessKind::Failure, id, &format!("{known}{property}{why}"));
             let mut told = String::new();
-            for line in found.map(|(came, found)| story::tell(&came.scope, &found.path)).unwrap_or_default() {
+            for line in
+                found.map(|(came, found)| counterexample::tell(&came.scope, &found.path)).unwrap_or_default()
+            {
                 let _ = writeln!(told, "{} {}", line.who, line.what);
             }
             status.set_description(told);

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anstream::eprintln;
-use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::{Scenario, model};
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::check::Bounds;
+use jobcheck_explorer::check::Bounds;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::Exit;
+use jobcheck_scenario::{Scenario, model};
 
 use self::args::Format;
 pub use self::args::RunArgs;

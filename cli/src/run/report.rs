@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_harness::scenario::model::ModelRun;
-use jobcheck_harness::scenario::{Scenario, ScenarioError};
-use jobcheck_model::Req;
-use jobcheck_model::check::{Cut, Outcome};
-use jobcheck_model::explore::story;
-use jobcheck_model::script::AT_REST;
-use jobcheck_stage::Rest;
+use jobcheck_explorer::check::{Cut, Outcome};
+use jobcheck_explorer::counterexample;
+use jobcheck_explorer::script::AT_REST;
+use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_scenario::model::ModelRun;
+use jobcheck_scenario::runtime::Rest;
+use jobcheck_scenario::{Scenario, ScenarioError};
+use jobcheck_spec::Req;
 use serde::Serialize;
 
 use super::Report;
@@ -315,7 +315,7 @@ pub fn left_out(args: &RunArgs) -> Vec<Target> {
 fn scenario(run: &Run) -> ScenarioReport<'_> {
     let model = run.on_model();
     let found = model.and_then(|came| came.found());
-    let told = |came: &ModelRun| found.map(|found| story::tell(&came.scope, &found.path));
+    let told = |came: &ModelRun| found.map(|found| counterexample::tell(&came.scope, &found.path));
     let lines = model.and_then(told).unwrap_or_default();
     let exploration = model.map(|came| &came.exploration);
     let sim = run.on_sim();

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::model::ModelRun;
-use jobcheck_model::explore::story::Story;
+use jobcheck_explorer::counterexample::Story;
+use jobcheck_judge::report::Exit;
+use jobcheck_scenario::model::ModelRun;
 
 use super::Report;
 use super::args::RunArgs;

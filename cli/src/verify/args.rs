@@ -11,7 +11,7 @@ use crate::check::threads;
 #[command(after_help = AFTER_HELP)]
 pub struct VerifyArgs {
     /// Scenarios that the shipped controllers run.
-    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    #[arg(long, value_name = "DIR", default_value = "tests/scenarios")]
     pub scenarios: PathBuf,
     /// How often each is run, with a seed of its own.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jobcheck_harness::report::{Exit, Finding, Judging, ReplayReport, judge};
+use jobcheck_judge::report::{Exit, Finding, Judging, ReplayReport, judge};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use anyhow::Context;
-use jobcheck_harness::report::{API_VERSION, Exit};
+use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstyle::Style;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 
 use super::Timed;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};

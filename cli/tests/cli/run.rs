@@ -32,7 +32,7 @@ fn with(tail: &str) -> String {
 
 #[test]
 fn the_library_holds_and_its_reports_fit_their_schema() {
-    let library = root().join("scenarios");
+    let library = root().join("tests/scenarios");
     let library = library.to_str().unwrap();
     let run = jobcheck(["run", library, "-o", "json"]);
     assert_eq!(run.code, 0, "{run:?}");
@@ -55,7 +55,9 @@ fn the_library_holds_and_its_reports_fit_their_schema() {
 fn every_scenario_of_the_library_fits_its_schema() {
     let entries =
         |folder: &str| fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
-    for path in entries("scenarios").chain(entries("scenarios/defects")).filter(|path| path.is_file()) {
+    for path in
+        entries("tests/scenarios").chain(entries("tests/scenarios/defects")).filter(|path| path.is_file())
+    {
         let mut scenario: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         schema::check(&scenario);
         if !scenario["steps"].is_array() {
@@ -278,7 +280,7 @@ fn a_cluster_that_is_not_there_is_told_with_what_to_do() {
 
 #[test]
 fn targets_are_compared_scenario_by_scenario() {
-    let file = root().join("scenarios/suspend-resume.yaml");
+    let file = root().join("tests/scenarios/suspend-resume.yaml");
     let file = file.to_str().unwrap();
     let run = jobcheck(["run", "--target", "model,sim", "--runs", "1", "-ojson", file]);
     assert_eq!(run.code, 0, "{run:?}");
@@ -297,7 +299,7 @@ fn targets_are_compared_scenario_by_scenario() {
 
 #[test]
 fn on_sim_the_shipped_controllers_run_with_one_seed_after_the_other() {
-    let file = root().join("scenarios/suspend-resume.yaml");
+    let file = root().join("tests/scenarios/suspend-resume.yaml");
     let file = file.to_str().unwrap();
     let args = ["run", "--target", "sim", "--runs", "3", "-ojson", file];
     let run = jobcheck(args);

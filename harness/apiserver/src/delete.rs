@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use jobcheck_model::apiserver::{FOREGROUND, ORPHAN};
+use jobcheck_spec::apiserver::{FOREGROUND, ORPHAN};
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, FieldError};

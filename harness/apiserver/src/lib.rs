@@ -10,7 +10,7 @@
 //! | over HTTP, in the process or on a socket | [`mod@http`] |
 //! | faults and audit events | [`faults`], [`audit`] |
 //!
-//! The rules of Jobs are those of the specification (`jobcheck_model::apiserver`). The core is a function of its
+//! The rules of Jobs are those of the specification (`jobcheck_spec::apiserver`). The core is a function of its
 //! configuration, the requests, and the times that are passed in: it reads no clock and draws nothing.
 //!
 //! What is not as upstream is listed in `docs/reference/apiserver.md`.

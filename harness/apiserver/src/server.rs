@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use jobcheck_harness::project::Projector;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_projection::Projector;
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::audit::AuditSink;

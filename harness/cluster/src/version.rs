@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_spec::apiserver::RuleSet;
 
 /// A minor version of Kubernetes, and the release that stands for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use jobcheck_cluster::process::{MARK, Process};
-use jobcheck_model::gates::Gates;
+use jobcheck_spec::gates::Gates;
 use rustix::process::Signal;
 
 use crate::error::Error;

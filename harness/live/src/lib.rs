@@ -46,9 +46,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_harness::scenario::Scenario;
-use jobcheck_stage::{Found, Rest};
+use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_scenario::Scenario;
+use jobcheck_scenario::runtime::{Found, Rest};
 use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use jobcheck_harness::report::Subject;
-use jobcheck_harness::scenario::{JobEntry, Scenario, Step};
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_judge::report::Subject;
 use jobcheck_record::watch::{self, Scope, Shown};
-use jobcheck_stage::{Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection};
+use jobcheck_scenario::runtime::{
+    Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection,
+};
+use jobcheck_scenario::{JobEntry, Scenario, Step};
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::{Resource, WatchKind};
 use serde_json::Value;
 use tokio::task::JoinHandle;

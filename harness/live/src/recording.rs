@@ -11,7 +11,7 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_faultproxy::{Asked, Verb as Sent};
-use jobcheck_stage::{Lines, announced_as};
+use jobcheck_scenario::runtime::{Lines, announced_as};
 use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_record::watch::{Listed, text};
-use jobcheck_stage::Created;
+use jobcheck_scenario::runtime::Created;
 use jobcheck_traces::Resource as Watched;
 use serde_json::Value;
 

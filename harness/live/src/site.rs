@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use jobcheck_cluster::{Home, told};
-use jobcheck_harness::report::rules;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_judge::report::rules;
 use jobcheck_record::{Access, permission, version};
+use jobcheck_spec::apiserver::RuleSet;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;

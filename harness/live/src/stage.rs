@@ -8,7 +8,7 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::kubelet::Kubelet;
 use jobcheck_apiserver::request::{Api, Request, Response};
 use jobcheck_record::watch::text;
-use jobcheck_stage::{Cluster, Created, is_to_be_removed};
+use jobcheck_scenario::runtime::{Cluster, Created, is_to_be_removed};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;

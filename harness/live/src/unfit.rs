@@ -1,6 +1,6 @@
 //! What cannot be run on a real API server, and why.
 
-use jobcheck_harness::scenario::{Outcome, Scenario, Step};
+use jobcheck_scenario::{Outcome, Scenario, Step};
 
 use crate::{Manager, Plan};
 
@@ -153,7 +153,7 @@ fn of_time(scenario: &Scenario) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
-    use jobcheck_harness::scenario::read;
+    use jobcheck_scenario::read;
 
     use super::*;
 

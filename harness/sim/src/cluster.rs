@@ -10,9 +10,9 @@ use jobcheck_apiserver::kubelet::Kubelet;
 use jobcheck_apiserver::request::{Api, Reply, Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
-use jobcheck_model::apiserver::RuleSet;
-use jobcheck_stage::Cluster as Stage;
-use jobcheck_stage::{Created, announced_as, is_to_be_removed};
+use jobcheck_scenario::runtime::Cluster as Stage;
+use jobcheck_scenario::runtime::{Created, announced_as, is_to_be_removed};
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::recorder::Recorder;

@@ -2,8 +2,8 @@
 
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
-use jobcheck_harness::scenario::{ControllerName, Outcome as Met, Request};
-use jobcheck_stage::{Asked, Cluster as _, objection, refusal};
+use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
+use jobcheck_scenario::{ControllerName, Outcome as Met, Request};
 
 use crate::cluster::NAMESPACE;
 use crate::run::Play;

@@ -22,12 +22,12 @@ mod start;
 mod store;
 mod ttl;
 
-use jobcheck_harness::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_harness::scenario::Scenario;
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::apiserver::RuleSet;
-use jobcheck_stage::{Found, Rest};
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_scenario::Scenario;
+use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
 
 use self::run::Play;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use jobcheck_adapter::departures::plan_with;
 use jobcheck_apiserver::Server;
 use jobcheck_apiserver::request::{Request, Response};
 use jobcheck_apiserver::resource::Resource;
@@ -17,8 +18,7 @@ use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed,
 use jobcheck_controller::job::orphan::{self, Look, OrphanObserved, Owner, PodOwner};
 use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
-use jobcheck_explore::departures::plan_with;
-use jobcheck_model::algorithm::switches::Switches;
+use jobcheck_explorer::reference::switches::Switches;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
@@ -385,8 +385,8 @@ pub fn time(now: Timestamp) -> Time {
 #[cfg(test)]
 mod tests {
     use jobcheck_apiserver::request::Verb;
-    use jobcheck_model::apiserver::RuleSet;
-    use jobcheck_stage::Cluster as _;
+    use jobcheck_scenario::runtime::Cluster as _;
+    use jobcheck_spec::apiserver::RuleSet;
     use serde_json::json;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jobcheck_apiserver::audit::AuditSink;
-use jobcheck_stage::Lines;
+use jobcheck_scenario::runtime::Lines;
 use serde_json::Value;
 
 /// What happened so far, in lines of the native format (`docs/reference/trace-format.md`).

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::request::Request as Sent;
-use jobcheck_harness::scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watched};
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::apiserver::RuleSet;
-use jobcheck_stage::{
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_scenario::runtime::{
     Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
+use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watched};
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
@@ -281,7 +281,7 @@ impl<'a> Play<'a> {
 
     /// What happens to controllers and their watches.
     fn befalls(&mut self, step: &Step) -> bool {
-        let watch = |held: &Option<jobcheck_harness::scenario::Watch>| held.map(|it| it.watch);
+        let watch = |held: &Option<jobcheck_scenario::Watch>| held.map(|it| it.watch);
         if let Some(crash) = step.crash.filter(|it| it.during.is_none()) {
             match crash.controller.unwrap_or(ControllerName::Job) {
                 ControllerName::Job => self.restart(0, None),

@@ -1,9 +1,9 @@
 //! How the processes of a scenario are started.
 
+use jobcheck_adapter::sync::options;
 use jobcheck_controller::job::observed::Settings;
-use jobcheck_explore::sync::options;
-use jobcheck_harness::report::Subject;
-use jobcheck_harness::scenario::Rollout;
+use jobcheck_judge::report::Subject;
+use jobcheck_scenario::Rollout;
 
 /// How the controller of a scenario is started.
 pub fn settings(subject: &Subject) -> Settings {

@@ -153,8 +153,8 @@ fn name(object: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     use jobcheck_apiserver::request::DeleteOptions;
-    use jobcheck_model::apiserver::RuleSet;
-    use jobcheck_stage::Cluster as _;
+    use jobcheck_scenario::runtime::Cluster as _;
+    use jobcheck_spec::apiserver::RuleSet;
     use serde_json::json;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! Known defects, made from the shipped controllers: each is caught where it can be made.
 
-use jobcheck_explore::departures::{can_have, is_of_the_plan};
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::Req;
-use jobcheck_model::mutants::MUTANTS;
+use jobcheck_adapter::departures::{can_have, is_of_the_plan};
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_spec::Req;
 
 /// What each breaks, and after how many steps; of a Job that comes to no end, those to where it strays.
 const CAUGHT: &[(&str, Req, usize)] = &[

@@ -1,9 +1,9 @@
 //! The search itself.
 
-use jobcheck_model::Req;
-use jobcheck_model::check::{Bounds, Exploration, Outcome, Walking, explore, graph, walk};
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::Step;
+use jobcheck_explorer::check::{Bounds, Exploration, Outcome, Walking, explore, graph, walk};
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::step::Step;
+use jobcheck_spec::Req;
 
 use crate::check::{MISSED, SIZES, scope};
 

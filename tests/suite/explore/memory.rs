@@ -1,11 +1,11 @@
 //! What a thread remembers of one state must not change what it says of another.
 
-use jobcheck_model::check::{Bounds, explore, scopes};
-use jobcheck_model::explore::compact::{Specification, width};
-use jobcheck_model::explore::engine::{Limits, Run, System, explore as search};
-use jobcheck_model::mutants::MUTANTS;
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::{Algorithm, Scope};
+use jobcheck_explorer::check::{Bounds, explore, scopes};
+use jobcheck_explorer::compact::{Specification, width};
+use jobcheck_explorer::engine::{Limits, Run, System, explore as search};
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::{Algorithm, Scope};
 
 use crate::check::scope;
 

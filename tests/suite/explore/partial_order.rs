@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jobcheck_model::algorithm::scopes::one_fault;
-use jobcheck_model::algorithm::steps::{Faults, Late};
-use jobcheck_model::check::{Bounds, Exploration, Outcome, explore, graph};
-use jobcheck_model::job::Job;
-use jobcheck_model::past::Past;
-use jobcheck_model::pods::Pods;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::time::Time;
-use jobcheck_model::world::World;
+use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, graph};
+use jobcheck_explorer::history::Past;
+use jobcheck_explorer::process::steps::{Faults, Late};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::reference::one_fault;
+use jobcheck_explorer::world::World;
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pods::Pods;
+use jobcheck_spec::time::Time;
 
 /// What anybody but a process can see of a world, and what the properties look at.
 #[derive(PartialEq, Eq, Hash)]

@@ -2,12 +2,12 @@
 //!
 //! It tells worlds apart by a hash of 64 bits, and its depth counts from 1.
 
-use jobcheck_model::check::{Bounds, Outcome, explore};
-use jobcheck_model::properties::{PROPERTIES, standstill};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::Step;
-use jobcheck_model::world::World;
+use jobcheck_explorer::check::{Bounds, Outcome, explore};
+use jobcheck_explorer::properties::{PROPERTIES, standstill};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::World;
 use stateright::{Checker, Model, Property};
 
 use crate::check::{SIZES, scope};

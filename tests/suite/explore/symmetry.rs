@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jobcheck_model::algorithm::scopes as algorithm;
-use jobcheck_model::check::{Bounds, Outcome, explore, symmetry_is_sound};
-use jobcheck_model::explore::compact::{Identity, Renaming};
-use jobcheck_model::mutants::{MUTANTS, Mutant};
-use jobcheck_model::properties::PROPERTIES;
-use jobcheck_model::scope::{Algorithm, Scope};
-use jobcheck_model::scopes::{all, initial};
-use jobcheck_model::world::{Life, World};
+use jobcheck_explorer::check::{Bounds, Outcome, explore, symmetry_is_sound};
+use jobcheck_explorer::compact::{Identity, Renaming};
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scopes::reference as algorithm;
+use jobcheck_explorer::scopes::{all, initial};
+use jobcheck_explorer::world::{Life, World};
 
 use crate::check::{MISSED, SIZES, broken, scope};
 
@@ -195,7 +195,7 @@ fn threads_do_not_change_the_representatives() {
             |threads: usize| explore(&scope(name), &Bounds { symmetry: true, ..Bounds::none(threads) });
         let (one, three) = (reduced(1), reduced(3));
         assert!(matches!((&one.outcome, &three.outcome), (Outcome::Holds, Outcome::Holds)));
-        let told = |it: &jobcheck_model::check::Exploration| {
+        let told = |it: &jobcheck_explorer::check::Exploration| {
             (it.states, it.generated, it.depth, it.widest, it.steps.clone(), it.reached.clone())
         };
         assert_eq!(told(&one), told(&three), "{name}");
@@ -204,7 +204,7 @@ fn threads_do_not_change_the_representatives() {
 
 #[test]
 fn where_a_guard_names_the_first_of_several_pods_there_is_no_symmetry() {
-    use jobcheck_model::Req;
+    use jobcheck_spec::Req;
     assert!(symmetry_is_sound(&scope("backoff-delay")));
     assert!(!symmetry_is_sound(&scope("backoff-delay").without(Req::BO01)));
 }

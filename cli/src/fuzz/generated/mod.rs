@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
-use jobcheck_harness::report::Exit;
-use jobcheck_model::scope::Scope;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_judge::report::Exit;
 use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 
 use super::args::{Format, FuzzArgs};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_model::explore::story::tell;
-use jobcheck_model::mutants::Mutant;
-use jobcheck_model::step::StepKind;
+use jobcheck_explorer::counterexample::tell;
+use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::step::StepKind;
+use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
 use super::{Run, Sums};

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use anstream::eprintln;
 use jobcheck_cluster::Controllers;
-use jobcheck_harness::report::Exit;
-use jobcheck_harness::scenario::{Scenario, read};
+use jobcheck_judge::report::Exit;
 use jobcheck_live::{Error, Plan, Site};
+use jobcheck_scenario::{Scenario, read};
 use jobcheck_sim::fuzz::Draft;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

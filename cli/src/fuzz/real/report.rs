@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use jobcheck_harness::report::{API_VERSION, Exit};
-use jobcheck_model::Req;
+use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_spec::Req;
 use serde::Serialize;
 
 use super::super::args::{Faults, FuzzArgs};

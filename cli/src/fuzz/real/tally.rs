@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anstream::eprintln;
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 use jobcheck_live::Error;
-use jobcheck_model::Req;
 use jobcheck_sim::fuzz::Draft;
+use jobcheck_spec::Req;
 
 use super::super::args::FuzzArgs;
 use super::super::keep;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use jobcheck_harness::report::Exit;
+use jobcheck_judge::report::Exit;
 use jobcheck_live::Outcome;
-use jobcheck_model::Req;
 use jobcheck_sim::fuzz::is_idle;
+use jobcheck_spec::Req;
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]

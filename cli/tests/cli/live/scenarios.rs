@@ -19,7 +19,7 @@ use crate::schema;
 use crate::support::{Controller, Folder, binary, finish};
 
 pub(super) fn scenarios() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("scenarios")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/scenarios")
 }
 
 /// Scenarios of defects in which the built-in controllers do something else than ours, or did.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Method, Response as HttpResponse};
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use super::service::{ResponseBody, full, json_response};

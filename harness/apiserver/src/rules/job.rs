@@ -1,15 +1,15 @@
 //! Jobs: the rules of the specification over JSON.
 //!
-//! Defaults, preparation and validation are those of `jobcheck_model::apiserver`, on the projected object
-//! (`jobcheck_harness::project`); what was decided is written back, or told in upstream's words
+//! Defaults, preparation and validation are those of `jobcheck_spec::apiserver`, on the projected object
+//! (`jobcheck_projection`); what was decided is written back, or told in upstream's words
 //! ([`super::job_messages`]).
 
 use std::sync::Arc;
 
-use jobcheck_harness::project::ProjectError;
-use jobcheck_model::apiserver;
-use jobcheck_model::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, Text};
-use jobcheck_model::{Findings, Req};
+use jobcheck_projection::ProjectError;
+use jobcheck_spec::apiserver;
+use jobcheck_spec::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, Text};
+use jobcheck_spec::{Findings, Req};
 use serde_json::{Map, Value, json};
 
 use super::job_messages::field_errors;

@@ -1,7 +1,7 @@
 //! Broken rules of a Job in upstream's words (`pkg/apis/batch/validation`).
 
-use jobcheck_model::apiserver::RuleSet;
-use jobcheck_model::{Broken, Req};
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::{Broken, Req};
 use serde_json::{Value, json};
 
 use crate::error::{FieldError, Problem};

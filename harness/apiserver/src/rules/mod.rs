@@ -1,6 +1,6 @@
 //! What the server makes of an object, and what it refuses: defaults, preparation, validation.
 //!
-//! The rules of Jobs are the specification's own (`jobcheck_model::apiserver`), which the explorer's environment
+//! The rules of Jobs are the specification's own (`jobcheck_spec::apiserver`), which the explorer's environment
 //! enforces too; what they do not cover stands here.
 
 mod job;
@@ -9,8 +9,8 @@ mod meta;
 mod pod;
 mod pod_defaults;
 
-use jobcheck_harness::project::Projector;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_projection::Projector;
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, FieldError};

@@ -2,7 +2,7 @@
 
 use jobcheck_apiserver::Config;
 use jobcheck_apiserver::resource::Resource::Jobs;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, job, with};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Verb as Sent, Watched, held};
-use jobcheck_harness::scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
-use jobcheck_stage::{Cluster, gates_told, objection, refusal};
+use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
+use jobcheck_scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
 use jobcheck_traces::Resource;
 use serde_json::{Value, json};
 
@@ -293,8 +293,8 @@ fn body(asked: &Asked) -> Option<Value> {
 }
 
 /// A request in the words of an audit log.
-fn in_words<'a>(asked: &'a Asked, body: Option<&'a Value>) -> jobcheck_stage::Asked<'a> {
-    jobcheck_stage::Asked {
+fn in_words<'a>(asked: &'a Asked, body: Option<&'a Value>) -> jobcheck_scenario::runtime::Asked<'a> {
+    jobcheck_scenario::runtime::Asked {
         verb: asked.verb.name(),
         resource: &asked.resource,
         subresource: asked.subresource.as_deref(),

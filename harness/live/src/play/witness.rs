@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jobcheck_apiserver::request::{Request, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_stage::Cluster as _;
+use jobcheck_scenario::runtime::Cluster as _;
 use serde_json::json;
 
 use super::Play;

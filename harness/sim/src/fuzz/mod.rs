@@ -8,11 +8,11 @@ mod random;
 use std::cell::Cell;
 use std::fmt::Write;
 
-use jobcheck_harness::report::{Exit, ReplayReport};
-use jobcheck_harness::scenario::read;
-use jobcheck_model::Req;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::apiserver::RuleSet;
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_judge::report::{Exit, ReplayReport};
+use jobcheck_scenario::read;
+use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::RuleSet;
 
 use self::random::Random;
 use crate::{Outcome, run_on};
@@ -227,8 +227,8 @@ pub fn is_idle(report: &ReplayReport) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use jobcheck_harness::scenario::Step;
-    use jobcheck_model::algorithm::switches::Switch;
+    use jobcheck_explorer::reference::switches::Switch;
+    use jobcheck_scenario::Step;
 
     use super::*;
 

@@ -7,12 +7,12 @@ use jobcheck_apiserver::kubelet::{End, Kubelet};
 use jobcheck_apiserver::request::{Reply, Request, Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
-use jobcheck_harness::render::job_request;
-use jobcheck_model::job::Job;
-use jobcheck_model::pod::{Phase, Pod};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::world::{JobId, Life, World};
-use jobcheck_model::{Time, Uid};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_scenario::render::job_request;
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pod::{Phase, Pod};
+use jobcheck_spec::{Time, Uid};
 use serde_json::{Value, json};
 
 use super::ttl::TtlWorker;

@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::failure_policy::evaluate;
-use jobcheck_model::job::{Job, JobSpec, JobStatus, Text};
-use jobcheck_model::pod::{Pod, PolicyMatch};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::world::{JobId, Life, World};
-use jobcheck_model::{Time, Uid};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_spec::failure_policy::evaluate;
+use jobcheck_spec::job::{Job, JobSpec, JobStatus, Text};
+use jobcheck_spec::pod::{Pod, PolicyMatch};
+use jobcheck_spec::{Time, Uid};
 use serde_json::Value;
 
 use super::Rig;

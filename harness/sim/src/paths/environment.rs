@@ -4,16 +4,16 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::kubelet::End;
 use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_harness::scenario::Report;
-use jobcheck_model::Uid;
-use jobcheck_model::apiserver::Propagation;
-use jobcheck_model::env::disruption::DisruptionStep;
-use jobcheck_model::env::kubelet::KubeletStep;
-use jobcheck_model::env::user::{SpecEdit, UserAction, UserStep, namespace_goes};
-use jobcheck_model::job::PodReplacementPolicy;
-use jobcheck_model::pod::Pod;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::world::{JobId, World};
+use jobcheck_explorer::env::disruption::DisruptionStep;
+use jobcheck_explorer::env::kubelet::KubeletStep;
+use jobcheck_explorer::env::user::{SpecEdit, UserAction, UserStep, namespace_goes};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::world::{JobId, World};
+use jobcheck_scenario::Report;
+use jobcheck_spec::Uid;
+use jobcheck_spec::apiserver::Propagation;
+use jobcheck_spec::job::PodReplacementPolicy;
+use jobcheck_spec::pod::Pod;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, Stop, differs, key, stamp};
@@ -95,9 +95,10 @@ pub fn disrupt(
     let name = name(bench, id, uid, before)?;
     let now = stamp(bench.now);
     match what {
-        DisruptionStep::Evict => patch_pod_status(bench, &name, jobcheck_stage::preempted(&now)),
+        DisruptionStep::Evict => patch_pod_status(bench, &name, jobcheck_scenario::runtime::preempted(&now)),
         DisruptionStep::LoseNode | DisruptionStep::GiveUp => {
-            let mut body = jobcheck_stage::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
+            let mut body =
+                jobcheck_scenario::runtime::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
             // Who takes a node for lost has marked its pods.
             let unready = json!({"type": "Ready", "status": "False", "lastTransitionTime": now});
             match body["status"]["conditions"].as_array_mut() {
@@ -148,11 +149,11 @@ pub fn user(
             let name = name(bench, id, *uid, before)?;
             let owners = bench.pod(id, *uid).map(|pod| pod["metadata"]["ownerReferences"].clone());
             let owner = owners.unwrap_or_default()[0]["uid"].clone();
-            patch_pod(bench, &name, jobcheck_stage::without_owner(&owner))
+            patch_pod(bench, &name, jobcheck_scenario::runtime::without_owner(&owner))
         }
         UserStep::Relabel(uid) => {
             let name = name(bench, id, *uid, before)?;
-            patch_pod(bench, &name, jobcheck_stage::with_other_labels())
+            patch_pod(bench, &name, jobcheck_scenario::runtime::with_other_labels())
         }
         UserStep::Job(UserAction::Recreate) => {
             let Some(job) = &after.life(id).job else { return Ok(()) };
@@ -187,7 +188,8 @@ fn of_job(
                 UserAction::MirrorAnnounces => Report::FailureTarget,
                 _ => Report::Failed,
             };
-            let body = in_order(bench, id, jobcheck_stage::mirrored(report, started, &stamp(bench.now)));
+            let body =
+                in_order(bench, id, jobcheck_scenario::runtime::mirrored(report, started, &stamp(bench.now)));
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));
         }
         UserAction::Edit(edit) => edited(edit, id, scope),

@@ -40,8 +40,8 @@ mod worker;
 use std::collections::BTreeMap;
 
 use jobcheck_apiserver::request::Request;
-use jobcheck_model::algorithm::switches::Switches;
-use jobcheck_model::step::{Step, StepKind};
+use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::step::{Step, StepKind};
 
 use self::read::Reader;
 pub use self::scopes::scopes;

@@ -7,11 +7,11 @@ use jobcheck_controller::job::observe::PodSelector;
 use jobcheck_controller::job::orphan::{self, Look, OrphanObserved};
 use jobcheck_controller::job::requests::{of_orphan, read_job};
 use jobcheck_controller::values;
-use jobcheck_model::Uid;
-use jobcheck_model::algorithm::steps::{Fortune, orphan_decision};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::subject::OrphanDecision;
-use jobcheck_model::world::{JobId, World};
+use jobcheck_explorer::process::steps::{Fortune, orphan_decision};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::subject::OrphanDecision;
+use jobcheck_explorer::world::{JobId, World};
+use jobcheck_spec::Uid;
 
 use super::Rig;
 use super::bench::{Bench, Stop, differs};
@@ -97,7 +97,7 @@ fn wanted(
             }
         }
     };
-    let settings = jobcheck_explore::sync::options(&scope.constants, process.knowledge.gates);
+    let settings = jobcheck_adapter::sync::options(&scope.constants, process.knowledge.gates);
     let plan = orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings });
     Ok(of_orphan(&plan).map(to_server))
 }

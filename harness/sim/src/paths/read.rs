@@ -9,7 +9,7 @@ use jobcheck_controller::job::orphan::PodOwner;
 use jobcheck_controller::job::requests::PodTemplate;
 use jobcheck_controller::ttl;
 use jobcheck_controller::ttl::plan::TtlFacts;
-use jobcheck_harness::project::{JobObject, PodObject, Projector};
+use jobcheck_projection::{JobObject, PodObject, Projector};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;

@@ -1,14 +1,14 @@
 //! The scopes that paths are generated from.
 
-use jobcheck_explore::of_the_controller;
-use jobcheck_model::algorithm::progress_scopes::progress;
-use jobcheck_model::algorithm::scopes::{
+use jobcheck_adapter::of_the_controller;
+use jobcheck_explorer::env::user::UserAction;
+use jobcheck_explorer::process::steps::Faults;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::scopes::named;
+use jobcheck_explorer::scopes::progress::progress;
+use jobcheck_explorer::scopes::reference::{
     all_faults, one_fault, recreation, rollouts, run_by_the_algorithm, ttl, two_leaders,
 };
-use jobcheck_model::algorithm::steps::Faults;
-use jobcheck_model::env::user::UserAction;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::scopes::named;
 
 /// Every scope that `jobcheck check --subject controller` explores by default, those with two leaders, and some for steps
 /// that no other has.

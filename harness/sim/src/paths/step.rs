@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jobcheck_model::algorithm::steps::ProcessStep;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
-use jobcheck_model::world::{JobId, Life, World};
+use jobcheck_explorer::process::steps::ProcessStep;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::{JobId, Life, World};
 
 use super::bench::{Bench, Stop, differs, timestamp};
 use super::compare::compare;

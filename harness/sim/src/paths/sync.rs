@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use jobcheck_adapter::departures::plan_with;
 use jobcheck_apiserver::request::{Request, Verb};
 use jobcheck_controller::job::observed::{JobFacts, Memory, Observed, PodFacts};
 use jobcheck_controller::values;
-use jobcheck_explore::departures::plan_with;
-use jobcheck_model::algorithm::process::Process;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::world::{JobId, World};
-use jobcheck_model::{Time, Uid};
+use jobcheck_explorer::process::state::Process;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::world::{JobId, World};
+use jobcheck_spec::{Time, Uid};
 use serde_json::Value;
 
 use super::Rig;

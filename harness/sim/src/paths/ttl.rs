@@ -6,12 +6,12 @@ use jobcheck_apiserver::request::{DeleteOptions, Request, Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::ttl::observe::deletion;
 use jobcheck_controller::ttl::plan::{TtlObserved, TtlPlan, plan};
-use jobcheck_model::algorithm::steps::Fortune;
-use jobcheck_model::algorithm::ttl as model;
-use jobcheck_model::algorithm::ttl::TtlStep;
-use jobcheck_model::scope::Scope;
-use jobcheck_model::step::Step;
-use jobcheck_model::world::{JobId, World};
+use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::reference::ttl as model;
+use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::{JobId, World};
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 

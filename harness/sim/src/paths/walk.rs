@@ -11,10 +11,10 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use jobcheck_model::scope::{Algorithm, Scope};
-use jobcheck_model::scopes::initial;
-use jobcheck_model::step::Step;
-use jobcheck_model::world::World;
+use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scopes::initial;
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::world::World;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bench::{Bench, Stop};

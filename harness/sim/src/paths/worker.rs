@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
+use jobcheck_adapter::sync::options;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::Response;
 use jobcheck_controller::job::call::{Call, Written};
 use jobcheck_controller::job::command::PodRef;
 use jobcheck_controller::job::observed::{Memory, Settings};
-use jobcheck_explore::sync::options;
-use jobcheck_model::Time;
-use jobcheck_model::algorithm::io::{self, Answer, CallName, Wait};
-use jobcheck_model::algorithm::process::Process;
-use jobcheck_model::algorithm::steps::{Fortune, is_held_back};
-use jobcheck_model::scope::Scope;
-use jobcheck_model::world::{JobId, World};
+use jobcheck_explorer::process::io::{self, Answer, CallName, Wait};
+use jobcheck_explorer::process::state::Process;
+use jobcheck_explorer::process::steps::{Fortune, is_held_back};
+use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::world::{JobId, World};
+use jobcheck_spec::Time;
 
 use super::Rig;
 use super::bench::{Bench, KnownPod, Replica, Stop, differs};

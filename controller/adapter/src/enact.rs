@@ -1,0 +1,149 @@
+//! Carrying a plan out: the shipped [`Enactment`], whose calls the environment of the model answers, one at a time.
+
+use jobcheck_controller::answer::{self, Failure, Shown};
+use jobcheck_controller::job::call::{self, Lesson};
+use jobcheck_controller::job::command::{NewPod, Plan, PodRef};
+use jobcheck_controller::job::enactment::Enactment;
+use jobcheck_controller::values;
+use jobcheck_explorer::process::io::{Answer, Branch, Call, Effect, Io, Stop};
+use jobcheck_explorer::reference::switches::Switch;
+use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_spec::incarnation;
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+use crate::facts::{self, constant, status};
+use crate::names::Names;
+use crate::sync::birth;
+
+/// Carries out a plan. The calls of a batch are on their way at the same time.
+///
+/// # Errors
+///
+/// A call without an answer, or the failure of the sync.
+pub fn enact(
+    plan: &Plan,
+    job: &Job,
+    now: Time,
+    settings: &Settings<'_>,
+    names: &Names,
+    io: &mut Io<'_>,
+) -> Result<(), Stop> {
+    let environment = Environment { job, now, settings, names, shown: shown(job) };
+    let mut enactment = Enactment::new(plan, facts::job::uid(job), facts::version());
+    let (mut created, mut swallowed) = (0, 0);
+    while !enactment.is_over() {
+        let calls = enactment.take_all();
+        let answers = environment.answers(&calls, created, io)?;
+        let failures = enactment.failures().len();
+        for (call, answer) in calls.iter().zip(answers) {
+            enactment.answered(call, &answer, facts::time(now));
+        }
+        if matches!(calls[..], [call::Call::CreatePod(..), ..]) {
+            created += calls.len();
+            if settings.switches.on(Switch::SwallowsCreateErrors) {
+                swallowed += enactment.failures().len() - failures;
+            }
+        }
+    }
+    if enactment.failures().len() > swallowed { Err(Stop::Failed) } else { Ok(()) }
+}
+
+/// The environment of the model, as a plan meets it.
+struct Environment<'a> {
+    job: &'a Job,
+    now: Time,
+    settings: &'a Settings<'a>,
+    names: &'a Names,
+    /// What every answer of 2xx shows.
+    shown: Shown,
+}
+
+impl Environment<'_> {
+    /// The answers to the calls of a batch. So many pods were asked for before it.
+    fn answers(
+        &self,
+        calls: &[call::Call],
+        created: usize,
+        io: &mut Io<'_>,
+    ) -> Result<Vec<answer::Answer>, Stop> {
+        io.all(calls.iter().enumerate(), |(number, call), branch: &mut Branch<'_>| {
+            let answer = match self.asked(call, created + number) {
+                Some(asked) => self.answer(branch.call(asked)?),
+                // To the model it is one with each of the adoptions that follow.
+                None => Ok(self.shown.clone()),
+            };
+            if let Some(lesson) = call.lesson(&answer) {
+                branch.note(self.effect(&lesson));
+            }
+            Ok(answer)
+        })
+    }
+
+    /// The call as the model has it, if it has it. Of pods without an index this is the so-many-th.
+    fn asked(&self, call: &call::Call, number: usize) -> Option<Call> {
+        let uid = |pod: &PodRef| self.uid(&pod.uid);
+        Some(match call {
+            call::Call::ReadJob => return None,
+            call::Call::WriteStatus(write, _) => {
+                Call::WriteStatus(Box::new(status::stored(&write.after, self.names)))
+            }
+            call::Call::ReleasePod(release) => Call::ReleasePod(uid(&release.pod)),
+            call::Call::CreatePod(pod, _) => {
+                let number = pod.index.unwrap_or(u32::try_from(number).unwrap_or(u32::MAX));
+                Call::CreatePod(number, Box::new(self.newborn(pod)))
+            }
+            call::Call::DeletePod(pod) => Call::DeletePod(uid(pod)),
+            call::Call::AdoptPod(pod) => Call::AdoptPod(uid(pod)),
+            call::Call::GiveUpPod(pod) => Call::GiveUpPod(uid(pod)),
+        })
+    }
+
+    /// The answer as the controller has it. What is no certain answer to the one is none to the other.
+    fn answer(&self, answer: Answer) -> answer::Answer {
+        match answer {
+            Answer::Done => Ok(self.shown.clone()),
+            Answer::NotFound => Err(Failure::NotFound(String::new())),
+            Answer::NamespaceTerminating => Err(Failure::NamespaceTerminating(String::new())),
+            Answer::Error => Err(Failure::Ambiguous(String::new())),
+        }
+    }
+
+    fn effect(&self, lesson: &Lesson) -> Effect {
+        match lesson {
+            Lesson::Released(uid) => Effect::Released(self.uid(uid)),
+            Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
+            Lesson::NamespaceGoes => Effect::Refused(self.now),
+        }
+    }
+
+    fn uid(&self, uid: &values::Uid) -> Uid {
+        self.names.uid(uid).unwrap_or(Uid::EMPTY)
+    }
+
+    /// The pod that the API server is asked for. What it has of the template is the same for all.
+    fn newborn(&self, pod: &NewPod) -> Pod {
+        let count = |count: Option<i32>| count.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        Pod {
+            finalizer: true,
+            index: pod.index,
+            failure_count: count(pod.failure_count),
+            ignored_failure_count: count(pod.ignored_failure_count),
+            incarnation: incarnation::of(Some(self.job)),
+            created: birth(self.settings, self.now),
+            ..Pod::new(Uid::EMPTY)
+        }
+    }
+}
+
+/// The Job, as an answer shows it.
+fn shown(job: &Job) -> Shown {
+    Shown {
+        name: constant(""),
+        uid: facts::job::uid(job),
+        resource_version: facts::version(),
+        deleting: false,
+    }
+}

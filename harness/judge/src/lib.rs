@@ -1,0 +1,4 @@
+//! Judges recorded traces against the specification.
+
+pub mod report;
+pub mod validate;

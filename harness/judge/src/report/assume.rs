@@ -1,0 +1,244 @@
+//! What is assumed of the API server and of the subject, as `--kubernetes` and `--assume` take it, and as the
+//! header of a native trace tells it.
+
+use std::collections::BTreeMap;
+
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::constants::Constants;
+use jobcheck_spec::gates::Gates;
+use jobcheck_traces::Header;
+
+use super::duration::milliseconds;
+
+/// A constant of the subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// `pod-failure-backoff`, in milliseconds.
+    PodFailureBackoff(i64),
+    /// `pod-failure-backoff-max`, in milliseconds.
+    PodFailureBackoffMax(i64),
+    /// `max-uncounted-pods`.
+    MaxUncountedPods(usize),
+    /// A feature gate of the Job controller, called as Kubernetes spells it, and whether it is on.
+    Gate(&'static str, bool),
+    /// The same gate of the API server: `apiserver/GATE`.
+    ServerGate(&'static str, bool),
+}
+
+/// The feature gates that both have.
+const GATES: [&str; 4] =
+    ["JobManagedBy", "JobPodReplacementPolicy", "JobBackoffLimitPerIndex", "JobSuccessPolicy"];
+
+/// What is assumed of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The API server's rules, with its feature gates.
+    pub rules: RuleSet,
+    /// The Job controller's constants.
+    pub constants: Constants,
+    /// The Job controller's feature gates.
+    pub gates: Gates,
+}
+
+impl Subject {
+    /// The same beside an API server of another version; gates stay as they are.
+    #[must_use]
+    pub fn on(self, version: RuleSet) -> Subject {
+        let mut rules = version;
+        for gate in self.rules.gates().off() {
+            rules = rules.with_gate(gate, false).unwrap_or(rules);
+        }
+        Subject { rules, constants: self.constants.beside(&rules), ..self }
+    }
+
+    /// The same as the header of a native trace says it.
+    #[must_use]
+    pub fn told(&self) -> BTreeMap<String, String> {
+        let milliseconds = |ms: i64| format!("{ms}ms");
+        let Subject { rules, constants, gates } = self;
+        let constants = [
+            ("pod-failure-backoff", milliseconds(constants.pod_failure_backoff_ms)),
+            ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
+            ("max-uncounted-pods", constants.max_uncounted_pods.to_string()),
+        ];
+        let mut told: BTreeMap<String, String> = constants.map(|(key, value)| (key.to_owned(), value)).into();
+        let off = |gate: String| (gate, false.to_string());
+        told.extend(gates.off().into_iter().map(|gate| off(gate.to_owned())));
+        told.extend(rules.gates().off().into_iter().map(|gate| off(format!("apiserver/{gate}"))));
+        told
+    }
+}
+
+impl Assumption {
+    /// Reads `KEY=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// What was expected.
+    pub fn parse(text: &str) -> Result<Assumption, String> {
+        let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+        Assumption::of(key, value)
+    }
+
+    fn of(key: &str, value: &str) -> Result<Assumption, String> {
+        match key {
+            "pod-failure-backoff" => milliseconds(value).map(Assumption::PodFailureBackoff),
+            "pod-failure-backoff-max" => milliseconds(value).map(Assumption::PodFailureBackoffMax),
+            "max-uncounted-pods" => match value.parse() {
+                Ok(count) if count > 0 => Ok(Assumption::MaxUncountedPods(count)),
+                _ => Err(format!("expected a number of pods, 1 or more, found {value:?}")),
+            },
+            _ => Assumption::of_gate(key, value),
+        }
+    }
+
+    fn of_gate(key: &str, value: &str) -> Result<Assumption, String> {
+        let (gate, of_server) = match key.strip_prefix("apiserver/") {
+            Some(gate) => (gate, true),
+            None => (key, false),
+        };
+        let gate = GATES.into_iter().find(|known| *known == gate).ok_or_else(|| {
+            let gates = GATES.join(", ");
+            format!(
+                "expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods, or a gate ({gates}), \
+                 apiserver/GATE for that of the API server"
+            )
+        })?;
+        let on = match value {
+            "true" => true,
+            "false" => false,
+            _ => return Err(format!("expected true or false, found {value:?}")),
+        };
+        Ok(if of_server { Assumption::ServerGate(gate, on) } else { Assumption::Gate(gate, on) })
+    }
+
+    fn apply(self, subject: &mut Subject) {
+        let Subject { rules, constants, gates } = subject;
+        match self {
+            Assumption::PodFailureBackoff(ms) => constants.pod_failure_backoff_ms = ms,
+            Assumption::PodFailureBackoffMax(ms) => constants.pod_failure_backoff_max_ms = ms,
+            Assumption::MaxUncountedPods(count) => constants.max_uncounted_pods = count,
+            Assumption::Gate(gate, on) => *gates = gates.with(gate, on).unwrap_or(*gates),
+            Assumption::ServerGate(gate, on) => *rules = rules.with_gate(gate, on).unwrap_or(*rules),
+        }
+    }
+}
+
+/// Whether what the caller assumes fits together.
+///
+/// # Errors
+///
+/// Which of it does not.
+pub fn consistent(assume: &[Assumption]) -> Result<(), String> {
+    let mut subject = Subject::default();
+    assume.iter().for_each(|assumption| assumption.apply(&mut subject));
+    fits(&subject.constants)
+}
+
+fn fits(constants: &Constants) -> Result<(), String> {
+    let (first, longest) = (constants.pod_failure_backoff_ms, constants.pod_failure_backoff_max_ms);
+    if first <= longest {
+        return Ok(());
+    }
+    Err(format!(
+        "expected a pod-failure-backoff of at most pod-failure-backoff-max, found {first} ms and {longest} ms"
+    ))
+}
+
+/// Reads a version of Kubernetes, such as `1.36` or `v1.36.3`.
+///
+/// # Errors
+///
+/// Which versions are known.
+pub fn rules(version: &str) -> Result<RuleSet, String> {
+    let text = version.strip_prefix('v').unwrap_or(version);
+    let mut numbers = text.split('.').map(str::parse::<u32>);
+    let minor = match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
+        (Some(Ok(1)), Some(Ok(minor)), None | Some(Ok(_)), None) => Some(minor),
+        _ => None,
+    };
+    minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36 or 1.37".to_owned())
+}
+
+/// What is assumed of a trace: what its header says, if it has one, unless the caller says otherwise.
+pub(super) fn assumed(
+    header: Option<&Header>,
+    kubernetes: Option<RuleSet>,
+    assume: &[Assumption],
+) -> Result<Subject, String> {
+    let told = header.and_then(|header| header.kubernetes.as_deref());
+    let rules = match (kubernetes, told) {
+        (Some(rule_set), _) => rule_set,
+        (None, Some(version)) => rules(version).map_err(|problem| format!("{problem}, found {version:?}"))?,
+        (None, None) => RuleSet::default(),
+    };
+    let mut subject = Subject::default().on(rules);
+    for (key, value) in header.into_iter().flat_map(|header| &header.assume) {
+        Assumption::of(key, value).map_err(|problem| format!("assume.{key}: {problem}"))?.apply(&mut subject);
+    }
+    assume.iter().for_each(|assumption| assumption.apply(&mut subject));
+    fits(&subject.constants)?;
+    Ok(subject)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_kubernetes_writes_them() {
+        for (text, minor) in [("1.36", 36), ("v1.34", 34), ("1.35.4", 35), ("1.37", 37)] {
+            assert_eq!(rules(text).map(|rules| rules.minor), Ok(minor));
+        }
+        for text in ["1.33", "1.38", "2.36", "36", "1.36.x", "", "latest", "1.36.1.1"] {
+            assert!(rules(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn assumptions_are_known_keys_with_values_of_their_type() {
+        assert_eq!(Assumption::parse("pod-failure-backoff=100ms"), Ok(Assumption::PodFailureBackoff(100)));
+        assert_eq!(Assumption::parse("max-uncounted-pods=10"), Ok(Assumption::MaxUncountedPods(10)));
+        for text in [
+            "max-uncounted-pods=-1",
+            "max-uncounted-pods=0",
+            "max-uncounted-pods=10s",
+            "backoff=1s",
+            "pod-failure-backoff",
+            "JobManagedBy=off",
+            "JobManaged=false",
+            "server/JobManagedBy=false",
+            "=1",
+        ] {
+            assert!(Assumption::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn gates_are_those_of_the_controller_or_of_the_server() {
+        let mut header = Header::new();
+        header.assume.insert("JobManagedBy".to_owned(), "false".to_owned());
+        header.assume.insert("apiserver/JobSuccessPolicy".to_owned(), "false".to_owned());
+        let subject = assumed(Some(&header), None, &[]).unwrap();
+        assert_eq!(subject.gates.off(), ["JobManagedBy"]);
+        assert_eq!(subject.rules.gates().off(), ["JobSuccessPolicy"]);
+        assert_eq!(assumed(None, None, &[]), Ok(Subject::default()));
+    }
+
+    #[test]
+    fn the_caller_overrides_the_header_and_the_header_the_defaults() {
+        let mut header = Header::new();
+        header.kubernetes = Some("1.34".to_owned());
+        header.assume.insert("pod-failure-backoff".to_owned(), "100ms".to_owned());
+        header.assume.insert("pod-failure-backoff-max".to_owned(), "50ms".to_owned());
+        assert!(assumed(Some(&header), None, &[]).is_err());
+        header.assume.remove("pod-failure-backoff-max");
+        let told = assumed(Some(&header), None, &[]);
+        assert!(told.is_ok_and(|it| it.rules.minor == 34 && it.constants.pod_failure_backoff_ms == 100));
+        let mine = [Assumption::PodFailureBackoff(5)];
+        let said = assumed(Some(&header), Some(RuleSet::V1_35), &mine);
+        assert!(said.is_ok_and(|it| it.rules.minor == 35 && it.constants.pod_failure_backoff_ms == 5));
+        header.kubernetes = Some("1.12".to_owned());
+        assert!(assumed(Some(&header), None, &[]).is_err());
+    }
+}

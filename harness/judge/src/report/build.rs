@@ -1,0 +1,306 @@
+//! Makes a report of a summary.
+
+use jobcheck_spec::catalogue::CATALOGUE;
+use jobcheck_spec::{Broken, Judged, Level, Req, Time, Uid};
+use jobcheck_traces::{FileInfo, Place};
+use rustc_hash::FxHashMap;
+
+use super::id::{Id, aliases};
+use super::judge::Judging;
+use super::types::{
+    API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
+    Requirements, TraceReport, View, named,
+};
+use crate::validate::verdict::{Owed, ViewRefusal};
+use crate::validate::{JobVerdict, Outcome, Summary, Violation};
+
+/// What is known of the inputs once they are read.
+pub(super) struct Read {
+    pub names: Vec<String>,
+    pub files: Vec<FileInfo>,
+    pub origins: FxHashMap<Uid, Vec<u32>>,
+    pub errors: Vec<InputError>,
+}
+
+/// A trace that was judged.
+pub(super) struct JudgedTrace {
+    pub summary: Summary,
+    /// The rules that were applied.
+    pub kubernetes: String,
+    pub read: Read,
+}
+
+/// The report of all traces.
+pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport {
+    let requirements = requirements(&traces, judging);
+    let doubts = premise_doubts(judging, &requirements);
+    let mut report = ReplayReport {
+        api_version: API_VERSION,
+        kind: "ReplayReport",
+        verdict: Outcome::Conforms,
+        exit_code: if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive },
+        judged_writes: 0,
+        events: 0,
+        traces: Vec::new(),
+        jobs: Vec::new(),
+        requirements,
+        doubts,
+        inputs: Vec::new(),
+        errors: Vec::new(),
+    };
+    for trace in traces {
+        add(&mut report, trace, judging);
+    }
+    report.exit_code =
+        Exit::of_all(report.traces.iter().map(|trace| trace.exit_code).chain([report.exit_code]));
+    let worst = report.traces.iter().map(|trace| trace.verdict).max().unwrap_or(Outcome::Inconclusive);
+    report.verdict = if report.doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) };
+    report
+}
+
+fn add(report: &mut ReplayReport, trace: JudgedTrace, judging: &Judging) {
+    let JudgedTrace { summary, kubernetes, read } = trace;
+    let mut doubts = summary.doubts.clone();
+    doubts.extend(nothing_judged(&summary, &read));
+    let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
+    let jobs: Vec<JobReport> = summary.jobs.into_iter().map(|job| job_report(job, judging, &read)).collect();
+    let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
+    let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
+    let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
+    report.traces.push(TraceReport {
+        files: read.names,
+        kubernetes,
+        verdict: if doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) },
+        exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([doubted, unread])),
+        judged_writes,
+        events,
+        shows_actors,
+        doubts,
+        jobs: (report.jobs.len(), jobs.len()),
+        inputs: (report.inputs.len(), read.files.len()),
+    });
+    report.judged_writes += judged_writes;
+    report.events += events;
+    report.jobs.extend(jobs);
+    report.inputs.extend(read.files.iter().map(input_report));
+    report.errors.extend(read.errors);
+}
+
+/// Why a trace as a whole cannot conform.
+fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
+    let is_unread = summary.events == 0 && !read.errors.is_empty();
+    if summary.judged > 0 || is_unread {
+        return None;
+    }
+    let skipped: u64 = read.files.iter().map(|file| file.skipped.total()).sum();
+    Some(match () {
+        () if summary.hidden > 0 => format!(
+            "no write could be judged: the audit level hides the answers to {} requests; record Jobs and Pods at level \
+             RequestResponse",
+            summary.hidden
+        ),
+        () if summary.events == 0 && skipped > 0 => {
+            format!("no write to a Job or a Pod in the trace, only {skipped} records of other things")
+        }
+        () if summary.events == 0 => "no write to a Job or a Pod in the trace".to_owned(),
+        () if summary.jobs.is_empty() => {
+            format!("no write could be judged: none of the {} events shows a Job", summary.events)
+        }
+        () => "no write could be judged: no Job was seen from its creation".to_owned(),
+    })
+}
+
+/// Requirements that were asked for and not reached by any trace.
+fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String> {
+    let why = |req: &Req| match req.entry().judged {
+        _ if requirements.judged.contains_key(&Id(*req)) => None,
+        Judged::Explored(reason) => Some(format!("{req} is not decided by traces: {reason}")),
+        Judged::Not(reason) => Some(format!("{req} is not judged: {reason}")),
+        Judged::Audit if requirements.not_decidable.contains(&Id(*req)) => Some(format!(
+            "{req} cannot be decided from a watch stream, which shows neither actors nor refusals"
+        )),
+        Judged::Truth | Judged::View | Judged::Audit | Judged::Pending => {
+            Some(format!("{req}: its premise was never met"))
+        }
+    };
+    judging.only.iter().filter_map(why).collect()
+}
+
+fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
+    let mut list = Requirements::default();
+    let summaries = || traces.iter().map(|trace| &trace.summary);
+    let is_watched_only = summaries().all(|it| !it.has_actors) && summaries().any(|it| it.events > 0);
+    let mut met: FxHashMap<Req, u64> = FxHashMap::default();
+    for (req, jobs) in summaries().flat_map(|summary| &summary.premises) {
+        *met.entry(*req).or_default() += jobs;
+    }
+    for entry in CATALOGUE.iter().filter(|entry| judging.only.is_empty() || judging.only.contains(&entry.req))
+    {
+        match met.get(&entry.req) {
+            Some(jobs) => {
+                list.judged.insert(Id(entry.req), *jobs);
+            }
+            None if entry.judged == Judged::Audit && is_watched_only => {
+                list.not_decidable.push(Id(entry.req))
+            }
+            None if entry.judged.by_trace() => list.premise_never_met.push(Id(entry.req)),
+            None => {}
+        }
+    }
+    list
+}
+
+fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
+    let wanted =
+        |req: Option<Req>| judging.only.is_empty() || req.is_some_and(|req| is_asked_for(req, judging));
+    let warnings: Vec<Line> = job
+        .warnings
+        .iter()
+        .filter(|(_, text)| wanted(requirement_of(text)))
+        .map(|(place, text)| line(*place, text.clone(), &read.names))
+        .collect();
+    let mut violations: Vec<Finding> = job
+        .violations
+        .into_iter()
+        .filter(|violation| wanted(Some(violation.req())))
+        .map(|violation| finding(violation, &read.names))
+        .collect();
+    if judging.strict {
+        violations.extend(warnings.iter().map(strict_finding));
+    }
+    let mut doubts = job.doubts;
+    if job.judged == 0 && doubts.is_empty() {
+        doubts.push("no write of this Job could be judged".to_owned());
+    }
+    let excused = |finding: &Finding| judging.allow_known && finding.known.is_some();
+    JobReport {
+        verdict: match () {
+            () if !violations.is_empty() => Outcome::Violates,
+            () if !doubts.is_empty() => Outcome::Inconclusive,
+            () => Outcome::Conforms,
+        },
+        exit: match () {
+            () if !violations.iter().all(excused) => Exit::Violates,
+            () if !doubts.is_empty() => Exit::Inconclusive,
+            () => Exit::Conforms,
+        },
+        files: origins(&job.uid, read),
+        job: job.job,
+        uid: job.uid,
+        managed_by: job.managed_by,
+        profile: job.profile,
+        judged_writes: job.judged,
+        violations,
+        doubts,
+        warnings,
+        pending: job.owed.iter().filter(|owed| wanted(Some(owed.req))).map(pending).collect(),
+    }
+}
+
+fn origins(uid: &str, read: &Read) -> Vec<String> {
+    let files = read.origins.get(&Uid::parse(uid)).map(Vec::as_slice).unwrap_or_default();
+    files.iter().filter_map(|file| read.names.get(*file as usize).cloned()).collect()
+}
+
+/// Whether a requirement, or another id of the same fact, was asked for.
+fn is_asked_for(req: Req, judging: &Judging) -> bool {
+    judging.only.contains(&req) || req.also().iter().any(|other| judging.only.contains(other))
+}
+
+/// The requirement that a warning begins with.
+fn requirement_of(warning: &str) -> Option<Req> {
+    warning.split_once(':').and_then(|(id, _)| Req::parse(id))
+}
+
+fn finding(violation: Violation, names: &[String]) -> Finding {
+    let (file, number) = named(violation.place, names);
+    let entry = violation.req().entry();
+    let mut also: Vec<&'static str> = aliases(entry.req).collect();
+    also.extend(entry.req.also().iter().map(|req| req.id()));
+    Finding {
+        requirement: Some(Id(entry.req)),
+        also,
+        known: violation.known().map(Id),
+        level: level(entry.level),
+        file,
+        line: number,
+        what: violation.broken.what.to_owned(),
+        expected: violation.broken.expected.to_string(),
+        found: violation.broken.found.to_string(),
+        sentence: entry.sentence,
+        source: entry.source,
+        story: violation.story.into_iter().map(|(place, text)| line(place, text, names)).collect(),
+        write: violation.write,
+        world: violation.world,
+        views: violation.views.into_iter().map(view).collect(),
+    }
+}
+
+/// A warning that `--strict` makes a violation.
+fn strict_finding(warning: &Line) -> Finding {
+    let entry = requirement_of(&warning.text).map(Req::entry);
+    let text = match (entry, warning.text.split_once(": ")) {
+        (Some(_), Some((_, text))) => text.to_owned(),
+        _ => warning.text.clone(),
+    };
+    Finding {
+        requirement: entry.map(|entry| Id(entry.req)),
+        also: entry.map(|entry| entry.req.also().iter().map(|req| req.id()).collect()).unwrap_or_default(),
+        known: None,
+        level: "SHOULD",
+        file: warning.file.clone(),
+        line: warning.line,
+        write: "a write with a warning, which --strict counts".to_owned(),
+        what: "advice".to_owned(),
+        expected: "no warning".to_owned(),
+        found: text,
+        sentence: entry
+            .map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
+        source: entry.map_or("judging of refusals", |it| it.source),
+        story: Vec::new(),
+        world: Vec::new(),
+        views: Vec::new(),
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Must => "MUST",
+        Level::Should => "SHOULD",
+    }
+}
+
+fn view(refusal: ViewRefusal) -> View {
+    let guard = |broken: Broken| BrokenGuard {
+        requirement: Id(broken.req),
+        what: broken.what.to_owned(),
+        expected: broken.expected.to_string(),
+        found: broken.found.to_string(),
+    };
+    View {
+        job_lag: refusal.job_lag,
+        pod_lag: refusal.pod_lag,
+        broken: refusal.broken.into_iter().map(guard).collect(),
+    }
+}
+
+fn pending(owed: &Owed) -> Pending {
+    let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
+    Pending { requirement: Id(owed.req), what: owed.what.clone(), since }
+}
+
+fn line(place: Place, text: String, names: &[String]) -> Line {
+    let (file, line) = named(place, names);
+    Line { file, line, text }
+}
+
+fn input_report(file: &FileInfo) -> InputReport {
+    InputReport {
+        file: file.name.clone(),
+        form: file.form.map(|form| form.name()),
+        lines: file.lines,
+        bytes: file.bytes,
+        records: file.records,
+        skipped: file.skipped.total(),
+    }
+}

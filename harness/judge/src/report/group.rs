@@ -1,0 +1,210 @@
+//! Which inputs are parts of one trace.
+//!
+//! A rotated log, or one watch for each resource, is one trace: its files show the same Jobs. Files that show
+//! no Job in common tell nothing about one another, and may come from clusters whose resourceVersions and
+//! clocks have nothing in common either; they are judged apart. So are files that show the same versions of
+//! the same objects, because they are copies, edited ones perhaps, or two recordings of one and the same run.
+
+use jobcheck_spec::Uid;
+use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+
+/// Versions of an input that are compared with those of others.
+const VERSIONS_KEPT: usize = 65_536;
+/// Records between two calls of the progress function.
+pub(super) const PROGRESS_EVERY: u32 = 512;
+
+/// How inputs are put together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// Those that show the same Jobs, and not the same versions of them, are one trace.
+    #[default]
+    Auto,
+    /// All are one trace.
+    One,
+    /// Each is a trace of its own.
+    Each,
+}
+
+/// Puts inputs together to traces. [`Grouping::Auto`] reads files once more; what can be read only once, such
+/// as a pipe, makes one trace of all.
+#[must_use]
+pub fn group(
+    inputs: Vec<Input>,
+    grouping: Grouping,
+    progress: &mut dyn FnMut(u64, Option<u64>),
+) -> Vec<Vec<Input>> {
+    match grouping {
+        Grouping::Each => inputs.into_iter().map(|input| vec![input]).collect(),
+        Grouping::Auto if inputs.len() > 1 && inputs.iter().all(can_be_read_twice) => {
+            by_content(inputs, progress)
+        }
+        Grouping::Auto | Grouping::One => vec![inputs],
+    }
+}
+
+fn can_be_read_twice(input: &Input) -> bool {
+    match input {
+        Input::Stdin => false,
+        Input::Bytes(..) => true,
+        // What is no file at all is reported when it is judged.
+        Input::Path(path) => std::fs::metadata(path).map_or(true, |meta| meta.is_file() || meta.is_dir()),
+    }
+}
+
+/// What an input shows.
+#[derive(Default)]
+struct Shown {
+    jobs: FxHashSet<Uid>,
+    versions: FxHashSet<(Uid, u64)>,
+}
+
+impl Shown {
+    fn of(input: &Input, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
+        let mut shown = Shown::default();
+        let mut reader = Reader::open(std::slice::from_ref(input));
+        let mut records: u32 = 0;
+        // An error is reported when the input is judged.
+        while let Ok(Some(record)) = reader.next() {
+            shown.take(&record);
+            records = records.wrapping_add(1);
+            if records.is_multiple_of(PROGRESS_EVERY) {
+                let (read, total) = reader.progress();
+                progress(read, total);
+            }
+        }
+        shown
+    }
+
+    fn take(&mut self, record: &Record<'_>) {
+        let (resource, uid, version, object) = match record.body {
+            Body::Watched(it) => (it.resource, Some(it.uid), Some(it.version), Some(it.object)),
+            Body::Request(it) => (it.resource, it.uid, it.version, it.response),
+            Body::Header(_) | Body::Mark(_) | Body::Fault(_) | Body::Observed(_) | Body::Expected(_) => {
+                return;
+            }
+        };
+        let uid = uid.map(Uid::parse);
+        if self.versions.len() < VERSIONS_KEPT {
+            self.versions.extend(uid.zip(version));
+        }
+        match resource {
+            Resource::Jobs => self.jobs.extend(uid),
+            Resource::Pods => self.jobs.extend(object.into_iter().flat_map(owners)),
+        }
+    }
+
+    fn shares_a_job_with(&self, other: &Shown) -> bool {
+        !self.jobs.is_disjoint(&other.jobs)
+    }
+
+    /// Whether one shows again most of what the other shows.
+    fn repeats(&self, other: &Shown) -> bool {
+        let (few, many) =
+            if self.versions.len() < other.versions.len() { (self, other) } else { (other, self) };
+        let again = few.versions.intersection(&many.versions).count();
+        again > 0 && again * 2 >= few.versions.len()
+    }
+}
+
+#[derive(Deserialize)]
+struct Owned {
+    metadata: Option<OwnedMetadata>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OwnedMetadata {
+    owner_references: Option<Vec<Owner>>,
+}
+
+#[derive(Deserialize)]
+struct Owner {
+    uid: Option<String>,
+}
+
+/// The owners that an object names.
+fn owners(object: Object<'_>) -> Vec<Uid> {
+    let owned: Option<Owned> = serde_json::from_str(object.text()).ok();
+    let references = owned.and_then(|it| it.metadata).and_then(|it| it.owner_references).unwrap_or_default();
+    references.iter().filter_map(|owner| owner.uid.as_deref()).map(Uid::parse).collect()
+}
+
+fn by_content(inputs: Vec<Input>, progress: &mut dyn FnMut(u64, Option<u64>)) -> Vec<Vec<Input>> {
+    let shown: Vec<Shown> = inputs.iter().map(|input| Shown::of(input, progress)).collect();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (position, this) in shown.iter().enumerate() {
+        let mut group = vec![position];
+        groups.retain(|other| {
+            let joins = other.iter().any(|it| shown[*it].shares_a_job_with(this))
+                && !other.iter().any(|it| group.iter().any(|mine| shown[*it].repeats(&shown[*mine])));
+            if joins {
+                group.extend(other);
+            }
+            !joins
+        });
+        group.sort_unstable();
+        groups.push(group);
+    }
+    groups.sort_unstable();
+    let mut inputs: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
+    groups.into_iter().map(|group| group.into_iter().filter_map(|it| inputs[it].take()).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(name: &str, lines: &[(&str, &str, &str, u32, &str)]) -> Input {
+        let mut text = String::new();
+        for (api, kind, uid, version, owner) in lines {
+            text.push_str(&format!(
+                r#"{{"type":"MODIFIED","object":{{"apiVersion":"{api}","kind":"{kind}","metadata":{{"name":"x",
+                "namespace":"n","uid":"{uid}","resourceVersion":"{version}","ownerReferences":[{{"uid":"{owner}"}}]}}}}}}"#
+            ));
+            text.push('\n');
+        }
+        Input::Bytes(name.to_owned(), text.into_bytes())
+    }
+
+    fn names(groups: &[Vec<Input>]) -> Vec<Vec<String>> {
+        groups.iter().map(|group| group.iter().map(Input::name).collect()).collect()
+    }
+
+    const JOB_A: (&str, &str, &str, u32, &str) = ("batch/v1", "Job", "a", 5, "");
+    const JOB_A_LATER: (&str, &str, &str, u32, &str) = ("batch/v1", "Job", "a", 9, "");
+    const JOB_B: (&str, &str, &str, u32, &str) = ("batch/v1", "Job", "b", 7, "");
+    const POD_OF_A: (&str, &str, &str, u32, &str) = ("v1", "Pod", "p", 6, "a");
+    const POD_OF_B: (&str, &str, &str, u32, &str) = ("v1", "Pod", "q", 8, "b");
+
+    #[test]
+    fn files_that_show_the_same_jobs_are_one_trace() {
+        let inputs = vec![
+            watch("jobs", &[JOB_A]),
+            watch("elsewhere", &[JOB_B]),
+            watch("pods", &[POD_OF_A]),
+            watch("jobs.1", &[JOB_A_LATER]),
+        ];
+        let groups = group(inputs, Grouping::Auto, &mut |_, _| {});
+        assert_eq!(names(&groups), [vec!["jobs", "pods", "jobs.1"], vec!["elsewhere"]]);
+    }
+
+    #[test]
+    fn a_file_that_shows_jobs_of_two_others_brings_them_together() {
+        let inputs = vec![watch("a", &[JOB_A]), watch("b", &[JOB_B]), watch("pods", &[POD_OF_A, POD_OF_B])];
+        assert_eq!(names(&group(inputs, Grouping::Auto, &mut |_, _| {})), [["a", "b", "pods"]]);
+    }
+
+    #[test]
+    fn copies_are_judged_apart() {
+        let inputs = vec![watch("one", &[JOB_A, POD_OF_A]), watch("edited", &[JOB_A, POD_OF_A, POD_OF_B])];
+        assert_eq!(names(&group(inputs, Grouping::Auto, &mut |_, _| {})), [["one"], ["edited"]]);
+    }
+
+    #[test]
+    fn standard_input_can_be_read_once_so_that_all_is_one_trace() {
+        let groups = group(vec![watch("a", &[JOB_A]), Input::Stdin], Grouping::Auto, &mut |_, _| {});
+        assert_eq!(names(&groups), [["a", "standard input"]]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Who made a request.
+
+use jobcheck_spec::job::Text;
+use rustc_hash::FxHashMap;
+
+/// What an actor is, as far as its name shows (judging.md 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The Job controller: the built-in, or whoever is named so.
+    JobController,
+    /// The TTL-after-finished controller.
+    TtlController,
+    /// The garbage collector.
+    GarbageCollector,
+    /// Pod garbage collection.
+    PodGc,
+    /// A kubelet.
+    Kubelet,
+    /// Anybody else.
+    Other,
+}
+
+/// The account of all controllers of kube-controller-manager, unless each has one of its own.
+const SHARED: &str = "system:kube-controller-manager";
+
+impl Role {
+    /// The names that `--actor ROLE=USER` takes.
+    pub const NAMES: [(&'static str, Role); 5] = [
+        ("job-controller", Role::JobController),
+        ("ttl-after-finished-controller", Role::TtlController),
+        ("generic-garbage-collector", Role::GarbageCollector),
+        ("pod-garbage-collector", Role::PodGc),
+        ("kubelet", Role::Kubelet),
+    ];
+
+    /// Reads a role as `--actor` takes it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Role> {
+        Role::NAMES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
+    }
+}
+
+/// An actor, by its position in [`Actors`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActorId(u32);
+
+/// The actors of a trace.
+#[derive(Debug, Default)]
+pub struct Actors {
+    known: FxHashMap<String, ActorId>,
+    list: Vec<Actor>,
+    named: Vec<(Role, String)>,
+}
+
+/// One actor.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The user name.
+    pub user: Text,
+    /// The user agent.
+    pub agent: Text,
+    /// What it is.
+    pub role: Role,
+}
+
+impl Actors {
+    /// No actors yet; `named` is what `--actor` said.
+    #[must_use]
+    pub fn new(named: Vec<(Role, String)>) -> Actors {
+        Actors { named, ..Actors::default() }
+    }
+
+    /// The actor with this user and user agent.
+    pub fn meet(&mut self, user: &str, agent: &str) -> ActorId {
+        let key = format!("{user}\0{agent}");
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = ActorId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+        let role = self.role(user, agent);
+        self.list.push(Actor { user: user.into(), agent: agent.into(), role });
+        self.known.insert(key, id);
+        id
+    }
+
+    /// What is known of an actor.
+    #[must_use]
+    pub fn get(&self, id: ActorId) -> &Actor {
+        &self.list[id.0 as usize]
+    }
+
+    /// Whether several controllers use this account and the request does not say which of them it is.
+    #[must_use]
+    pub fn is_shared(&self, id: ActorId) -> bool {
+        let actor = self.get(id);
+        actor.role == Role::Other && actor.agent.is_empty() && &*actor.user == SHARED
+    }
+
+    /// The service account names the controller; where several share a user, the last part of the agent does.
+    fn role(&self, user: &str, agent: &str) -> Role {
+        if let Some((role, _)) = self.named.iter().find(|(_, name)| name == user) {
+            return *role;
+        }
+        if user.starts_with("system:node:") {
+            return Role::Kubelet;
+        }
+        let last = |text: &str| text.rsplit(['/', ':']).next().and_then(Role::named);
+        last(user).or_else(|| last(agent)).unwrap_or(Role::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_are_known_by_service_account_or_by_the_end_of_the_agent() {
+        let mut actors = Actors::new(vec![(Role::JobController, "runner".to_owned())]);
+        let mut role = |user: &str, agent: &str| {
+            let id = actors.meet(user, agent);
+            actors.get(id).role
+        };
+        assert_eq!(role("system:serviceaccount:kube-system:job-controller", "kcm/v1"), Role::JobController);
+        let shared = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc/";
+        assert_eq!(
+            role("system:kube-controller-manager", &format!("{shared}job-controller")),
+            Role::JobController
+        );
+        assert_eq!(
+            role(
+                "system:kube-controller-manager",
+                &format!("{shared}system:serviceaccount:kube-system:ttl-after-finished-controller")
+            ),
+            Role::TtlController
+        );
+        assert_eq!(role("system:node:a", "kubelet/v1"), Role::Kubelet);
+        assert_eq!(role("runner", "x"), Role::JobController);
+        assert_eq!(role("admin", "kubectl/v1"), Role::Other);
+    }
+}

@@ -1,0 +1,130 @@
+//! The shape of a created pod (FT-01, PC-14, PC-16, PC-17, BI-02).
+
+use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::pod::{Pod, TRACKING_FINALIZER};
+use jobcheck_spec::{Findings, Req, Said};
+
+use jobcheck_projection::{EnvSource, PodBirth};
+
+/// Longest prefix that the API server appends five characters to.
+const PREFIX_MAX: usize = 58;
+const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
+
+/// Judges what the manager wrote when it created a pod of this Job, the template apart, which may change.
+pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+    judge_finalizer(birth, findings);
+    judge_owner(job, birth, findings);
+    if job.spec.is_indexed() {
+        judge_indexed(job, pod, birth, findings);
+    } else {
+        let expected = plain_prefix(&job.name);
+        judge_name(Req::PC16, birth, &expected, findings);
+    }
+}
+
+/// PC-14: whether the pod has what the template sets, in the version of the Job that a view shows. While a Job is suspended
+/// its template may change, and a sync goes on that began before.
+pub fn judge_copy(seen: &Job, birth: &PodBirth, findings: &mut Findings) {
+    judge_labels(seen, birth, findings);
+    judge_spec(seen, birth, findings);
+}
+
+/// FT-01: born with the finalizer, once.
+fn judge_finalizer(birth: &PodBirth, findings: &mut Findings) {
+    let count = birth.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
+    findings.equal(Req::FT01, "tracking finalizers of the created pod", 1, i64::try_from(count).unwrap_or(0));
+}
+
+/// PC-14: one controller, the Job.
+pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let what = "controller of the created pod";
+    let Some(owner) = &birth.controller else {
+        findings.require(Req::PC14, false, what, job.uid, "none");
+        return;
+    };
+    let fits = &*owner.api_version == "batch/v1"
+        && &*owner.kind == "Job"
+        && owner.name == job.name
+        && owner.uid == job.uid
+        && owner.block_owner_deletion == Some(true);
+    let expected = format!("batch/v1 Job {} ({}), blockOwnerDeletion", job.name, job.uid);
+    let blocks = if owner.block_owner_deletion == Some(true) { ", blockOwnerDeletion" } else { "" };
+    let found = format!("{} {} {} ({}){blocks}", owner.api_version, owner.kind, owner.name, owner.uid);
+    findings.require(Req::PC14, fits, what, expected, found);
+}
+
+/// PC-14: what the template sets is asked for as it stands there. Additions are free.
+///
+/// Judged by the request, which admission has not touched: a webhook may well change an image, but what it
+/// changes stands in the answer alone. A watch shows no requests, so that nothing is said there.
+fn judge_spec(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let Some(asked) = &birth.asked else { return };
+    // A pod of an index has a hostname of its own (PC-17).
+    let is_own = |path: &str| path == "hostname" && job.spec.is_indexed();
+    let lacks = |wanted: &&(Text, u64)| !is_own(&wanted.0) && asked.binary_search(wanted).is_err();
+    let other = job.spec.template.essentials.iter().find(lacks);
+    let expected = other.map_or_else(String::new, |(path, _)| format!("{path} as the template has it"));
+    let is_absent = other.is_some_and(|(path, _)| !asked.iter().any(|(key, _)| key == path));
+    let found = if is_absent { "absent" } else { "another value" };
+    findings.require(Req::PC14, other.is_none(), "spec of the created pod", expected, found);
+}
+
+/// PC-14: labels and annotations of the template are copied.
+fn judge_labels(job: &Job, birth: &PodBirth, findings: &mut Findings) {
+    let template = &job.spec.template;
+    let missing = |wanted: &[(Text, Text)], have: &[(Text, Text)]| {
+        wanted.iter().find(|pair| !have.contains(pair)).map(|(key, value)| format!("{key}={value}"))
+    };
+    for (what, wanted, have) in [
+        ("labels of the created pod", &template.labels, &birth.labels),
+        ("annotations of the created pod", &template.annotations, &birth.annotations),
+    ] {
+        let absent = missing(wanted, have);
+        let expected = absent.clone().map_or(Said::Words("those of the template"), Said::Text);
+        findings.require(Req::PC14, absent.is_none(), what, expected, "absent");
+    }
+}
+
+/// PC-17: name, index annotation and label, hostname, environment.
+fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
+    let Some(index) = pod.index else {
+        findings.require(Req::PC17, false, "completion index annotation", "an index", "none");
+        return;
+    };
+    let tail = format!("-{index}-");
+    let stem: String = job.name.chars().take(PREFIX_MAX - tail.len()).collect();
+    judge_name(Req::PC17, birth, &[format!("{stem}{tail}")], findings);
+    let text = |value: Option<&Text>| value.map_or("none".to_owned(), ToString::to_string);
+    findings.equal(Req::PC17, "index label", index.to_string(), text(birth.index_label.as_ref()));
+    let hostname = format!("{}-{index}", job.name);
+    findings.equal(Req::PC17, "hostname", hostname, text(birth.hostname.as_ref()));
+    for container in &birth.containers {
+        // A container whose template defines the variable keeps its own definition; there is one in any case.
+        let found = Said::Text(format!("{} definitions", container.index_env.len()));
+        findings.require(
+            Req::PC17,
+            container.index_env.len() == 1,
+            "JOB_COMPLETION_INDEX",
+            "one definition",
+            found,
+        );
+        let own = container.index_env.first().is_some_and(|source| *source == EnvSource::Other);
+        let by_field = container.index_env.first() == Some(&EnvSource::FieldPath(INDEX_FIELD.into()));
+        findings.require(Req::PC17, by_field || own, "JOB_COMPLETION_INDEX", INDEX_FIELD, "another field");
+    }
+    if job.spec.backoff_limit_per_index.is_some() {
+        let has =
+            birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
+        findings.require(Req::BI02, has, "failure count annotation of the created pod", "present", "absent");
+    }
+}
+
+fn plain_prefix(name: &str) -> [String; 2] {
+    [format!("{name}-"), name.to_owned()]
+}
+
+fn judge_name(req: Req, birth: &PodBirth, expected: &[String], findings: &mut Findings) {
+    let found = birth.generate_name.as_deref().unwrap_or("none");
+    let fits = expected.iter().any(|expected| expected == found);
+    findings.require(req, fits, "generateName of the created pod", expected[0].clone(), found.to_owned());
+}

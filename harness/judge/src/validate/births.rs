@@ -1,0 +1,54 @@
+//! What is new to a trace: a Job that it shows first, and what is created.
+
+use std::sync::Arc;
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::job::{Job, JobStatus};
+use jobcheck_traces::{Form, Verb};
+
+use super::actor::Role;
+use super::event::Event;
+use super::job_writes;
+use super::router::Judge;
+use super::track::Track;
+
+impl Judge {
+    /// Something is created in a namespace.
+    pub(super) fn note_birth(&mut self, event: &Event) {
+        if let Some(birth) = self.births.get_mut(&event.namespace) {
+            *birth = event.order;
+        } else {
+            self.births.insert(event.namespace.clone(), event.order);
+        }
+    }
+
+    /// A Job that is met for the first time.
+    pub(super) fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
+        let created = event.verb == Some(Verb::Create);
+        let born = created || (event.form == Form::Watch && self.is_new(&job));
+        let key = (job.namespace.clone(), job.name.clone());
+        self.names.insert(key, uid);
+        let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
+        track.changed = event.when.map(|when| when.done);
+        track.written = event.when.map(|when| when.received);
+        track.namesake = self.departures.has(&job.namespace, &job.name);
+        track.occasions.unseen.version = event.version.unwrap_or(0);
+        if born {
+            self.note_birth(event);
+            job_writes::created(&mut track, event, &job, &self.settings);
+        } else {
+            track.tell(event.place, &"first seen in mid-life");
+        }
+        self.tracks.insert(uid, track);
+        if event.is_status {
+            self.by(event, role, uid, true);
+        }
+    }
+
+    /// Whether the first sight of a Job in a watch can be its creation. A watch that began later shows the same
+    /// of a Job that nothing has happened to since; neither its object nor its pods tell them apart then.
+    fn is_new(&self, job: &Job) -> bool {
+        let untouched = job.status == JobStatus::default() && !job.deleting;
+        untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)
+    }
+}

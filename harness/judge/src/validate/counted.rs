@@ -1,0 +1,85 @@
+//! What became of the pods of a Job: which were counted, released, and lost.
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pod::{Phase, Pod};
+use rustc_hash::FxHashSet;
+
+/// The counters' contents.
+#[derive(Debug, Default)]
+pub struct CountedPods {
+    /// UIDs in a counter.
+    pub counted: FxHashSet<Uid>,
+    /// UIDs that were adopted after they had been counted.
+    pub readopted: FxHashSet<Uid>,
+    /// UIDs that were listed when their release found no pod (J-03).
+    pub vanished: FxHashSet<Uid>,
+    /// UIDs that the manager created or adopted.
+    pub made: FxHashSet<Uid>,
+    /// UIDs whose finalizer the manager has removed.
+    pub let_go: FxHashSet<Uid>,
+    /// UIDs that were listed as failed, and whose pods ended well (S-01).
+    pub flipped: FxHashSet<Uid>,
+    /// UIDs in the current write that another Job controls.
+    pub strange: FxHashSet<Uid>,
+    /// UIDs of pods that lost the Job as their owner, and hold the finalizer still (J-05).
+    pub strayed: FxHashSet<Uid>,
+    /// Whether `podReplacementPolicy` was changed.
+    pub policy_changed: bool,
+    /// The fewest `completions` since the Job was decided, less the successes that were lost since.
+    decided_completions: Option<i32>,
+}
+
+impl CountedPods {
+    /// Notes the `completions` of a version that was stored, if the Job was decided by then.
+    pub fn note_completions(&mut self, stored: &Job) {
+        if stored.status.is_decided() {
+            let known = self.decided_completions.into_iter();
+            self.decided_completions = known.chain(stored.spec.completions).min();
+        }
+    }
+
+    /// A pod of a decided Job lost its owner, or its labels, before there was room to record it (FT-10). It was there when
+    /// that was decided, which is not taken back (TC-06): a success that nobody can count any more.
+    pub fn note_loss(&mut self, stored: &Job, pod: &Pod) {
+        let is_recorded = !pod.finalizer
+            || stored.status.lists(pod.uid)
+            || self.counted.contains(&pod.uid)
+            || pod.index.is_some_and(|index| stored.status.completed(None).contains(index));
+        if stored.status.is_decided() && pod.phase == Phase::Succeeded && !is_recorded {
+            self.note_completions(stored);
+            self.decided_completions = self.decided_completions.map(|wanted| wanted - 1);
+        }
+    }
+}
+
+impl Ledger for CountedPods {
+    fn is_counted(&self, uid: Uid) -> bool {
+        self.counted.contains(&uid)
+    }
+
+    fn was_readopted(&self, uid: Uid) -> bool {
+        self.readopted.contains(&uid)
+    }
+
+    fn was_vanished(&self, uid: Uid) -> bool {
+        self.vanished.contains(&uid)
+    }
+
+    fn has_strayed(&self, uid: Uid) -> bool {
+        self.strayed.contains(&uid)
+    }
+
+    fn is_strange(&self, uid: Uid) -> bool {
+        self.strange.contains(&uid)
+    }
+
+    fn policy_changed(&self) -> bool {
+        self.policy_changed
+    }
+
+    fn decided_completions(&self) -> Option<i32> {
+        self.decided_completions
+    }
+}

@@ -1,0 +1,281 @@
+//! What a trace does not show: writes that must have been made, since their effects are seen (judging.md 3).
+//!
+//! An audit log can lack lines. Where an object is seen in a state that the writes shown do not lead to, one is
+//! missing: what was reported of the Job since it was last seen as it was may have no other reason, and is taken
+//! back; what comes later is judged as far as it does not rest on what is not known. A watch skips nothing
+//! between its marks.
+
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Broken, Req, Said, Uid};
+use jobcheck_traces::{Form, Verb};
+
+use super::actor::Role;
+use super::event::{Event, JobEvent, PodEvent};
+use super::history::Position;
+use super::track::Track;
+use super::verdict::{ViewRefusal, Violation};
+
+/// Refused writes on unseen versions that are remembered.
+const UNSEEN_KEPT: usize = 64;
+
+const ENDED_UNSEEN: &str = "a write of a pod may be missing: it ended without having run";
+
+/// From when on something is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Behind the event with this number.
+    Order(u64),
+    /// From this instant on, in microseconds.
+    Time(i64),
+}
+
+/// When a pod was seen last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sighting {
+    /// The number of the event.
+    pub order: u64,
+    /// The latest resourceVersion.
+    pub version: u64,
+}
+
+/// A pod that was seen as being deleted before any DELETE was shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Undeleted {
+    /// The number of the event that showed it as not being deleted.
+    since: u64,
+    /// The number of the event that showed it as being deleted.
+    until: u64,
+    /// When that was answered, in microseconds.
+    when: i64,
+    /// Where the pods' history is whole again.
+    position: Position,
+}
+
+impl Track {
+    /// A write is missing: violations that it may explain are taken back.
+    pub fn lacks(&mut self, event: &Event, reason: &str, since: Since) {
+        let before = self.violations.len();
+        self.violations.retain(|it| match since {
+            Since::Order(order) => it.order <= order,
+            Since::Time(time) => it.done.is_some_and(|done| done < time),
+        });
+        let lost = before - self.violations.len();
+        self.gap = Some(event.order);
+        let reason = match lost {
+            0 => reason.to_owned(),
+            1 => format!("{reason}, which may be why a write before seemed wrong"),
+            _ => format!("{reason}, which may be why {lost} writes before seemed wrong"),
+        };
+        self.tell(event.place, &reason);
+        self.doubt(reason);
+    }
+
+    /// Whether a pod's state is that before a gap.
+    #[must_use]
+    pub fn is_unsure(&self, pod: Uid) -> bool {
+        self.gap.is_some_and(|gap| self.pods_seen.get(&pod).is_none_or(|seen| seen.order < gap))
+    }
+
+    /// An event of this Job, or of a pod of it, was taken.
+    pub fn saw(&mut self, event: &Event, pod: Option<Uid>) {
+        self.latest_version = self.latest_version.max(event.version.unwrap_or(0));
+        self.latest_answer = self.latest_answer.max(event.when.map_or(i64::MIN, |when| when.done));
+        let Some(uid) = pod else { return };
+        if self.history.stored.get(uid).is_some() {
+            let version = event.answered.unwrap_or(0);
+            let seen = self.pods_seen.entry(uid).or_default();
+            *seen = Sighting { order: event.order, version: seen.version.max(version) };
+        } else {
+            self.pods_seen.remove(&uid);
+        }
+    }
+
+    /// Whether an event comes after one that etcd took later: the log is out of order by more than the window.
+    /// One that was taken before is a repetition.
+    pub fn comes_late(&mut self, event: &Event) -> bool {
+        // By its version alone it may be the answer to a request that changed nothing.
+        let late = event.version.map_or(event.late, |version| version < self.latest_version)
+            && event.when.is_none_or(|when| when.done < self.latest_answer);
+        if !late || event.form == Form::Watch {
+            return false;
+        }
+        let again = |version| self.versions_seen.iter().any(|(seen, _)| *seen == version);
+        if !event.version.is_some_and(again) {
+            let since = event.when.map_or(Since::Order(0), |when| Since::Time(when.done));
+            self.lacks(event, "the log is out of order by more than is looked ahead", since);
+            self.stale = true;
+        }
+        true
+    }
+
+    /// A write of the Job that the trace does not show, as far as an accepted write tells: the state that is held
+    /// is not the one that it was made on.
+    pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
+        let (Some(after), Some(before)) = (&it.after, self.shown()) else { return };
+        let missing = match (it.base, self.version) {
+            (Some(base), Some(stored)) if base == stored => None,
+            (Some(base), Some(_)) if !self.has_seen(base) => {
+                Some(format!("a write of the Job is missing: resourceVersion {base} was never recorded"))
+            }
+            _ => two_writes(event, &before, after).map(|why| format!("a write of the Job is missing: {why}")),
+        };
+        let Some(reason) = missing else { return };
+        let older = |seen: &&(u64, u64)| it.base.is_none_or(|base| seen.0 < base);
+        let since = self.versions_seen.iter().rev().find(older).map_or(0, |(_, order)| *order);
+        self.lacks(event, &reason, Since::Order(since));
+        self.stale = true;
+    }
+
+    /// What the garbage collector does to a pod that shows that its Job was deleted.
+    pub fn find_missing_deletion(&mut self, event: &Event, role: Role, it: &PodEvent) {
+        let collects = event.verb == Some(Verb::Delete) || it.names_owner == Some(true);
+        let lives = self.shown().is_some_and(|job| !job.deleting);
+        if role == Role::GarbageCollector && collects && lives && self.complete {
+            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
+            self.lacks(event, "a write of the Job is missing: its pods are collected", Since::Order(since));
+            self.stale = true;
+        }
+    }
+
+    /// A DELETE of a pod was answered, perhaps after requests that saw what it did.
+    pub fn explain_deletion(&mut self, event: &Event, pod: Uid) {
+        let received = event.when.map_or(i64::MIN, |when| when.received);
+        if self.undeleted.get(&pod).is_some_and(|found| received <= found.when) {
+            self.undeleted.remove(&pod);
+        }
+    }
+
+    /// No view explains a write. Where its sync had read the pods as they were before something that is missing, that
+    /// may be why; whether it is certain that it cannot be told.
+    pub fn rests_on_gaps(&mut self, event: &Event, views: &[ViewRefusal]) -> bool {
+        let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return false };
+        for found in self.undeleted.values_mut().filter(|found| read < found.position) {
+            found.until = found.until.max(event.order);
+        }
+        let readier = views.iter().flat_map(|view| &view.broken).any(says_more_ready);
+        let Some((since, _)) = self.skipped.filter(|(_, position)| read < *position && readier) else {
+            return false;
+        };
+        self.lacks(event, ENDED_UNSEEN, Since::Order(since));
+        true
+    }
+
+    /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
+    pub fn find_unseen_base(&mut self, it: &JobEvent) {
+        let (Some(base), Some(stored)) = (it.base, self.version) else { return };
+        let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.uid);
+        if own && base > stored && self.unseen_bases.len() < UNSEEN_KEPT {
+            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
+            self.unseen_bases.entry(base).or_insert(since);
+        }
+    }
+
+    /// The trace has no more of this Job: what was waited for is missing.
+    pub fn find_never_shown(&mut self) {
+        for (base, since) in std::mem::take(&mut self.unseen_bases) {
+            self.violations.retain(|it| it.order <= since);
+            self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
+        }
+        for (_, found) in std::mem::take(&mut self.undeleted) {
+            // Where it explains one, what was reported after that may be a consequence.
+            let explains = |it: &Violation| it.order > found.since && it.order <= found.until;
+            if self.violations.iter().any(explains) {
+                self.violations.retain(|it| it.order <= found.since);
+            }
+            self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
+        }
+    }
+
+    /// Whether more ready pods were reported than there were. A kubelet may write no more than a pod's end, so
+    /// that alone does not tell that its start is missing.
+    fn reported_readier(&self, since: u64) -> bool {
+        self.violations.iter().filter(|it| it.order > since).any(|it| says_more_ready(&it.broken))
+    }
+
+    /// The same of a pod.
+    pub fn find_missing_pod_write(&mut self, event: &Event, it: &PodEvent, before: &Pod, after: &Pod) {
+        let seen = self.pods_seen.get(&before.uid).copied().unwrap_or_default();
+        // An answer that carries an old version tells of what came before it all the same.
+        if event.form == Form::Watch || event.answered.is_none_or(|version| version <= seen.version) {
+            return;
+        }
+        if after.deleting && !before.deleting && event.verb != Some(Verb::Delete) {
+            let when = event.when.map_or(i64::MAX, |when| when.done);
+            let position = self.history.end() + 1;
+            let (since, until) = (seen.order, event.order);
+            self.undeleted.insert(before.uid, Undeleted { since, until, when, position });
+        }
+        if is_skip(event, before, after) {
+            self.skipped = Some((seen.order, self.history.end() + 1));
+            if self.reported_readier(seen.order) {
+                self.lacks(event, ENDED_UNSEEN, Since::Order(seen.order));
+            }
+        }
+        if let Some(what) = impossible(event, it, before, after) {
+            self.lacks(event, &format!("a write of a pod is missing: {what}"), Since::Order(seen.order));
+        }
+    }
+}
+
+/// PC-03 with more ready pods than there are.
+fn says_more_ready(broken: &Broken) -> bool {
+    match (&broken.expected, &broken.found) {
+        (Said::Number(expected), Said::Number(found)) => broken.req == Req::PC03 && found > expected,
+        _ => false,
+    }
+}
+
+/// Why a change is none that a single write makes.
+fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> {
+    let spec = before.spec != after.spec;
+    let status = before.status != after.status;
+    let main = !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch));
+    let deletes = event.verb == Some(Verb::Delete) && event.actor.is_some();
+    match () {
+        () if spec && status => Some("no write changes spec and status together"),
+        () if event.is_status && spec => Some("the answer to a write of the status shows another spec"),
+        () if main && status => Some("the answer to a write of the spec shows another status"),
+        () if event.form != Form::Watch && skips(before, after) => {
+            Some("the generation rose by more than one")
+        }
+        () if deletes && (spec || status) => Some("the answer to a DELETE shows another spec or status"),
+        () => None,
+    }
+}
+
+/// Whether the generation rose by more than one write of the spec, or one deletion, makes it rise.
+fn skips(before: &Job, after: &Job) -> bool {
+    before.generation > 0 && after.generation.saturating_sub(1) > before.generation
+}
+
+/// Whether a pod that was never ready has ended.
+fn is_skip(event: &Event, before: &Pod, after: &Pod) -> bool {
+    event.is_status && !before.ready && !before.is_terminated() && after.is_terminated()
+}
+
+/// A change of a pod that this kind of request does not make.
+fn impossible(event: &Event, it: &PodEvent, before: &Pod, after: &Pod) -> Option<&'static str> {
+    let status = before.phase != after.phase || before.ready != after.ready;
+    match event.verb {
+        _ if event.is_status && before.finalizer != after.finalizer => {
+            Some("no write of the status changes finalizers")
+        }
+        Some(Verb::Patch | Verb::Update) if !event.is_status && status => {
+            Some("its status changed without a write")
+        }
+        Some(Verb::Patch) if it.names_finalizers == Some(false) && before.finalizer != after.finalizer => {
+            Some("its finalizer changed without a write")
+        }
+        Some(Verb::Delete) if before.finalizer && !after.finalizer => Some("no DELETE removes a finalizer"),
+        Some(Verb::Delete) if status => Some("no DELETE changes the status"),
+        _ => None,
+    }
+}
+
+/// Whether this request cannot have changed the pod's owner.
+#[must_use]
+pub fn keeps_owner(event: &Event, it: &PodEvent) -> bool {
+    let silent = event.is_status || event.verb == Some(Verb::Delete) || it.names_owner == Some(false);
+    event.form != Form::Watch && silent
+}

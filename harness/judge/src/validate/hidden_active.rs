@@ -1,0 +1,81 @@
+//! BO-02 as the built-in breaks it before 1.36 (kubernetes#139428): while a replacement waits for its delay, it reports
+//! `active` 0, whatever runs.
+
+use jobcheck_spec::guards::creation::want_active;
+use jobcheck_spec::guards::decision::{Tally, decide};
+use jobcheck_spec::job::Job;
+use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::{Broken, Findings, Req, Said, Time};
+
+use super::explain::Pattern;
+use super::frontier::{Explained, Versions};
+use super::owed_work::delay_end;
+use super::settings::Settings;
+use super::track::Track;
+use super::verdict::ViewRefusal;
+
+/// The first minor version whose built-in controller reports what runs.
+const MENDED: u32 = 36;
+
+impl Track {
+    /// An accepted status write: in some view nothing is wrong but `active`, and the delay runs there.
+    pub(super) fn hides_active(
+        &mut self,
+        settings: &Settings,
+        versions: Versions,
+        latest: Option<Time>,
+        views: &[ViewRefusal],
+        judge: &dyn Fn(&View<'_>, &mut Findings),
+    ) -> Option<Broken> {
+        if settings.rules.minor >= MENDED || !self.is_built_in() {
+            return None;
+        }
+        let pattern = Pattern { known: Req::BO02, sole: sole_zero, fits: &awaits_delay };
+        self.explains_by(&pattern, settings, versions, latest, views, judge)
+    }
+
+    /// A status write that was refused for `ready` above `active`: `active` is 0, and in some view `ready` is right and the
+    /// delay runs.
+    pub(super) fn was_refused_for_hidden_active(
+        &mut self,
+        settings: &Settings,
+        latest: Option<Time>,
+        attempted: &Job,
+    ) -> bool {
+        let (active, ready) = (attempted.status.active, attempted.status.ready.unwrap_or(0));
+        if settings.rules.minor >= MENDED || !self.is_built_in() || active != 0 || !self.complete {
+            return false;
+        }
+        let fits = |view: &View<'_>, findings: &mut Findings| {
+            let is_ready = i64::from(view.post.sums().ready) == i64::from(ready);
+            findings.require(Req::BO02, is_ready && awaits_delay(view), "active", "what runs", active);
+        };
+        // That it was refused is no evidence of what the next write rests on.
+        let kept = self.frontier.clone();
+        let explained = self.explain(settings, Versions::Stored, latest, Reading::Ideal, &fits);
+        self.frontier = kept;
+        matches!(explained, Explained::Yes(_))
+    }
+}
+
+/// PC-01 with nothing active where something is, if that is all that is wrong.
+fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
+    match broken {
+        [it @ Broken { req: Req::PC01, expected: Said::Number(1..), found: Said::Number(0), .. }] => Some(it),
+        _ => None,
+    }
+}
+
+/// Whether the sync of this view manages pods, wants more of them, and a delay keeps it from creating any.
+fn awaits_delay(view: &View<'_>) -> bool {
+    let tally = Tally::of(view);
+    let ends = view.job.deleting || view.job.status.is_decided() || decide(view, &tally).is_some();
+    if ends || view.spec().is_suspended() || !view.expectations_met {
+        return false;
+    }
+    let sums = view.cache.sums();
+    let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
+    let begun = view.earliest.or(view.latest);
+    i64::from(held) < want_active(view, &tally)
+        && delay_end(view).is_some_and(|end| begun.is_none_or(|begun| begun < end))
+}

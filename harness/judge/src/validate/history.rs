@@ -1,0 +1,496 @@
+//! The history of one Job's pods, and any state that a Pod cache may have been in.
+//!
+//! A cache is a prefix of the history; what its process wrote itself is contained in any case (judging.md 1).
+//! So a cache state is a position in the log plus the process's own later writes folded in. Two states are
+//! kept for the current position: what the sync read, and that with the sync's own writes (see
+//! [`jobcheck_spec::view::View`]). Both move along the log one entry at a time, in either direction.
+
+use std::collections::VecDeque;
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::pod::{Phase, Pod};
+use jobcheck_spec::pods::Pods;
+use rustc_hash::FxHashMap;
+
+use super::clock::Written;
+use super::observed::{Reach, Seen};
+use super::own_write::OwnWrite;
+use super::strays::put;
+
+/// A position in the history: the number of entries before it.
+pub type Position = u64;
+
+#[derive(Clone, Debug)]
+struct Entry {
+    uid: Uid,
+    before: Option<Pod>,
+    after: Option<Pod>,
+    own: Option<OwnWrite>,
+    /// From which position on a view may contain the entry although it stands later: requests that
+    /// overlapped may have committed in either order.
+    early: Position,
+    /// The write that this was if it was the manager's, where the trace does not tell whose it was.
+    perhaps: Option<OwnWrite>,
+    /// Its resourceVersion, where a native trace shows it.
+    version: Option<u64>,
+    /// When it and all that stands before it were written at the earliest, in microseconds.
+    written: Option<i64>,
+}
+
+/// The history of one Job's pods.
+#[derive(Debug, Default)]
+pub struct History {
+    /// What etcd holds of the pods that the Job controls.
+    pub stored: Pods,
+    /// What it holds of those that the Job did control, that nobody does, and that have its finalizer.
+    pub strays: Pods,
+    entries: VecDeque<Entry>,
+    /// Position of the first entry that is kept.
+    start: Position,
+    /// The last resourceVersion before it.
+    pub forgotten: Option<u64>,
+    /// Own writes before this position belong to earlier syncs.
+    sync_start: Position,
+    /// Where [`History::cache`] and [`History::post`] stand.
+    at: Position,
+    cache: Pods,
+    post: Pods,
+    /// Those of [`History::post`] that have no controller.
+    post_strays: Pods,
+    /// Positions of own writes, by pod, oldest first.
+    own: FxHashMap<Uid, Vec<Position>>,
+    /// Entries that a view may contain early and that the current states contain.
+    pulled: Vec<Position>,
+    /// Whether caches may lack the deletions of earlier syncs (J-01).
+    forgets_deletions: bool,
+    /// The resourceVersion of the write that is taken in.
+    version: Option<u64>,
+    /// When that write was made.
+    written: Written,
+    /// When what was forgotten was written at the earliest; unknown where views show it that need not have.
+    forgotten_written: Option<i64>,
+}
+
+impl History {
+    /// The position after the last entry.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        self.start + self.entries.len() as u64
+    }
+
+    /// Where the current states stand.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// The pods as the cache shows them at the current position.
+    #[must_use]
+    pub fn cache(&self) -> &Pods {
+        &self.cache
+    }
+
+    /// The pods as the sync left them, at the current position.
+    #[must_use]
+    pub fn post(&self) -> &Pods {
+        &self.post
+    }
+
+    /// The pods that nobody controls, as the sync left them.
+    #[must_use]
+    pub fn post_strays(&self) -> &Pods {
+        &self.post_strays
+    }
+
+    /// A pod that the Job controls, or did.
+    #[must_use]
+    pub fn known(&self, uid: Uid) -> Option<&Pod> {
+        self.stored.get(uid).or_else(|| self.strays.get(uid))
+    }
+
+    /// Whether any pod has the tracking finalizer.
+    #[must_use]
+    pub fn holds_finalizers(&self) -> bool {
+        !self.strays.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
+    }
+
+    /// Appends what happened to a pod in etcd. `early` is the position from which a view may contain it.
+    pub fn push(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>, early: Position) {
+        let before = put(&mut self.stored, &mut self.strays, uid, after.clone());
+        let position = self.end();
+        if let Some(write) = &own {
+            self.own.entry(uid).or_default().push(position);
+            self.fold_in(uid, write);
+        }
+        let early = early.clamp(self.start, position);
+        let version = self.version;
+        let written = self.written.leaves(after.as_ref()).behind(self.written_before(position));
+        self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version, written });
+    }
+
+    /// What is appended next comes with this resourceVersion; returns the one that was told before.
+    pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.version, version)
+    }
+
+    /// What is appended next was written then; returns what was told before.
+    pub fn date(&mut self, written: Written) -> Written {
+        std::mem::replace(&mut self.written, written)
+    }
+
+    /// When what a cache at this position shows was written, at the earliest, in microseconds. What it may contain of
+    /// what stands behind says nothing.
+    fn written_before(&self, position: Position) -> Option<i64> {
+        match position.checked_sub(self.start + 1) {
+            Some(last) => self.entries.get(last as usize).and_then(|entry| entry.written),
+            None => self.forgotten_written,
+        }
+    }
+
+    /// The same for the current position.
+    #[must_use]
+    pub fn written(&self) -> Option<i64> {
+        self.written_before(self.at)
+    }
+
+    /// Where a cache stands that has come so far.
+    #[must_use]
+    pub fn reach(&self, seen: Seen) -> Reach {
+        Reach::behind(self.entries.iter().map(|entry| entry.version), self.start, seen)
+    }
+
+    /// The position of the first entry that is kept.
+    #[must_use]
+    pub fn start(&self) -> Position {
+        self.start
+    }
+
+    /// Makes the current states contain a write of the process.
+    fn fold_in(&mut self, uid: Uid, write: &OwnWrite) {
+        if write.precedes_the_count() {
+            let before = self.cache.get(uid).cloned();
+            self.cache.set(uid, write.fold(before).filter(|pod| pod.controlled));
+        }
+        let before = self.post.get(uid).or_else(|| self.post_strays.get(uid)).cloned();
+        put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
+    }
+
+    /// Appends what happened to a pod in etcd where it may have been the manager's doing: a view may then know
+    /// of it from `early` on.
+    pub fn push_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite, early: Position) {
+        self.push(uid, after, None, early);
+        if let Some(entry) = self.entries.back_mut() {
+            entry.perhaps = Some(write);
+        }
+    }
+
+    /// A status write was tried: what the process did so far belongs to an earlier sync from now on.
+    pub fn end_sync(&mut self) {
+        self.set_sync_start(self.end());
+    }
+
+    /// Where the current sync began.
+    #[must_use]
+    pub fn sync_start(&self) -> Position {
+        self.sync_start
+    }
+
+    /// The pods that the process released in the current sync.
+    #[must_use]
+    pub fn released_in_sync(&self) -> Vec<Uid> {
+        self.releases().map(|entry| entry.uid).collect()
+    }
+
+    /// How many pods that ended well, and are not listed, it released in the current sync: those of newly completed indexes.
+    #[must_use]
+    pub fn released_unlisted(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
+        let ended_well = |pod: &Pod| pod.phase == Phase::Succeeded && !is_listed(pod.uid);
+        self.releases().filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
+    }
+
+    fn releases(&self) -> impl Iterator<Item = &Entry> {
+        let entries = self.range(self.sync_start, self.end());
+        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)))
+    }
+
+    /// Takes another position as the beginning of the current sync.
+    pub fn set_sync_start(&mut self, position: Position) {
+        let position = position.clamp(self.start, self.end());
+        let (from, to) = (position.min(self.sync_start), position.max(self.sync_start));
+        self.sync_start = position;
+        let written: Vec<Uid> =
+            self.range(from, to).filter(|entry| entry.own.is_some()).map(|entry| entry.uid).collect();
+        for uid in written {
+            self.restore(uid);
+        }
+    }
+
+    /// Whether the cache at `position` shows every pod that the process gained in earlier syncs (PC-27).
+    #[must_use]
+    pub fn shows_earlier_gains(&self, position: Position) -> bool {
+        !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
+    }
+
+    /// Whether the cache at `position` may lack a deletion that the process asked for in an earlier sync, finalizer
+    /// first (PC-26).
+    #[must_use]
+    pub fn lacks_earlier_deletions(&self, position: Position) -> bool {
+        let uncounted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| !pod.finalizer);
+        self.range(position, self.sync_start).any(|entry| match entry.own {
+            Some(OwnWrite::Delete) => uncounted(&entry.before),
+            Some(OwnWrite::Miss) => true,
+            _ => false,
+        })
+    }
+
+    /// A write of the process changed nothing. What somebody else had done to the pod, which its cache may lack, is
+    /// known by the answer.
+    pub fn acknowledge(&mut self, uid: Uid, write: OwnWrite) {
+        let Some(number) = self.entries.iter().rposition(|entry| entry.uid == uid) else { return };
+        let entry = &mut self.entries[number];
+        if entry.own.is_some() {
+            return;
+        }
+        entry.own = Some(write);
+        self.own.entry(uid).or_default().push(self.start + number as u64);
+        self.restore(uid);
+    }
+
+    /// Another process takes over: what the one before was told is lost with it.
+    pub fn forget_misses(&mut self) {
+        let missed = self.entries.iter().filter(|entry| matches!(entry.own, Some(OwnWrite::Miss)));
+        for uid in missed.map(|entry| entry.uid).collect::<Vec<_>>() {
+            self.disown(uid, |write| matches!(write, OwnWrite::Miss));
+        }
+    }
+
+    /// H1: whether pods that terminate changed as often as the process asked for deletions in earlier syncs, before the
+    /// last of these deletions was made. Who counts deletions waits for no more then.
+    #[must_use]
+    pub fn counts_deletions_early(&self) -> bool {
+        let asked = |entry: &&Entry| matches!(entry.own, Some(OwnWrite::Delete));
+        let terminates = |entry: &&Entry| entry.after.as_ref().is_none_or(|pod| pod.deleting);
+        let wanted = self.range(self.start, self.sync_start).filter(asked).count();
+        let since = self.range(self.start, self.sync_start).skip_while(|entry| !asked(entry));
+        let mut asked_for = 0;
+        let before_last = since.take_while(|entry| {
+            asked_for += usize::from(asked(entry));
+            asked_for < wanted
+        });
+        wanted > 1 && before_last.filter(terminates).count() >= wanted
+    }
+
+    /// The process does not know that it released the pod: the answer was lost.
+    pub fn unhear_release(&mut self, uid: Uid) {
+        self.disown(uid, |write| matches!(write, OwnWrite::Release));
+    }
+
+    /// The process does not know of the write at this position: it was another's.
+    pub fn unhear(&mut self, uid: Uid, at: Position) {
+        if at < self.start || at >= self.end() {
+            return;
+        }
+        let own = self.entries.get_mut((at - self.start) as usize).filter(|entry| entry.uid == uid);
+        if own.and_then(|entry| entry.own.take()).is_none() {
+            return;
+        }
+        if let Some(positions) = self.own.get_mut(&uid) {
+            positions.retain(|position| *position != at);
+        }
+        self.own.retain(|_, positions| !positions.is_empty());
+        self.restore(uid);
+    }
+
+    fn disown(&mut self, uid: Uid, is_meant: impl Fn(&OwnWrite) -> bool) {
+        let Some(positions) = self.own.get_mut(&uid) else { return };
+        let (start, entries) = (self.start, &mut self.entries);
+        positions.retain(|position| {
+            let own = &mut entries[(*position - start) as usize].own;
+            let is_meant = own.as_ref().is_some_and(&is_meant);
+            *own = own.take().filter(|_| !is_meant);
+            !is_meant
+        });
+        if positions.is_empty() {
+            self.own.remove(&uid);
+        }
+        self.restore(uid);
+    }
+
+    /// Takes the process for one that does not wait to see the deletions of its earlier syncs (J-01), or no longer.
+    pub fn forget_deletions(&mut self, forgets: bool) {
+        self.forgets_deletions = forgets;
+        let written: Vec<Uid> = self.own.keys().copied().collect();
+        for uid in written {
+            self.restore(uid);
+        }
+    }
+
+    /// Whether a cache at `position` lacks this pod.
+    #[must_use]
+    pub fn gains_after(&self, position: Position, uid: Uid) -> bool {
+        let owned = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.controlled);
+        self.range(position, self.end())
+            .any(|entry| entry.uid == uid && !owned(&entry.before) && owned(&entry.after))
+    }
+
+    /// The states of pods that a cache from `position` on may show.
+    pub fn states_since(&self, position: Position) -> impl Iterator<Item = &Pod> {
+        let past = self.range(position, self.end()).flat_map(|entry| [&entry.before, &entry.after]);
+        past.flatten().chain(self.stored.iter())
+    }
+
+    /// Moves both states to `position`, without any early entry.
+    pub fn seek(&mut self, position: Position) {
+        self.pull(&[]);
+        while self.at < position.min(self.end()) {
+            self.at += 1;
+            self.refresh(self.at - 1, true);
+        }
+        while self.at > position.max(self.start) {
+            self.at -= 1;
+            self.refresh(self.at, false);
+        }
+    }
+
+    /// The entries behind the current position that a view here may contain already.
+    #[must_use]
+    pub fn floating(&self) -> Vec<Position> {
+        const FAR: usize = 4096;
+        let offset = (self.at - self.start) as usize;
+        (self.at..)
+            .zip(self.entries.iter().skip(offset).take(FAR))
+            .filter(|(position, entry)| {
+                entry.early <= self.at && (entry.early < *position || entry.perhaps.is_some())
+            })
+            .map(|(position, _)| position)
+            .collect()
+    }
+
+    /// Makes the current states contain these later entries, and no others.
+    pub fn pull(&mut self, positions: &[Position]) {
+        let previous = std::mem::take(&mut self.pulled);
+        for position in previous {
+            let uid = self.entry(position).uid;
+            self.restore(uid);
+        }
+        for position in positions {
+            let entry = self.entry(*position);
+            let (uid, after) = (entry.uid, entry.after.clone());
+            match entry.perhaps.clone() {
+                // If it was the manager's own write, its cache need not show it.
+                Some(write) => self.fold_in(uid, &write),
+                None => self.set_folded(uid, after, position + 1),
+            }
+            self.pulled.push(*position);
+        }
+    }
+
+    /// Drops entries that no view can lack any more.
+    pub fn forget_before(&mut self, position: Position) {
+        let position = position.min(self.end());
+        if position <= self.start {
+            return;
+        }
+        if self.at < position {
+            self.seek(position);
+        }
+        for _ in self.start..position {
+            let entry = self.entries.pop_front();
+            self.forgotten = entry.as_ref().and_then(|entry| entry.version).max(self.forgotten);
+            self.forgotten_written = entry.as_ref().and_then(|entry| entry.written);
+            if let Some(entry) = entry.filter(|entry| entry.own.is_some()) {
+                self.forget_own(entry.uid, position);
+            }
+        }
+        self.start = position;
+        self.sync_start = self.sync_start.max(position);
+    }
+
+    /// Forgets all lag: every view shows what etcd holds.
+    pub fn settle(&mut self) {
+        self.seek(self.end());
+        self.sync_start = self.end();
+        self.forget_before(self.end());
+        self.forgotten_written = None;
+    }
+
+    /// Gives back memory that nothing uses.
+    pub fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
+        self.own.shrink_to_fit();
+        self.pulled = Vec::new();
+    }
+
+    fn forget_own(&mut self, uid: Uid, position: Position) {
+        if let Some(positions) = self.own.get_mut(&uid) {
+            positions.retain(|own| *own >= position);
+            if positions.is_empty() {
+                self.own.remove(&uid);
+            }
+        }
+    }
+
+    fn entry(&self, position: Position) -> &Entry {
+        &self.entries[(position - self.start) as usize]
+    }
+
+    fn range(&self, from: Position, to: Position) -> impl Iterator<Item = &Entry> {
+        let from = from.max(self.start);
+        let to = to.min(self.end());
+        let (skip, take) = ((from - self.start) as usize, to.saturating_sub(from) as usize);
+        self.entries.iter().skip(skip).take(take)
+    }
+
+    /// Sets a pod after the entry at `position` was passed (`forward`), or was taken back.
+    fn refresh(&mut self, position: Position, forward: bool) {
+        let entry = self.entry(position);
+        let uid = entry.uid;
+        let base = if forward { entry.after.clone() } else { entry.before.clone() };
+        let from = if forward { position + 1 } else { position };
+        self.set_folded(uid, base, from);
+    }
+
+    /// The state of a pod at the current position, recomputed from the log.
+    fn restore(&mut self, uid: Uid) {
+        let later = self.range(self.at, self.end()).find(|entry| entry.uid == uid);
+        let base = match later {
+            Some(entry) => entry.before.clone(),
+            None => self.known(uid).cloned(),
+        };
+        self.set_folded(uid, base, self.at);
+    }
+
+    /// Folds the process's own writes from `from` on into `base`.
+    fn set_folded(&mut self, uid: Uid, base: Option<Pod>, from: Position) {
+        let mut cached = base.clone();
+        let mut left = base;
+        if let Some(positions) = self.own.get(&uid) {
+            for position in positions.iter().filter(|position| **position >= from) {
+                let entry = &self.entries[(*position - self.start) as usize];
+                let Some(write) = entry.own.clone() else { continue };
+                let is_earlier = *position < self.sync_start;
+                if is_earlier && self.forgets_deletions && matches!(write, OwnWrite::Delete) {
+                    continue;
+                }
+                if is_earlier && matches!(write, OwnWrite::Miss) {
+                    // What else the pod was, it still seems to be.
+                    cached = OwnWrite::Release.fold(cached);
+                    left = OwnWrite::Release.fold(left);
+                    continue;
+                }
+                if is_earlier {
+                    // An earlier sync's write is known by its answer, a state that etcd held.
+                    cached = entry.after.clone();
+                    left = cached.clone();
+                    continue;
+                }
+                if write.precedes_the_count() {
+                    cached = write.fold(cached);
+                }
+                left = write.fold(left);
+            }
+        }
+        self.cache.set(uid, cached.filter(|pod| pod.controlled));
+        put(&mut self.post, &mut self.post_strays, uid, left);
+    }
+}

@@ -1,0 +1,498 @@
+//! Judging writes to a Job.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Formatter};
+use std::sync::Arc;
+
+use jobcheck_spec::apiserver::{
+    Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
+    validate_status_update, would_refuse_status,
+};
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::counting::{added, judge_counting_truth};
+use jobcheck_spec::guards::status::{
+    judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
+};
+use jobcheck_spec::guards::suspend::judge_resumption_time;
+use jobcheck_spec::guards::ttl::judge_ttl_deletion;
+use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::pods::Pods;
+use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::{Broken, Findings, Req, Said, Time, Uid};
+use jobcheck_traces::Verb;
+use rustc_hash::FxHashSet;
+
+use super::actor::Role;
+use super::clock::Written;
+use super::event::{Event, JobEvent};
+use super::frontier::Versions;
+use super::known;
+use super::managers::{self, changes_spec_by_status, intrusion, judge_forbidden, judge_ttl_write};
+use super::setbacks::Refused;
+use super::settings::Settings;
+use super::story::{self, Words};
+use super::times;
+use super::track::Track;
+use super::unannounced;
+
+/// Who made a write, from the Job's point of view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The Job's manager.
+    Manager,
+    /// The built-in, on a Job of another manager.
+    Intruder,
+    /// The TTL controller.
+    Ttl,
+    /// The environment.
+    Other,
+}
+
+/// The creation of a Job (SP, PC-15).
+pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings) {
+    let mut findings = Findings::new();
+    validate_create(&settings.rules, job, &mut findings);
+    let name = format!("creation of Job {}", job.name);
+    if !job.is_managed_by_built_in() {
+        // MB-03: the built-in has something to stay away from.
+        findings.premise(Req::MB03);
+        findings.premise(Req::MB02);
+    }
+    track.take(event, &name, findings);
+    track.tell(event.place, &name);
+}
+
+/// An accepted write that left the Job in a new state.
+pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
+    if track.stale {
+        // What lies between is not shown: the new state cannot be held against the old one.
+        store(track, event, after, false);
+        track.resync();
+        track.stale = false;
+        return;
+    }
+    track.counted.note_completions(&before);
+    let status_changed = before.status != after.status;
+    let by = managers::whose_status(event, by, &before.status, &after.status);
+    let spec_changed = before.spec != after.spec;
+    judge_base(track, event, it);
+    track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
+    judge_ttl_write(track, event, by);
+    if changes_spec_by_status(track, event, it.base, &before, &after) {
+        let mut findings = Findings::new();
+        findings.require(
+            Req::MB12,
+            false,
+            "spec after a write to the status subresource",
+            "the stored one",
+            "another",
+        );
+        track.take(event, &"status write", findings);
+    }
+    if status_changed && !is_main_write(event) {
+        track.note_base(it, by);
+        status_written(track, event, &before, &after, by, settings);
+    } else {
+        let mut findings = Findings::new();
+        if event.is_status {
+            validate_status_update(&settings.rules, &before, &after, &mut findings);
+        } else {
+            validate_spec_update(&settings.rules, &before, &after, &mut findings);
+        }
+        if status_changed {
+            foreign(track, &before, &after);
+        }
+        let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
+        intrusion(track, by, what, &mut findings);
+        if by == By::Manager && track.executor && event.actor.is_some() && before.status.is_finished() {
+            let expected = "as the Job finished with it";
+            findings.require(Req::TC11, !spec_changed, "spec", expected, "a write of the Job's controller");
+        }
+        track.take(event, &what, findings);
+        track.tell(event.place, &what);
+    }
+    store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
+}
+
+/// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
+fn is_main_write(event: &Event) -> bool {
+    !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
+}
+
+fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
+    let before = track.stored.take();
+    // A change of the metadata alone is nothing to who looks after the Job.
+    let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
+    if let (Some(before), Some(when)) = (before, event.when) {
+        track.replaced = Some((before, when.done));
+    }
+    track.stored = Some(after.clone());
+    if after.deleting && track.deleting_since.is_none() {
+        track.deleting_since = event.when.map(|when| when.done);
+    }
+    if let Some(version) = event.version {
+        track.has_version(version, event.order);
+    }
+    // J-06: an event of the finished Job wakes its clean-up.
+    track.occasions.late.clear();
+    if !is_idle {
+        track.changed = event.when.map(|when| when.done).or(track.changed);
+    }
+    track.written = event.when.map(|when| when.received);
+    let is_read = track.bounds.is_read();
+    track.frontier.push(after, (event.version, Written::by(event)), own_status, is_read);
+    track.history.forget_before(track.frontier.earliest());
+}
+
+/// SS-32: a PUT is made on the stored version.
+fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let mut findings = Findings::new();
+    if base < stored && event.verb == Some(Verb::Update) {
+        findings.require(
+            Req::SS32,
+            false,
+            "resourceVersion of the request",
+            i64::try_from(stored).unwrap_or(i64::MAX),
+            i64::try_from(base).unwrap_or(i64::MAX),
+        );
+    } else if base == stored {
+        findings.premise(Req::SS32);
+    }
+    let judged = track.judged;
+    track.take(event, &"write of the Job", findings);
+    track.judged = judged;
+}
+
+fn status_written(
+    track: &mut Track,
+    event: &Event,
+    before: &Arc<Job>,
+    after: &Arc<Job>,
+    by: By,
+    settings: &Settings,
+) {
+    let write =
+        Words(|f: &mut Formatter<'_>| write!(f, "status write: {}", story::status_fields(&after.status)));
+    let mut findings = Findings::new();
+    validate_status_update(&settings.rules, before, after, &mut findings);
+    match by {
+        By::Manager => {
+            track.occasions.denied_itself |=
+                event.actor.is_some() && known::denies_the_end(&before.status, &after.status);
+            let (gates, read) = (settings.gates, settings.gates.read(before));
+            known::note_flips(track, &before.status);
+            let truth = |before: &Job, new: &JobStatus, findings: &mut Findings| {
+                executor_truth(track, before, new, gates, findings);
+            };
+            unannounced::judge_truth(track, gates, &read, &after.status, &truth, &mut findings);
+            let cap = settings.constants.max_uncounted_pods;
+            judge_list_size(&after.status, cap, &mut findings);
+            if track.executor {
+                known::check_full_lists(track, before, after, cap, &mut findings);
+                known::check_labels(track, after, &mut findings);
+                known::unhear_counted_twice(track, &after.status, &findings);
+            }
+        }
+        By::Intruder => intrusion(track, by, "status write", &mut findings),
+        By::Ttl | By::Other => {}
+    }
+    rank(&mut findings);
+    // A known deviation says nothing of the rest of the write.
+    if by == By::Manager {
+        times::advise(track, event, &before.status, &after.status);
+    }
+    let excuses = track.is_built_in();
+    let broken = findings.broken.iter().any(|broken| broken.known.is_none() || !excuses);
+    track.take(event, &write, findings);
+    match by {
+        By::Manager if track.executor => {
+            track.standing.status_changed(&before.status, &after.status);
+            executor_decision(track, event, after, &write, broken, settings);
+            count(track, &before.status, &after.status);
+            track.status_tried();
+        }
+        By::Manager => advise_mirror(track, event, after),
+        By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
+    }
+    track.tell(event.place, &write);
+}
+
+/// The most telling finding first: what was counted or decided wrongly before what the API server refuses, and
+/// a documented deviation last, since its pattern is the weakest evidence of something else.
+fn rank(findings: &mut Findings) {
+    findings.broken.sort_by_key(|broken| broken.known.is_some());
+}
+
+fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, findings: &mut Findings) {
+    let old = &before.status;
+    judge_status_shape(&before.spec, old, new, &track.counted, findings);
+    if !before.spec.is_suspended() {
+        judge_resumption_time(old, new, times::written(track), findings);
+    }
+    let pods = &track.history.stored;
+    let gone = |uid: Uid| match track.history.known(uid) {
+        Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
+        Some(pod) => Some(!pod.finalizer),
+        None => track.complete.then_some(!track.counted.strayed.contains(&uid)),
+    };
+    judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
+    let made = |uid| track.counted.made.contains(&uid);
+    match track.complete {
+        true if gates.delay_the_end() => judge_terminal_truth(old, new, pods, &made, findings),
+        true => judge_none_active(old, new, pods, &made, findings),
+        false => {}
+    }
+}
+
+/// The decisions of a status write, by the views. They are not judged where the write is wrong already.
+fn executor_decision(
+    track: &mut Track,
+    event: &Event,
+    after: &Arc<Job>,
+    write: &dyn Display,
+    broken: bool,
+    settings: &Settings,
+) {
+    if broken || after.deleting && !track.complete {
+        track.resync();
+        return;
+    }
+    let new = after.status.clone();
+    if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+        return;
+    }
+    let old = track.stored.clone();
+    let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
+    // One that is listed all the same has been told as S-05: what else is written, is judged as it was seen.
+    let readopted: FxHashSet<Uid> =
+        track.counted.readopted.iter().filter(|uid| !new.lists(**uid)).copied().collect();
+    let explained =
+        track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
+            let cache = without_finalizer(view.cache, &readopted);
+            unannounced::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
+        });
+    known::check_watched_h2(track, event, after);
+    if explained && !event.overlapped {
+        track.late.settle();
+    }
+    // What a dead process remembers is no record.
+    if explained && track.complete && !event.posthumous {
+        let heard = !track.unheard(event);
+        track.keep_backoff(heard, settings);
+    }
+}
+
+/// S-05: a pod that was counted and got its finalizer again is not to be listed once more; that it was adopted is told where
+/// it happened.
+fn without_finalizer<'a>(pods: &'a Pods, readopted: &FxHashSet<Uid>) -> Cow<'a, Pods> {
+    let held = |uid: &&Uid| pods.get(**uid).is_some_and(|pod| pod.finalizer);
+    readopted.iter().filter(held).fold(Cow::Borrowed(pods), |mut pods, uid| {
+        let pod = pods.get(*uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+        pods.to_mut().set(*uid, pod);
+        pods
+    })
+}
+
+/// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
+fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<Time> {
+    let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
+        .iter()
+        .filter(|kind| old.is_none_or(|old| old.condition(kind) != new.condition(kind)))
+        .filter_map(|kind| new.condition(kind))
+        .filter_map(|condition| condition.last_transition_time)
+        .max();
+    event.latest().or(transition)
+}
+
+/// The UIDs that left the lists are in the counters now.
+fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
+    let left = added(new.uncounted_succeeded(), old.uncounted_succeeded())
+        .chain(added(new.uncounted_failed(), old.uncounted_failed()));
+    track.counted.counted.extend(left);
+}
+
+/// Somebody else wrote the status: an environment step, after which the counters are not the manager's.
+fn foreign(track: &mut Track, before: &Job, after: &Job) {
+    let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
+    if counts(&before.status) != counts(&after.status) {
+        track.doubt("somebody else wrote counters of this Job's status".to_owned());
+    }
+}
+
+/// SU-14, SS-34: what a mirror should do.
+fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
+    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
+    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
+        let advice = format!(
+            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
+            after.spec.is_suspended()
+        );
+        track.warnings.push((event.place, advice));
+    }
+    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
+        let advice = "SS-34: succeeded exceeds completions".to_owned();
+        track.warnings.push((event.place, advice));
+    }
+}
+
+/// A refused write of the Job by its manager (judging.md 4).
+pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    judge_forbidden(track, event, it.message.as_deref(), by);
+    track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
+    if by != By::Manager || !event.is_status {
+        return;
+    }
+    track.find_unseen_base(it);
+    track.trouble.refused(event);
+    track.came_to_nothing(event);
+    if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
+        // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
+        // is known where the trace tells what the sync had read.
+        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|_, _| {});
+        track.keep_backoff(false, settings);
+    }
+    let refused = track.refused;
+    track.status_tried();
+    track.setbacks.status_refused(event);
+    match event.code {
+        422 | 400 => invalid(track, event, it, refused, settings),
+        409 if !event.injected => conflict(track, event, it),
+        _ => {}
+    }
+    track.tell(event.place, &format_args!("status write refused with {}", event.code));
+}
+
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
+    let write = "refused status write".to_owned();
+    let message = it.message.clone().unwrap_or_default();
+    let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
+        let warning = format!("a status write was refused with {}: {message}", event.code);
+        track.warnings.extend((!event.injected).then_some((event.place, warning)));
+        return;
+    };
+    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
+        // What it was validated against is not what is stored here.
+        return;
+    }
+    // The API server validates the new status against the stored spec (SS-32).
+    let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
+    let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
+        if event.injected {
+            return;
+        }
+        if track.executor && message.contains(" is invalid: ") {
+            track.judged += 1;
+            let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));
+            let broken =
+                Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
+            track.report(event, &write, broken, Vec::new());
+            return;
+        }
+        track.warnings.push((
+            event.place,
+            format!("a status write was refused for a reason outside the rules: {message}"),
+        ));
+        return;
+    };
+    let rules = &settings.rules;
+    let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
+        let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
+        let hides = is_of_ready && track.was_refused_for_hidden_active(settings, event.latest(), &proposed);
+        hides.then_some(Req::BO02)
+    });
+    let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
+    let found = Said::Text(format!("{}: {}", broken.req, message));
+    track.judged += 1;
+    let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
+    track.report(event, &write, broken, Vec::new());
+}
+
+/// SS-32: a conflict needs a concurrent write.
+fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let recent = match (&track.replaced, event.when, track.changed) {
+        (_, Some(when), Some(changed)) => changed >= when.received,
+        _ => true,
+    };
+    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
+    // A conflict of UIDs: the request was meant for another Job of this name.
+    let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
+    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
+    let mut findings = Findings::new();
+    let expected = "accepted: the request carries the stored resourceVersion";
+    findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
+    let judged = track.judged;
+    track.take(event, &"refused status write", findings);
+    track.judged = judged;
+}
+
+/// A DELETE of a Job.
+pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    let write = "deletion of the Job";
+    let mut findings = Findings::new();
+    if let (By::Ttl, Some(deletion), Some(stored)) = (by, &it.deletion, track.shown()) {
+        let earlier = readable_before(track, event);
+        let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
+        judge_ttl_deletion(&versions, deletion, &mut findings);
+    }
+    intrusion(track, by, "deletion of the Job", &mut findings);
+    if let (Some(deletion), Some(before)) = (&it.deletion, &track.shown()) {
+        let asked = match deletion.propagation.as_deref() {
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some("Background") => Some(Propagation::Background),
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some(_) | None => None,
+        };
+        match &it.after {
+            Some(after) if deletion.request_known => validate_delete(asked, before, after, &mut findings),
+            None if deletion.request_known && it.gone && !it.hidden => {
+                validate_removal(asked, before, &mut findings);
+            }
+            Some(_) | None => {}
+        }
+    }
+    track.take(event, &write, findings);
+    track.tell(event.place, &write);
+    if let Some(after) = it.after.clone() {
+        updated(track, event, it, by, settings);
+        track.stored = Some(after);
+        if by == By::Ttl {
+            // TT-09: what it reads after its own DELETE shows the deletion.
+            track.replaced = None;
+        }
+    }
+    if it.gone {
+        gone(track, event);
+    }
+}
+
+/// Versions that a live GET just before this request may have shown (TT-06).
+fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
+    const WINDOW: i64 = 1_000_000;
+    match (&track.replaced, event.when) {
+        (Some((job, until)), Some(when)) if *until >= when.received - WINDOW => vec![job.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// The Job object is gone; its pods may remain.
+pub fn gone(track: &mut Track, event: &Event) {
+    track.stored = None;
+    track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.tell(event.place, &"the Job is gone");
+}
+
+/// The role an actor plays for a Job.
+#[must_use]
+pub fn by(role: Role, is_manager: bool, built_in: bool) -> By {
+    match role {
+        _ if is_manager => By::Manager,
+        Role::JobController if !built_in => By::Intruder,
+        Role::TtlController => By::Ttl,
+        Role::JobController | Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => By::Other,
+    }
+}

@@ -1,0 +1,100 @@
+//! Which wrong writes to pods, and which debts, are documented deviations of the built-in (see [`super::known`]).
+
+use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
+use jobcheck_spec::job::FailureAction;
+use jobcheck_spec::pod::{Pod, PolicyMatch};
+use jobcheck_spec::{Broken, Req, Uid};
+use rustc_hash::FxHashSet;
+
+use super::event::Event;
+use super::relists::Unseen;
+use super::track::Track;
+use super::verdict::{ViewRefusal, Violation};
+
+/// What leads the built-in to wrong writes about pods later. All of it is forgotten with the Job's counts.
+#[derive(Debug, Default)]
+pub struct Occasions {
+    /// Pods without owner that held the finalizer when the manager adopted them: the orphan path was woken, too (S-25).
+    pub adopted_strays: FxHashSet<Uid>,
+    /// Pods that appeared after the Job had finished and changed for the last time (J-06).
+    pub late: FxHashSet<Uid>,
+    /// The manager created a pod of a Job that went, when this Job had its name already (J-07).
+    pub inherits: bool,
+    /// Pods that were released in the place of one whose deletion was counted, not seen (H1).
+    pub displaced: FxHashSet<Uid>,
+    /// What it does not see, because it has listed anew (J-08, J-09).
+    pub unseen: Unseen,
+    /// The manager itself has set a terminal condition to something else than True (TC-09).
+    pub denied_itself: bool,
+}
+
+/// Gives the violation of a release its label, where the pod itself is the occasion.
+pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
+    if passes_over(track, pod) {
+        relabel(track, event, Req::FT15, Req::J04);
+    }
+    if track.occasions.adopted_strays.contains(&pod.uid) {
+        relabel(track, event, Req::FT14, Req::S25);
+    }
+    let by_count = |it: &Violation| it.order == event.order && it.known() == Some(Req::H1);
+    if track.violations.iter().any(by_count) {
+        track.occasions.displaced.insert(pod.uid);
+    }
+}
+
+/// The deletion that follows a release (FT-16) has its label.
+pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
+    if track.occasions.displaced.contains(&pod.uid) {
+        relabel(track, event, Req::PC04, Req::H1);
+    }
+}
+
+/// J-06: nothing that wakes the clean-up has happened since the pods appeared that hold their finalizer.
+/// J-07: the Job has no pods, and one more creation is expected than will be observed.
+/// J-08: nothing has told the manager that the Job of its pods is gone; or the Job that it saw in its place waits for the
+/// delay of the other.
+/// J-09: the manager waits for a pod that it created, and creates no other.
+pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
+    let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
+    let unnoticed = held().all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
+    let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
+    match broken.req {
+        _ if !track.is_built_in() => broken,
+        Req::FT23 if unnoticed => known(Req::J06),
+        Req::BO06 if track.occasions.inherits => known(Req::J07),
+        Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
+        Req::FT20 if track.occasions.unseen.hides_the_end(held().map(|pod| pod.uid)) => known(Req::J08),
+        Req::PC04 | Req::RP04 | Req::BO11 if track.occasions.unseen.awaits_creation(track.last_event()) => {
+            known(Req::J09)
+        }
+        _ => broken,
+    }
+}
+
+/// H1: whether the views refuse nothing but that a pod goes, as surplus, that is none.
+pub fn is_no_surplus(views: &[ViewRefusal]) -> bool {
+    let broken = |view: &ViewRefusal| view.broken.iter().all(|it| matches!(it.req, Req::FT14 | Req::PC04));
+    views.iter().any(broken)
+}
+
+/// J-04: a rule ignores the pod, which has not ended, by its condition DisruptionTarget.
+fn passes_over(track: &Track, pod: &Pod) -> bool {
+    let policy = track.stored.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
+    let conditions = vec![("DisruptionTarget".into(), "True".into())];
+    let evidence = FailureEvidence { conditions, ..FailureEvidence::default() };
+    let ignores = PolicyMatch::Action(FailureAction::Ignore);
+    pod.disrupted
+        && !pod.is_terminated()
+        && policy.is_some_and(|policy| evaluate(policy, &evidence) == ignores)
+}
+
+fn relabel(track: &mut Track, event: &Event, from: Req, known: Req) {
+    if !track.is_built_in() {
+        return;
+    }
+    let of_event = track.violations.iter_mut().filter(|it| it.order == event.order && it.known().is_none());
+    for violation in of_event.filter(|it| it.broken.req == from) {
+        violation.broken.req = known;
+        violation.broken.known = Some(known);
+    }
+}

@@ -1,0 +1,480 @@
+//! From records of a trace to events.
+//!
+//! | fact of an event | audit and native request | watch |
+//! | --- | --- | --- |
+//! | state after | `responseObject` | `object` |
+//! | gone | deletionTimestamp set, no finalizer, no grace left; or a `Status` answers the DELETE | `DELETED` |
+//! | own version | the answer's `resourceVersion`, unless it was seen before | `object`'s `resourceVersion` |
+//! | what it was computed from | `requestObject`'s `resourceVersion` | not shown |
+
+use std::collections::VecDeque;
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::guards::ttl::JobDeletion;
+use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::pod::TRACKING_FINALIZER;
+use jobcheck_traces::{
+    Answer, Body as Said, Fault, FaultKind, Form, Level, Mark, MarkKind, Object, Record, Request, Resource,
+    Subresource, Verb, WatchKind, Watched,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::actor::{ActorId, Actors, Role};
+use super::event::{Body, Event, JobEvent, PodEvent, Specs};
+use super::mishaps::Mishaps;
+use super::repetitions::Repetitions;
+use super::router::DEPARTED;
+use super::verdict::Unreadable;
+use jobcheck_projection::{PodBirth, PodObject, ProjectError, Projector};
+
+/// Turns records into events.
+#[derive(Debug)]
+pub struct Normalizer {
+    projector: Projector,
+    /// Who appears in the trace.
+    pub actors: Actors,
+    /// Specifications of the Jobs that live.
+    specs: Specs,
+    /// The latest versions of each living object.
+    versions: FxHashMap<Uid, [u64; 4]>,
+    /// Objects that went lately, by a request.
+    departed: VecDeque<Uid>,
+    /// What tells a request that was read before.
+    repetitions: Repetitions,
+    /// Objects that live and that a watch has shown.
+    watched: FxHashSet<Uid>,
+    /// What happened to controllers on the way.
+    mishaps: Mishaps,
+    /// Requests whose answer the trace's level hides.
+    pub hidden: u64,
+}
+
+/// Body of a DELETE request.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeleteOptions {
+    preconditions: Option<Preconditions>,
+    propagation_policy: Option<String>,
+    /// What came before `propagationPolicy`.
+    orphan_dependents: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+struct Preconditions {
+    uid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow, default)]
+    items: Vec<&'a RawValue>,
+}
+
+impl Normalizer {
+    /// Starts with the actors that `--actor` named.
+    #[must_use]
+    pub fn new(actors: Actors) -> Normalizer {
+        Normalizer {
+            projector: Projector::new(),
+            actors,
+            specs: Specs::default(),
+            versions: FxHashMap::default(),
+            departed: VecDeque::new(),
+            repetitions: Repetitions::default(),
+            watched: FxHashSet::default(),
+            mishaps: Mishaps::default(),
+            hidden: 0,
+        }
+    }
+
+    /// The event that a record tells of; `None` where it tells of none.
+    ///
+    /// # Errors
+    ///
+    /// An object has a field of a wrong type.
+    pub fn event(&mut self, record: &Record<'_>) -> Result<Option<Event>, Unreadable> {
+        let unreadable = |error: ProjectError| Unreadable::object(record.place, &error);
+        match &record.body {
+            Said::Request(request) if request.dry_run || self.repetitions.is_one(request) => Ok(None),
+            Said::Request(request) => self.request(record, request).map_err(unreadable),
+            Said::Watched(watched) if self.is_echo(watched) => Ok(None),
+            Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
+            Said::Mark(mark) => {
+                self.mishaps.marked(mark);
+                Ok(mark_body(mark).map(|body| bare(record, body)))
+            }
+            Said::Fault(fault) => {
+                self.mishaps.faulted(fault);
+                Ok(lists(fault).then(|| bare(record, Body::Relist(fault.resource))))
+            }
+            Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
+        }
+    }
+
+    /// Where a watch and an audit log show the same writes, the request tells more: its echo is left out. An
+    /// object that went by the log has no more to tell.
+    fn is_echo(&self, watched: &Watched<'_>) -> bool {
+        let uid = Uid::parse(watched.uid);
+        let shown = self.versions.get(&uid).is_some_and(|seen| seen.contains(&watched.version));
+        shown || self.departed.contains(&uid)
+    }
+
+    fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
+        let gone = watched.kind == WatchKind::Deleted;
+        let mut event = bare(record, Body::Restart);
+        event.verb = gone.then_some(Verb::Delete);
+        event.version = Some(watched.version);
+        event.namespace = watched.namespace.into();
+        event.name = watched.name.into();
+        event.body = match watched.resource {
+            Resource::Jobs => Body::Job(Box::new(self.job_state(watched.object, gone)?)),
+            Resource::Pods => {
+                let mut pod = self.pod_state(watched.object, gone)?;
+                if watched.kind == WatchKind::Added {
+                    pod.birth = Some(Box::new(self.projector.pod_birth(watched.object.text())?));
+                }
+                Body::Pod(Box::new(pod))
+            }
+        };
+        let uid = Uid::parse(watched.uid);
+        event.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        if gone {
+            self.watched.remove(&uid);
+        }
+        Ok(event)
+    }
+
+    fn request(&mut self, record: &Record<'_>, request: &Request<'_>) -> Result<Option<Event>, ProjectError> {
+        if matches!(request.subresource, Subresource::Other(_)) && request.resource == Resource::Jobs {
+            return Ok(None);
+        }
+        let mut event = bare(record, Body::Restart);
+        event.when = Some(request.interval);
+        event.actor = Some(self.actors.meet(request.actor.user, request.actor.agent));
+        event.verb = Some(request.verb);
+        event.is_status = request.subresource == Subresource::Status;
+        event.code = request.code;
+        event.namespace = request.namespace.into();
+        event.name = request.name.into();
+        event.posthumous = self.mishaps.outlives_its_sender(request);
+        event.injected = self.mishaps.refuses(request);
+        event.unheard = self.mishaps.loses_answer(request) || event.posthumous;
+        let hidden = request.is_accepted() && request.level != Level::RequestResponse;
+        self.hidden += u64::from(hidden);
+        event.body = match (request.resource, request.verb) {
+            (_, Verb::DeleteCollection) if !request.is_accepted() => return Ok(None),
+            (resource, Verb::DeleteCollection) => self.collection(request, resource)?,
+            (Resource::Pods, _) if request.subresource == Subresource::Other("eviction") => Body::Evicted,
+            (Resource::Pods, _) if request.subresource == Subresource::Other("binding") => Body::Bound,
+            (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
+            (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
+        };
+        event.answered = request.version.filter(|_| request.is_accepted());
+        event.version = self.own_version(&event.body, request.verb, event.answered);
+        self.forget_versions(&event.body);
+        if event.actor.is_some_and(|actor| self.actors.is_shared(actor)) {
+            event.actor = self.told_by_request(request, &event.body);
+        }
+        Ok(Some(event))
+    }
+
+    /// Which controller of a shared account this is, where nobody else makes such a request; else it is as unknown
+    /// as in a watch.
+    fn told_by_request(&mut self, request: &Request<'_>, body: &Body) -> Option<ActorId> {
+        let asks = |text: &str| request.request.is_some_and(|object| object.text().contains(text));
+        let is_job_controllers = match body {
+            Body::Job(_) => request.subresource == Subresource::Status,
+            Body::Pod(_) => match request.verb {
+                Verb::Create | Verb::Patch => asks(TRACKING_FINALIZER),
+                Verb::Update | Verb::Delete | Verb::DeleteCollection => false,
+            },
+            Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart
+            | Body::Relist(_) => false,
+        };
+        let [(name, _), ..] = Role::NAMES;
+        is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
+    }
+
+    /// A version that this object had before marks a no-op. The request that removes the last finalizer of a
+    /// deleted object answers with the version before the removal, whether the trace showed it or not.
+    fn own_version(&mut self, body: &Body, verb: Verb, version: Option<u64>) -> Option<u64> {
+        let removal = |gone: bool| gone && verb != Verb::Delete;
+        let uid = match body {
+            Body::Job(job) => job.uid.filter(|_| !removal(job.gone)),
+            Body::Pod(pod) => pod.uid.filter(|_| !removal(pod.gone)),
+            Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart
+            | Body::Relist(_) => None,
+        }?;
+        let version = version?;
+        let seen = self.versions.entry(uid).or_default();
+        if seen.contains(&version) {
+            return None;
+        }
+        seen.rotate_right(1);
+        seen[0] = version;
+        Some(version)
+    }
+
+    fn forget_versions(&mut self, body: &Body) {
+        let gone = match body {
+            Body::Job(job) if job.gone => job.uid,
+            Body::Pod(pod) if pod.gone => pod.uid,
+            Body::Job(_)
+            | Body::Pod(_)
+            | Body::JobCollection(_)
+            | Body::PodCollection(_)
+            | Body::Evicted
+            | Body::Bound
+            | Body::Gap(_)
+            | Body::Restart
+            | Body::Relist(_) => None,
+        };
+        let Some(uid) = gone else { return };
+        self.versions.remove(&uid);
+        if self.departed.len() == DEPARTED {
+            self.departed.pop_front();
+        }
+        self.departed.push_back(uid);
+    }
+
+    fn job_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<JobEvent, ProjectError> {
+        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
+            (Answer::Whole, Some(object)) => self.job_state(object, false)?,
+            (Answer::Metadata, Some(object)) => {
+                let metadata = self.projector.metadata(object.text())?;
+                let gone = metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty();
+                JobEvent { uid: Some(metadata.uid), gone, metadata: Some(metadata), ..JobEvent::nothing() }
+            }
+            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
+                JobEvent { uid: request.uid.map(Uid::parse), ..JobEvent::nothing() }
+            }
+        };
+        event.hidden = hidden;
+        event.message = request.message.map(str::to_owned);
+        event.base = request.request.and_then(base_version);
+        if request.verb == Verb::Delete {
+            event.deletion = Some(deletion(request));
+            let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
+            // Where the level hides the answer, the Job may wait for a finalizer.
+            event.gone = request.is_accepted() && !hidden && !finalizer_left && event.metadata.is_none();
+        }
+        if !request.is_accepted() && request.verb == Verb::Update {
+            event.attempted = request
+                .request
+                .and_then(|object| self.projector.job(object.text()).ok())
+                .map(|job| Box::new(job.job));
+        }
+        Ok(event)
+    }
+
+    fn job_state(&mut self, object: Object<'_>, gone: bool) -> Result<JobEvent, ProjectError> {
+        let job = self.projector.job(object.text())?.job;
+        let uid = job.uid;
+        let gone = gone || (job.deleting && job.finalizers.is_empty());
+        if gone {
+            self.specs.remove(&uid);
+        } else {
+            self.specs.insert(uid, job.spec.clone());
+        }
+        Ok(JobEvent { gone, ..JobEvent::state(std::sync::Arc::new(job)) })
+    }
+
+    fn pod_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<PodEvent, ProjectError> {
+        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
+            (Answer::Whole, Some(object)) => {
+                let mut event = self.pod_state(object, false)?;
+                if request.verb == Verb::Create {
+                    event.birth = Some(self.pod_birth(object, request.request)?);
+                }
+                event
+            }
+            (Answer::Metadata, Some(object)) => {
+                let metadata = self.projector.metadata(object.text())?;
+                PodEvent { uid: Some(metadata.uid), metadata: Some(metadata), ..no_pod() }
+            }
+            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
+                PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
+            }
+        };
+        let patch = request.request.filter(|_| request.verb == Verb::Patch);
+        let names = |field: &str| patch.map(|object| object.text().contains(field));
+        event.names_owner = names("ownerReferences");
+        event.names_finalizers = names("finalizers");
+        if !request.is_accepted() && request.verb == Verb::Create {
+            self.pod_wish(request, &mut event);
+        }
+        event.hidden = hidden;
+        event.message = request.message.map(str::to_owned);
+        Ok(event)
+    }
+
+    /// What a refused creation asked for; nothing where the body cannot be read, for what a client sends may be anything.
+    fn pod_wish(&mut self, request: &Request<'_>, event: &mut PodEvent) {
+        let Some(asked) = request.request else { return };
+        event.metadata = self.projector.metadata(asked.text()).ok();
+        event.attempted = self.projector.pod(asked.text(), None).ok().map(|object| Box::new(object.pod));
+        event.birth = self.pod_birth(asked, Some(asked)).ok();
+    }
+
+    /// A pod as it was created, and what its creator had asked for.
+    fn pod_birth(
+        &mut self,
+        created: Object<'_>,
+        asked: Option<Object<'_>>,
+    ) -> Result<Box<PodBirth>, ProjectError> {
+        let mut birth = self.projector.pod_birth(created.text())?;
+        birth.asked = asked.and_then(|asked| self.projector.pod_essentials(asked.text()));
+        Ok(Box::new(birth))
+    }
+
+    fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
+        let pod = self.pod_object(object.text())?;
+        let gone = gone || is_gone(&pod);
+        Ok(PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() })
+    }
+
+    fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
+        let mut pod = self.projector.pod(text, None)?;
+        let spec = pod.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
+        if let (Some(policy), Some(evidence)) =
+            (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence)
+        {
+            pod.pod.policy = jobcheck_spec::failure_policy::evaluate(policy, evidence);
+        }
+        Ok(pod)
+    }
+
+    /// The answer to a deletecollection lists what it deleted, as it was before.
+    fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
+        let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
+        let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
+            let reason = format!("a deletecollection of {} whose answer is not recorded", resource.name());
+            return Ok(Body::Gap(reason));
+        };
+        let texts = list.items.iter().map(|item| item.get());
+        match resource {
+            Resource::Jobs => {
+                let jobs: Result<Vec<Job>, ProjectError> =
+                    texts.map(|text| self.projector.job(text).map(|object| object.job)).collect();
+                jobs.map(Body::JobCollection)
+            }
+            Resource::Pods => {
+                let pods: Result<Vec<PodObject>, ProjectError> =
+                    texts.map(|text| self.pod_object(text)).collect();
+                pods.map(Body::PodCollection)
+            }
+        }
+    }
+}
+
+/// Whether nothing keeps a deleted pod any more (SY-12).
+fn is_gone(pod: &PodObject) -> bool {
+    pod.pod.deleting && pod.finalizers.is_empty() && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
+}
+
+fn deletion(request: &Request<'_>) -> JobDeletion {
+    let options: DeleteOptions = request.request.and_then(|object| object.read().ok()).unwrap_or_default();
+    let before_policies =
+        options.orphan_dependents.map(|orphan| if orphan { "Orphan" } else { "Background" });
+    let asked = request.propagation_policy.map(str::to_owned).or(options.propagation_policy);
+    JobDeletion {
+        propagation: asked.or_else(|| before_policies.map(str::to_owned)),
+        uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
+        request_known: request.level != Level::Metadata,
+        latest: Some(jobcheck_spec::Time(request.interval.done.div_euclid(1_000_000))),
+    }
+}
+
+/// The version that a request was computed from. A request is long and this is asked of every one, so it is
+/// looked for as text: an unescaped key can only stand in the structure, and before `spec` only in `metadata`.
+fn base_version(object: Object<'_>) -> Option<u64> {
+    let text = object.text();
+    let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
+    let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
+    value.split('"').next()?.parse().ok()
+}
+
+/// The text behind the first occurrence of a key and its colon.
+fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.match_indices(key)
+        .find_map(|(at, _)| text[at + key.len()..].trim_start().strip_prefix(':'))
+        .map(str::trim_start)
+}
+
+fn mark_body(mark: &Mark) -> Option<Body> {
+    match &mark.kind {
+        MarkKind::Gap { reason, .. } => Some(Body::Gap(reason.clone())),
+        MarkKind::Restart { .. } | MarkKind::Leader { .. } => Some(Body::Restart),
+        MarkKind::Start | MarkKind::End => None,
+    }
+}
+
+/// Whether the Job controller is to list anew. A fault that names nobody is about every controller.
+fn lists(fault: &Fault) -> bool {
+    let last = |actor: &str| actor.rsplit(['/', ':']).next().and_then(Role::named);
+    let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), last);
+    fault.kind == FaultKind::Relist && concerned == Some(Role::JobController)
+}
+
+fn bare(record: &Record<'_>, body: Body) -> Event {
+    let empty: Text = "".into();
+    Event {
+        order: 0,
+        late: false,
+        unheard: false,
+        posthumous: false,
+        injected: false,
+        overlapped: false,
+        observer: None,
+        place: record.place,
+        // A native trace holds what watches show, too: without actors, and without gaps between its marks.
+        form: if matches!(record.body, Said::Watched(_)) { Form::Watch } else { record.form },
+        when: None,
+        actor: None,
+        verb: None,
+        is_status: false,
+        code: 200,
+        version: None,
+        answered: None,
+        namespace: empty.clone(),
+        name: empty,
+        relisted: false,
+        body,
+    }
+}
+
+fn no_pod() -> PodEvent {
+    PodEvent {
+        uid: None,
+        after: None,
+        metadata: None,
+        attempted: None,
+        birth: None,
+        gone: false,
+        names_owner: None,
+        names_finalizers: None,
+        hidden: false,
+        message: None,
+    }
+}
+
+/// The form of an event that carries actors.
+#[must_use]
+pub fn has_actors(form: Form) -> bool {
+    match form {
+        Form::Audit | Form::Native => true,
+        Form::Watch => false,
+    }
+}

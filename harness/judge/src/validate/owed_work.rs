@@ -1,0 +1,128 @@
+//! What the executor of an unfinished Job still owes it: counting, creating, deleting, reporting (PC-04, PC-06,
+//! PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
+
+use jobcheck_spec::guards::counting::delays_release;
+use jobcheck_spec::guards::creation::want_active;
+use jobcheck_spec::guards::decision::{Tally, decide};
+use jobcheck_spec::job::CompletionMode;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::view::View;
+use jobcheck_spec::{Req, Time};
+
+use super::track::Track;
+
+/// A debt: the requirement, what it asks for, and since when.
+pub type Debt = (Req, &'static str, Option<i64>);
+
+/// What is owed where the living are not reported.
+pub const REPORT: &str = "report active, ready and terminating";
+
+/// Everything that is owed to a Job that is neither finished nor being deleted.
+#[must_use]
+pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
+    if view.job.deleting || view.spec().completion_mode == Some(CompletionMode::Unknown) {
+        return Vec::new();
+    }
+    let tally = Tally::of(view);
+    let undecided = !view.job.status.is_decided() && decide(view, &tally).is_none();
+    let mut debts: Vec<Debt> = Vec::new();
+    debts.extend(accounting(track, view, &tally));
+    if undecided && !view.spec().is_suspended() {
+        debts.extend(creation(track, view, &tally));
+        debts.extend(deletion(track, view, &tally));
+    }
+    debts.extend(report(track, view));
+    debts
+}
+
+/// When something last happened, or the status could last not be written: until then what a status write does was tried.
+pub(super) fn last_try(track: &Track) -> Option<i64> {
+    track.last_setback().max(track.setbacks.status)
+}
+
+/// Whose requirement it is that work goes on: EN-07 if an error of the API server was the last that happened.
+fn after_outage(track: &Track, otherwise: Req) -> Req {
+    if track.setbacks.server_error > track.last_event() { Req::EN07 } else { otherwise }
+}
+
+/// FT-02: finished pods are listed, released, and counted; whatever else fails meanwhile (PC-13), and again once
+/// removals are no longer refused (EN-06).
+fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
+    let status = &view.job.status;
+    let waits = |pod: &Pod| {
+        let kept = !status.is_decided() && !status.lists(pod.uid) && delays_release(view, pod, tally);
+        let lives = pod.is_terminating() && !view.has_failed(pod) && !status.is_decided();
+        kept || lives
+    };
+    let listed = !status.uncounted_succeeded().is_empty() || !status.uncounted_failed().is_empty();
+    if !listed && !view.cache.unaccounted().any(|pod| !waits(pod)) {
+        return None;
+    }
+    let since = last_try(track);
+    let req = match () {
+        () if track.setbacks.release > track.setbacks.server_error => Req::EN06,
+        () if track.setbacks.creation > track.last_event() => Req::PC13,
+        () => after_outage(track, Req::FT02),
+    };
+    Some((req, "count the pods that have ended", since))
+}
+
+/// The pods that are wanted are created once no delay runs.
+fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
+    let sums = view.cache.sums();
+    let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
+    if i64::from(held) >= want_active(view, tally) || track.setbacks.has_no_namespace() {
+        return None;
+    }
+    let req = match () {
+        () if track.namesake && track.counted.made.is_empty() => Req::BO06,
+        () if view.spec().backoff_limit_per_index.is_some() => Req::BO11,
+        () if sums.terminating > 0 => Req::RP04,
+        () => Req::PC04,
+    };
+    let req = after_outage(track, req);
+    let micros = |time: Time| time.0.saturating_mul(1_000_000);
+    let since = track.last_setback().max(track.setbacks.creation);
+    since.map(|since| {
+        (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros))))
+    })
+}
+
+/// When no delay of a failure in this view runs any more.
+pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
+    let end = |last: Time, failures: u32| last.plus(view.constants.backoff_ms(failures) / 1000 + 1);
+    let globally = view.backoff.last_failure.map(|last| end(last, view.backoff.failures));
+    let by_index = view.cache.unaccounted().filter(|pod| view.has_failed(pod)).map(|pod| {
+        let failures = pod.failure_count.saturating_add(pod.ignored_failure_count).saturating_add(1);
+        end(pod.finish_time(), failures)
+    });
+    if view.spec().backoff_limit_per_index.is_some() { by_index.max() } else { globally }
+}
+
+/// PC-04, PC-06: what is too much is deleted.
+fn deletion(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
+    let completions = view.spec().completion_count();
+    let misplaced = |pod: &Pod| match pod.valid_index(completions) {
+        None => true,
+        Some(index) => view.cache.index_use(index).active > 1,
+    };
+    let bad = view.spec().is_indexed() && view.cache.iter().any(|pod| pod.is_active() && misplaced(pod));
+    if !bad && i64::from(view.cache.sums().active) <= want_active(view, tally) {
+        return None;
+    }
+    let since = track.last_setback();
+    Some((if bad { Req::PC06 } else { Req::PC04 }, "delete the pods that are too many", since))
+}
+
+/// PC-01, PC-03, RP-08: a change of the living pods is reported.
+fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
+    let (sums, status) = (view.cache.sums(), &view.job.status);
+    let same = |number: Option<i32>, sum: u32| i64::from(number.unwrap_or(0)) == i64::from(sum);
+    let req = match () {
+        () if !same(Some(status.active), sums.active) => Req::PC01,
+        () if !same(status.ready, sums.ready) => Req::PC03,
+        () if !same(status.terminating, sums.terminating) => Req::RP08,
+        () => return None,
+    };
+    Some((after_outage(track, req), REPORT, last_try(track)))
+}

@@ -1,0 +1,410 @@
+//! Leads every event of a pod to the Job that it belongs to.
+
+use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::job::Text;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Findings, Uid};
+use jobcheck_traces::{Form, Verb};
+
+use super::actor::Role;
+use super::birth::judge_owner;
+use super::clock::Written;
+use super::event::{Event, PodEvent};
+use super::gaps::{Since, keeps_owner};
+use super::job_writes::By;
+use super::pod_api::judge_pod_deletion;
+use super::router::{DEPARTED, Departed, Judge, job_controller};
+use super::settings::NO_PODS;
+use super::{pod_writes, refused_pods};
+use jobcheck_projection::{PodBirth, PodObject};
+
+impl Judge {
+    pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        if !event.is_accepted() {
+            return self.pod_refused(event, it, role);
+        }
+        let Some(uid) = it.uid else { return };
+        let owner = self.owners.get(&uid).copied();
+        if it.after.is_some() && self.settings.pods_missing == Some(NO_PODS) {
+            self.settings.pods_missing = None;
+        }
+        if it.hidden && it.after.is_none() {
+            self.settings.pods_missing = Some("the trace's level hides writes of pods");
+            if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
+                track.doubt("the trace's level hides a write of a pod".to_owned());
+                track.gap = Some(event.order);
+            }
+            return;
+        }
+        match (&it.after, &it.metadata) {
+            (Some(pod), _) => {
+                let controller = job_controller(pod.controller.as_ref());
+                // Where a cache stands is told in native traces alone.
+                let owner = owner.or_else(|| self.former.get(&uid).copied());
+                let jobs = [owner, controller].into_iter().flatten();
+                let version = event.version.filter(|_| event.form == Form::Native);
+                self.take_in(jobs.clone(), version, Written::by(event));
+                self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
+                self.take_in(jobs, None, Written::default());
+            }
+            (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
+            (None, None) => {
+                if event.verb == Some(Verb::Delete) {
+                    self.pod_gone(event, uid);
+                }
+            }
+        }
+    }
+
+    /// What comes next to the pods of these Jobs has this resourceVersion, and was written then.
+    fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>, written: Written) {
+        for job in jobs {
+            if let Some(track) = self.tracks.get_mut(&job) {
+                track.history.take_in(version);
+                track.history.date(written);
+            }
+        }
+    }
+
+    fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
+        let key = (event.namespace.clone(), event.name.clone());
+        let late = self.departed.iter().rev().find(|departed| departed.key == key);
+        let living = it.uid.or_else(|| self.pod_names.get(&key).copied());
+        let uid = living.or(late.map(|departed| departed.pod));
+        let owner = living
+            .and_then(|uid| self.owners.get(&uid).or_else(|| self.former.get(&uid)).copied())
+            .or(late.map(|departed| departed.job));
+        let Some(job) = creator.or(owner) else { return };
+        let by = self.by(event, role, job, creator.is_some());
+        if by == By::Manager {
+            self.attended(job);
+        }
+        if let Some(track) = self.tracks.get_mut(&job) {
+            if track.comes_late(event) {
+                return;
+            }
+            track.find_missing_deletion(event, role, it);
+            if by == By::Manager {
+                track.occasions.unseen.pod_attended();
+            }
+        }
+        let Some(track) = self.tracks.get_mut(&job) else { return };
+        if creator.is_some() && by == By::Manager {
+            refused_pods::creation_refused(track, event, it, &self.settings);
+        } else {
+            refused_pods::refused(track, event, it, uid, by, &self.settings);
+        }
+    }
+
+    fn pod_metadata(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        metadata: &jobcheck_projection::PartialMetadata,
+        role: Role,
+    ) {
+        let uid = metadata.uid;
+        let owner = self.owners.get(&uid).copied();
+        let known = owner
+            .and_then(|job| self.tracks.get(&job))
+            .and_then(|track| track.history.stored.get(uid))
+            .or_else(|| self.strays.get(&uid));
+        let Some(known) = known.cloned() else { return };
+        let tracking = |name: &Text| &**name == jobcheck_spec::pod::TRACKING_FINALIZER;
+        let pod = Pod {
+            finalizer: metadata.finalizers.iter().any(tracking),
+            other_finalizers: metadata.finalizers.iter().any(|name| !tracking(name)),
+            deleting: metadata.deletion_timestamp.is_some(),
+            ..known
+        };
+        let controller = job_controller(metadata.controller.as_ref());
+        self.pod_state(event, it, &pod, &metadata.labels, controller, role);
+    }
+
+    fn pod_state(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        controller: Option<Uid>,
+        role: Role,
+    ) {
+        let owner = self.owners.get(&pod.uid).copied();
+        let job = owner.or(controller).and_then(|job| self.tracks.get_mut(&job));
+        if let Some(track) = job {
+            if track.comes_late(event) {
+                return;
+            }
+            track.find_missing_deletion(event, role, it);
+            if event.verb == Some(Verb::Delete) {
+                track.explain_deletion(event, pod.uid);
+            }
+        }
+        if owner.is_none() && event.verb == Some(Verb::Create) {
+            self.judge_ownerless_birth(event, it, pod, labels, controller, role);
+        }
+        match (owner, controller) {
+            (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
+            (Some(old), new) => {
+                self.pod_leaves(event, it, pod, labels, old, role);
+                if let Some(new) = new {
+                    self.pod_arrives(event, it, pod, labels, new, role);
+                }
+            }
+            (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
+            (None, None) => {
+                self.find_missing_birth(event, pod, labels);
+                self.stray_changed(event, it, pod, role);
+                if it.gone {
+                    self.strays.remove(&pod.uid);
+                } else if pod.finalizer
+                    || event.verb == Some(Verb::Create)
+                    || event.actor.is_none()
+                    // What is known of one that may be adopted later is kept up to date.
+                    || self.strays.contains_key(&pod.uid)
+                {
+                    self.strays.insert(pod.uid, pod.clone());
+                }
+            }
+        }
+        if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
+            track.saw(event, Some(pod.uid));
+        }
+    }
+
+    /// PC-14: a pod that the manager of a Job creates, and that looks like a pod of this Job, but is not
+    /// controlled by it.
+    fn judge_ownerless_birth(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        controller: Option<Uid>,
+        role: Role,
+    ) {
+        let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
+        if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
+            return;
+        }
+        let Some(job) = self.job_by_looks(event, labels, birth) else { return };
+        let by = self.by(event, role, job, false);
+        let Some(track) = self.tracks.get_mut(&job).filter(|_| by == By::Manager) else { return };
+        let Some(stored) = track.stored.clone() else { return };
+        let mut findings = Findings::new();
+        judge_owner(&stored, birth, &mut findings);
+        track.take(event, &format_args!("creation of {}", super::story::pod(pod)), findings);
+    }
+
+    /// The Job that a pod's labels or owners name. A name alone may be that of an earlier Job.
+    fn job_by_looks(&self, event: &Event, labels: &[(Text, Text)], birth: &PodBirth) -> Option<Uid> {
+        let label = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+        let is_known = |uid: &Uid| self.tracks.contains_key(uid);
+        if let Some(uid) = label(CONTROLLER_UID_LABEL) {
+            return Some(Uid::parse(uid)).filter(is_known);
+        }
+        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
+        let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
+        owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
+    }
+
+    fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
+        let released = !pod.finalizer || it.gone;
+        let by = self.by(event, role, job, false);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.note_time(event);
+            if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
+                judge_pod_deletion(track, event, &before, after);
+                track.find_missing_pod_write(event, it, &before, pod);
+            }
+            pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
+            track.history.forget_before(track.frontier.earliest());
+            if released {
+                track.rest();
+            }
+        }
+        if it.gone {
+            self.departs(event, pod.uid, job);
+        }
+        self.close_if_over(job);
+    }
+
+    fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
+        self.owners.remove(&uid);
+        let key = (event.namespace.clone(), event.name.clone());
+        if self.pod_names.get(&key) == Some(&uid) {
+            self.pod_names.remove(&key);
+        }
+        if self.departed.len() == DEPARTED {
+            self.departed.pop_front();
+        }
+        self.departed.push_back(Departed { key, pod: uid, job });
+    }
+
+    fn pod_leaves(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        job: Uid,
+        role: Role,
+    ) {
+        let by = self.by(event, role, job, false);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            let mut by = by;
+            if let Some(before) = track.history.stored.get(pod.uid).cloned() {
+                track.find_missing_pod_write(event, it, &before, pod);
+            }
+            if keeps_owner(event, it) {
+                let since = track.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
+                track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
+                by = By::Other;
+            }
+            pod_writes::given_up(
+                track,
+                event,
+                Some(pod).filter(|_| !it.gone),
+                pod.uid,
+                labels,
+                by,
+                &self.settings,
+            );
+        }
+        self.owners.remove(&pod.uid);
+        if it.gone {
+            self.departs(event, pod.uid, job);
+        } else {
+            self.strays.insert(pod.uid, pod.clone());
+            self.former.insert(pod.uid, job);
+            if pod.finalizer {
+                self.stray_appears(pod.uid, job);
+            }
+        }
+        self.close_if_over(job);
+    }
+
+    fn pod_arrives(
+        &mut self,
+        event: &Event,
+        it: &PodEvent,
+        pod: &Pod,
+        labels: &[(Text, Text)],
+        job: Uid,
+        role: Role,
+    ) {
+        if it.gone {
+            // A late answer to the DELETE of a pod that went in the meantime.
+            let by = self.by(event, role, job, false);
+            if let Some(track) = self.tracks.get_mut(&job) {
+                pod_writes::updated(track, event, pod, true, by, &self.settings);
+            }
+            return;
+        }
+        if !self.tracks.contains_key(&job) {
+            if event.verb == Some(Verb::Create) && role == Role::JobController {
+                self.leaves_an_expectation(job);
+            }
+            self.names_unseen_job(job);
+            return;
+        }
+        let stray = self.strays.remove(&pod.uid);
+        self.stray_adopted(pod.uid, job);
+        self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
+        let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
+        let by = self.by(event, role, job, created);
+        self.owners.insert(pod.uid, job);
+        if created {
+            self.note_birth(event);
+        }
+        let Some(track) = self.tracks.get_mut(&job) else { return };
+        // A creation that was answered with a server error may have been committed.
+        if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
+            if track.complete {
+                let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
+                track.lacks(event, "a write of a pod is missing: how it came to the Job", since);
+            }
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+            return;
+        }
+        // What a watch shows of a Job in mid-life may have been there before it began.
+        if created && (event.actor.is_some() || track.complete) {
+            pod_writes::created(track, event, it, pod, by, &self.settings);
+        } else {
+            pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by, &self.settings);
+        }
+    }
+
+    /// J-07: the creation was sent for a Job that is gone, and is expected of the Job that has its name now.
+    fn leaves_an_expectation(&mut self, job: Uid) {
+        let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
+        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(heir)) {
+            track.occasions.inherits = true;
+        }
+    }
+
+    /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
+    fn names_unseen_job(&mut self, job: Uid) {
+        if self.early_pods.contains(&job) {
+            return;
+        }
+        if self.early_pods.len() == DEPARTED {
+            self.early_pods.pop_front();
+        }
+        self.early_pods.push_back(job);
+    }
+
+    pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {
+        let uid = object.pod.uid;
+        let Some(job) = self.owners.get(&uid).copied() else { return };
+        let Some(track) = self.tracks.get_mut(&job) else { return };
+        let Some(before) = track.history.stored.get(uid).cloned() else { return };
+        let pod = Pod { deleting: true, ..before };
+        let at_once = !pod.scheduled || pod.is_terminated();
+        let gone = object.finalizers.is_empty() && at_once;
+        pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
+        if gone {
+            self.owners.remove(&uid);
+        }
+    }
+
+    pub(super) fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
+        let uid = *self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?;
+        let job = *self.owners.get(&uid)?;
+        self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
+    }
+
+    /// An eviction is answered with a Status: the pod is being deleted from now on.
+    pub(super) fn evicted(&mut self, event: &Event) {
+        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
+        // The API server adds the condition before it deletes.
+        let after = Pod { deleting: true, disrupted: true, ..pod };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);
+        }
+    }
+
+    pub(super) fn bound(&mut self, event: &Event) {
+        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            let after = Pod { scheduled: true, ..pod };
+            pod_writes::updated(track, event, &after, false, By::Other, &self.settings);
+        }
+    }
+
+    fn pod_gone(&mut self, event: &Event, uid: Uid) {
+        self.strays.remove(&uid);
+        self.stray_gone(event, uid);
+        if let Some(job) = self.owners.get(&uid).copied() {
+            if let Some(track) = self.tracks.get_mut(&job) {
+                track.explain_deletion(event, uid);
+                pod_writes::gone(track, event, uid);
+            }
+            self.departs(event, uid, job);
+            self.close_if_over(job);
+        }
+    }
+}

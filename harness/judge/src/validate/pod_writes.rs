@@ -1,0 +1,388 @@
+//! Judging writes to the pods of a Job.
+
+use std::fmt::{Display, Formatter};
+
+use jobcheck_spec::guards::adoption::{judge_adoption, judge_giving_up};
+use jobcheck_spec::guards::creation::judge_creation;
+use jobcheck_spec::guards::deletion::judge_deletion;
+use jobcheck_spec::guards::release::{self, judge_release, may_release_by_truth};
+use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::{Findings, Req, Uid};
+use jobcheck_traces::Verb;
+
+use super::birth::{judge_birth, judge_copy};
+use super::event::{Event, PodEvent};
+use super::frontier::{Explained, Versions};
+use super::job_writes::By;
+use super::managers::intrusion;
+use super::own_write::OwnWrite;
+use super::settings::Settings;
+use super::story::{self, Words};
+use super::track::Track;
+use super::unannounced::with_the_job_in_mind;
+use super::{known, known_pods};
+use jobcheck_projection::PodBirth;
+
+/// A pod appears with this Job as its controller.
+pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
+    if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+        track.occasions.late.insert(pod.uid);
+    }
+    match by {
+        By::Manager => {
+            judge_new_pod(track, event, it.birth.as_deref(), pod, &write, settings);
+            track.executor = true;
+            // S-08: who never heard of it waits for no pod.
+            if !track.unheard(event) {
+                track.counted.made.insert(pod.uid);
+            }
+            track.occasions.unseen.creates(Some((pod.uid, event.version.unwrap_or(u64::MAX))));
+            let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
+            track.pod_changed(pod.uid, Some(pod.clone()), gain);
+        }
+        By::Intruder => {
+            let mut findings = Findings::new();
+            intrusion(track, by, "creation of a pod", &mut findings);
+            track.take(event, &write, findings);
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+        }
+        By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
+    }
+    track.tell(event.place, &write);
+}
+
+/// Judges the manager's decision to create `pod`, whatever the answer was. `birth` is what it asked for, where that is known.
+pub fn judge_new_pod(
+    track: &mut Track,
+    event: &Event,
+    birth: Option<&PodBirth>,
+    pod: &Pod,
+    write: &dyn Display,
+    settings: &Settings,
+) {
+    let mut findings = Findings::new();
+    if let (Some(job), Some(birth)) = (track.stored.clone(), birth) {
+        judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
+    }
+    let warning = track.setbacks.judge_retry(event, settings, &mut findings);
+    track.warnings.extend(warning.map(|warning| (event.place, warning)));
+    track.take(event, write, findings);
+    track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
+        judge_creation(view, pod, findings);
+        if let Some(birth) = birth {
+            judge_copy(view.job, birth, findings);
+        }
+    });
+}
+
+/// A pod of this Job has a new state; `gone` if it was removed with it.
+pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
+    let deletes = by == By::Manager && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    let Some(before) = track.history.stored.get(after.uid).cloned() else {
+        // The answer to a DELETE may come after the pod has gone; its sender knows of it all the same. Of a
+        // finished Job the pods are not kept.
+        if deletes && track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
+            delete(track, event, after, after, by, settings);
+            return;
+        }
+        let own = track.heard(event, after.uid, OwnWrite::Delete).filter(|_| deletes);
+        track.pod_changed(after.uid, (!gone).then(|| after.clone()), own);
+        return;
+    };
+    track.uncertain.remove(&after.uid);
+    track.occasions.unseen.pod_changed(after);
+    // A pod that a watch shows as deleted has lost its finalizer, whatever its last state says.
+    let finalizer_left = after.finalizer && !gone;
+    let released = before.finalizer && !finalizer_left;
+    let deletion = after.deleting && (!before.deleting || deletes);
+    let own = by == By::Manager;
+    let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
+    if released {
+        // The removal is a write of its own; where the pod was changed by somebody else as well, that came first.
+        let mut own_write = None;
+        if own {
+            track.counted.let_go.insert(after.uid);
+        }
+        if own || by == By::Intruder {
+            release(track, event, &before, by, settings);
+            own_write = track.heard(event, after.uid, OwnWrite::Release).filter(|_| own);
+        }
+        let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
+        track.pod_changed(after.uid, Some(released), own_write);
+    }
+    let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    // What nothing holds goes at once. The API server marks it first, in a write of its own, and a cache shows that for an
+    // instant: it is reckoned with where the trace tells what was read, for elsewhere it would explain all of H4.
+    if at_once && deletion && !settings.observations.is_empty() {
+        let version = track.history.take_in(None);
+        track.pod_changed(after.uid, Some(Pod { deleting: true, ..state.clone() }), None);
+        track.history.take_in(version);
+    }
+    if deletion && !at_once {
+        state.deleting = true;
+        delete(track, event, &before, &state, by, settings);
+    } else if !released && !at_once {
+        track.pod_changed(after.uid, Some(state.clone()), None);
+        if own && !before.finalizer && event.verb == Some(Verb::Patch) {
+            // A process before it has removed the finalizer already.
+            match track.unheard(event) {
+                true => track.misses_answer(event),
+                false => track.acknowledges(after.uid, OwnWrite::Release),
+            }
+        }
+    }
+    if gone {
+        track.pod_removed(event, after.uid);
+    }
+    tell(track, event, &before, after, gone);
+}
+
+fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool) {
+    let end = if gone { ", gone" } else { "" };
+    if before != after || gone {
+        track.tell(event.place, &format_args!("{}{end}", story::pod(after)));
+    }
+}
+
+/// A pod of this Job is gone without a last state.
+pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
+    track.pod_removed(event, uid);
+    track.tell(event.place, &format_args!("pod {} is gone", story::short(uid)));
+}
+
+/// The tracking finalizer was removed by the manager, or was to be.
+pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
+    let refused = refused_or_not(event);
+    let write = Words(|f: &mut Formatter<'_>| {
+        write!(f, "{refused}removal of the finalizer of {}", story::pod(before))
+    });
+    if by == By::Intruder {
+        let mut findings = Findings::new();
+        if track.stored.is_some() {
+            let expected = "the finalizer stays while the Job exists";
+            findings.require(Req::MB04, false, "a pod of an externally managed Job", expected, before.uid);
+        }
+        track.take(event, &write, findings);
+        return;
+    }
+    let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
+    let stored = track.stored.clone().map(read);
+    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
+    let had_failed = track.complete
+        && match event.posthumous {
+            true => had_seen_it_fail(track, event, before, settings),
+            false => !chosen_before_it_failed(track, event, before, settings),
+        };
+    if had_failed {
+        judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
+    }
+    let counted = &track.counted.counted;
+    if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
+        for req in [Req::FT03, Req::FT14] {
+            track.premises.premise(req);
+        }
+        track.judged += 1;
+        return;
+    }
+    let pod = before.clone();
+    let chosen = track.history.released_in_sync();
+    let explained =
+        track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
+            with_the_job_in_mind(view, |view| {
+                judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+            });
+        });
+    if !explained {
+        known_pods::of_release(track, event, before);
+    }
+}
+
+/// FT-16, PF-09: a pod that is let go to be deleted may fail before the request comes; no sync has seen it fail then.
+fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    if !release::is_fail_job(pod) {
+        return false;
+    }
+    let chosen = track.history.released_in_sync();
+    let explained =
+        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|view, findings| {
+            let alive = view.cache.get(pod.uid).is_some_and(|read| !release::is_fail_job(read));
+            findings.require(Req::PF09, alive, "the pod", "one that was not seen to fail", pod.uid);
+            with_the_job_in_mind(view, |view| {
+                judge_release(view, pod, &|uid| chosen.contains(&uid), findings)
+            });
+        });
+    matches!(explained, Explained::Yes(_))
+}
+
+/// Whether the trace tells that a process had seen the pod fail that was dead when its request came.
+fn had_seen_it_fail(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    let Some(reach) = track.reach_of_sender(event, settings) else { return false };
+    track.history.seek(reach);
+    track.history.cache().get(pod.uid).is_some_and(release::is_fail_job)
+}
+
+/// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
+fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &dyn Display) {
+    let Some(job) = stored else { return };
+    let occasion = || known::drops_fail_job(track, event, &job.status, pod);
+    let mut findings = Findings::new();
+    release::judge_fail_job(job, pod, occasion, &mut findings);
+    track.take(event, write, findings);
+}
+
+/// A pod of this Job was marked for deletion.
+fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, settings: &Settings) {
+    let write = Words(|f: &mut Formatter<'_>| write!(f, "deletion of {}", story::pod(before)));
+    match by {
+        By::Manager if event.actor.is_none() => {
+            // A watch does not tell whose deletion it was: the manager may know of it before its cache does, where it had a
+            // reason to delete the pod.
+            match may_be_the_managers(track, event, before, settings) {
+                true => track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete),
+                false => track.pod_changed(after.uid, Some(after.clone()), None),
+            }
+        }
+        By::Manager => {
+            judge_deleted(track, event, before, &write, settings);
+            let own = track.heard(event, after.uid, OwnWrite::Delete);
+            track.pod_changed(after.uid, Some(after.clone()), own);
+        }
+        By::Intruder => {
+            let mut findings = Findings::new();
+            intrusion(track, by, "deletion of a pod", &mut findings);
+            track.take(event, &write, findings);
+            track.pod_changed(after.uid, Some(after.clone()), None);
+        }
+        By::Ttl | By::Other => track.pod_changed(after.uid, Some(after.clone()), None),
+    }
+}
+
+/// Whether some view gives a reason to delete a pod, be it with what the built-in is known for.
+fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
+    let chosen_before = !pod.finalizer;
+    let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
+    !track.complete || track.might(settings, event.latest(), &judge)
+}
+
+/// Judges the manager's decision to delete a pod, whatever the answer was. `pod` is what etcd held.
+pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
+    // Whom a user has let go, no sync has chosen (S-11).
+    let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
+    let chosen_before = !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
+    let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
+    if track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &judge) {
+        track.note_passed_deadline(event, settings, &judge);
+    }
+    known_pods::of_deletion(track, event, pod);
+}
+
+/// How a write is called that was refused, or was not.
+fn refused_or_not(event: &Event) -> &'static str {
+    if event.is_accepted() { "" } else { "refused " }
+}
+
+/// A pod without controller got this Job as its controller (FT-24).
+pub fn adopted(
+    track: &mut Track,
+    event: &Event,
+    before: Option<&Pod>,
+    after: &Pod,
+    labels: &[(Text, Text)],
+    by: By,
+    settings: &Settings,
+) {
+    if by == By::Manager {
+        let mut findings = Findings::new();
+        // What a watch shows of a Job in mid-life may have been adopted long before, and by anybody.
+        let told = event.actor.is_some() || track.complete;
+        match (track.shown(), before.filter(|_| told)) {
+            // Between the GET and the PATCH the Job may have been deleted.
+            (Some(job), Some(before)) if job.deleting && !track.began_after_deletion() => {
+                let write = "adoption of a pod";
+                track.judge_by_views(
+                    event,
+                    settings,
+                    &write,
+                    Versions::Any,
+                    event.latest(),
+                    &|view, findings| {
+                        judge_adoption(view.job, before, after, labels, findings);
+                    },
+                );
+            }
+            (Some(job), Some(before)) => judge_adoption(&job, before, after, labels, &mut findings),
+            _ => {}
+        }
+        if before.is_some_and(|before| before.finalizer) {
+            track.occasions.adopted_strays.insert(after.uid);
+        }
+        if track.counted.counted.contains(&after.uid) {
+            track.counted.readopted.insert(after.uid);
+        }
+        track.take(event, &"adoption of a pod", findings);
+        track.executor = true;
+        track.counted.made.insert(after.uid);
+        let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
+        track.pod_changed(after.uid, Some(after.clone()), gain);
+    } else {
+        // S-08: the pod of a creation whose answer was lost.
+        if track.setbacks.lost_creations > 0 && by == By::Other {
+            track.setbacks.lost_creations -= 1;
+            track.counted.made.insert(after.uid);
+        }
+        track.pod_changed(after.uid, Some(after.clone()), None);
+    }
+    track.tell(event.place, &format_args!("adoption of {}", story::pod(after)));
+}
+
+/// A pod lost this Job as its controller: released by the manager (FT-26), or taken by somebody else.
+pub fn given_up(
+    track: &mut Track,
+    event: &Event,
+    after: Option<&Pod>,
+    uid: Uid,
+    labels: &[(Text, Text)],
+    by: By,
+    settings: &Settings,
+) {
+    let own = by == By::Manager && event.actor.is_some();
+    if let Some((job, pod)) = track.stored.as_ref().zip(track.history.stored.get(uid)) {
+        track.counted.note_loss(job, pod);
+    }
+    let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
+    if own {
+        let write = "release of a pod";
+        match (track.shown(), after) {
+            // Its sync may not have seen the Job's deletion.
+            (Some(job), Some(after)) if job.deleting => {
+                track.judge_by_views(
+                    event,
+                    settings,
+                    &write,
+                    Versions::Any,
+                    event.latest(),
+                    &|view, findings| {
+                        judge_giving_up(view.job, after, labels, findings);
+                    },
+                );
+            }
+            (job, after) => {
+                let mut findings = Findings::new();
+                if let (Some(job), Some(after)) = (job, after) {
+                    judge_giving_up(&job, after, labels, &mut findings);
+                }
+                track.take(event, &write, findings);
+            }
+        }
+        let own = track.heard(event, uid, OwnWrite::GiveUp);
+        track.pod_changed(uid, stray, own);
+    } else if event.actor.is_none() {
+        track.pod_changed_perhaps(uid, stray, OwnWrite::GiveUp);
+    } else {
+        track.pod_changed(uid, stray, None);
+    }
+    track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
+}

@@ -1,0 +1,121 @@
+//! Refused writes to the pods of a Job: what they asked for is judged as if it had been granted, and changes nothing.
+
+use std::fmt::Formatter;
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::pod::Pod;
+use jobcheck_traces::Verb;
+
+use super::event::{Event, PodEvent};
+use super::job_writes::By;
+use super::managers::judge_forbidden;
+use super::own_write::OwnWrite;
+use super::pod_writes;
+use super::setbacks::{RefusedWrite, refused_creation};
+use super::settings::Settings;
+use super::story::{self, Words};
+use super::track::Track;
+
+/// A refused write to a pod of this Job.
+pub fn refused(
+    track: &mut Track,
+    event: &Event,
+    it: &PodEvent,
+    uid: Option<Uid>,
+    by: By,
+    settings: &Settings,
+) {
+    if by != By::Manager {
+        return;
+    }
+    judge_forbidden(track, event, it.message.as_deref(), by);
+    judge_wish(track, event, it, uid, settings);
+    track.trouble.refused(event);
+    track.came_to_nothing(event);
+    if let Some(uid) =
+        uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
+    {
+        track.trouble.unreleased.insert(uid);
+    }
+    if let Some(uid) = uid.filter(|_| event.code == 404) {
+        // FT-26: to a pod that is given up, it is all the same.
+        let gives_up = it.names_owner == Some(true);
+        track.acknowledges(uid, if gives_up { OwnWrite::GiveUp } else { OwnWrite::Miss });
+    }
+    match (event.verb, event.code) {
+        (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
+        (Some(Verb::Patch), 404) => {
+            track.refused.add(RefusedWrite::ReleaseOfNothing);
+            let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.lists(*uid));
+            track.counted.vanished.extend(uid.filter(listed));
+        }
+        // A failed release keeps a surplus pod alive just as a failed deletion does.
+        (Some(Verb::Delete | Verb::Patch), code) => {
+            track.pod_write_refused(RefusedWrite::Deletion);
+            let listed = track.stored.as_ref().map_or(0, |job| job.status.listed());
+            track.setbacks.pod_write_refused(event, listed);
+            if code >= 500 {
+                uncertain(track, event, it, uid);
+            }
+        }
+        (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
+    }
+    let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
+    track.tell(event.place, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
+}
+
+/// Judges what the request asked for as if it had been granted.
+fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>, settings: &Settings) {
+    // Of a pod that is gone the cache may show any state that it ever had.
+    // Who it was is not known of a shared account.
+    let is_told = event.code != 404 && event.actor.is_some();
+    let Some(pod) = uid.filter(|_| is_told).and_then(|uid| track.history.stored.get(uid)).cloned() else {
+        return;
+    };
+    // A conflict of UIDs: the request was meant for another pod of this name.
+    if it.message.as_deref().is_some_and(|message| message.contains("Precondition failed")) {
+        return;
+    }
+    // The orphan path may have asked before it saw the adoption, and no sync at all (FT-22, FT-29).
+    let of_sync = !track.occasions.adopted_strays.contains(&pod.uid);
+    let names_finalizer_alone = it.names_finalizers == Some(true) && it.names_owner != Some(true);
+    let releases = names_finalizer_alone && pod.finalizer && of_sync;
+    match event.verb {
+        Some(Verb::Delete) => {
+            let write = Words(|f: &mut Formatter<'_>| write!(f, "refused deletion of {}", story::pod(&pod)));
+            pod_writes::judge_deleted(track, event, &pod, &write, settings);
+        }
+        Some(Verb::Patch) if releases && !event.is_status => {
+            pod_writes::release(track, event, &pod, By::Manager, settings);
+        }
+        Some(Verb::Patch | Verb::Create | Verb::Update | Verb::DeleteCollection) | None => {}
+    }
+}
+
+/// A 5xx may have been committed: both are tried.
+fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) {
+    let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
+    let committed = match event.verb {
+        Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
+        _ if it.names_owner == Some(true) => (None, OwnWrite::GiveUp),
+        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
+    };
+    track.uncertain.insert(pod.uid, committed);
+}
+
+/// A creation was refused (PC-12, PC-13). It takes no room.
+pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
+    judge_forbidden(track, event, it.message.as_deref(), By::Manager);
+    track.trouble.refused(event);
+    track.occasions.unseen.creates(None);
+    if let Some(asked) = &it.attempted {
+        // As young as it would be now (BO-09).
+        let pod = Pod { created: event.latest().unwrap_or(asked.created), ..(**asked).clone() };
+        let write = "refused creation of a pod";
+        pod_writes::judge_new_pod(track, event, it.birth.as_deref(), &pod, &write, settings);
+    }
+    let message = it.message.as_deref().unwrap_or_default();
+    track.setbacks.creation_refused(event, message);
+    track.pod_write_refused(refused_creation(message));
+    track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
+}

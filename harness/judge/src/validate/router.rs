@@ -1,0 +1,490 @@
+//! Leads every event to the Job that it is about.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::constants::Constants;
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Req, Uid};
+use jobcheck_traces::{Form, Record, Verb};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::actor::{Actors, Role};
+use super::bindings::Early;
+use super::clock::Written;
+use super::event::{Body, Event, JobEvent};
+use super::job_writes::{self, By};
+use super::managers::Managers;
+use super::normalize::{Normalizer, has_actors};
+use super::owed::{End, owed};
+use super::relists::Departures;
+use super::sequence::Sequencer;
+use super::settings::Settings;
+use super::track::Track;
+use super::verdict::{JobVerdict, Outcome, Owed, Unreadable};
+use super::{known, known_pods};
+
+/// How many Jobs and pods that went are remembered.
+pub(super) const DEPARTED: usize = 256;
+
+/// What a validation is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The API server's rules.
+    pub rules: RuleSet,
+    /// The subject's constants.
+    pub constants: Constants,
+    /// The feature gates of its first process.
+    pub gates: Gates,
+    /// Who plays which role, from `--actor ROLE=USER`.
+    pub actors: Vec<(Role, String)>,
+    /// Whether a violation tells what stood before it; that costs time and memory for every Job.
+    pub keeps_story: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            rules: RuleSet::V1_36,
+            constants: Constants::V1_36,
+            gates: Gates::ON,
+            actors: Vec::new(),
+            keeps_story: true,
+        }
+    }
+}
+
+/// Judges a trace as it is read.
+#[derive(Debug)]
+pub struct Validator {
+    normalizer: Normalizer,
+    sequencer: Sequencer,
+    judge: Judge,
+}
+
+/// What the validation of a trace comes to.
+#[derive(Debug)]
+pub struct Summary {
+    /// The verdict on each Job, in the order in which they appeared.
+    pub jobs: Vec<JobVerdict>,
+    /// Requirements that were judged, with the number of Jobs in which their premise was met.
+    pub premises: Vec<(Req, u64)>,
+    /// Writes on which a guard was evaluated.
+    pub judged: u64,
+    /// Events that were read.
+    pub events: u64,
+    /// Whether actors and refusals were shown.
+    pub has_actors: bool,
+    /// Requests whose answer the trace's level hides.
+    pub hidden: u64,
+    /// Doubts about the trace as a whole.
+    pub doubts: Vec<String>,
+}
+
+/// A pod that is gone.
+#[derive(Debug)]
+pub(super) struct Departed {
+    /// Its namespace and name.
+    pub(super) key: (Text, Text),
+    /// Its UID.
+    pub(super) pod: Uid,
+    /// The UID of its Job.
+    pub(super) job: Uid,
+}
+
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) settings: Settings,
+    pub(super) tracks: FxHashMap<Uid, Track>,
+    pub(super) names: FxHashMap<(Text, Text), Uid>,
+    pub(super) owners: FxHashMap<Uid, Uid>,
+    pub(super) strays: FxHashMap<Uid, Pod>,
+    /// The Job that controlled a pod before it was nobody's.
+    pub(super) former: FxHashMap<Uid, Uid>,
+    pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
+    /// Pods that went lately: a late request names them.
+    pub(super) departed: VecDeque<Departed>,
+    /// Jobs that went lately.
+    pub(super) departures: Departures,
+    /// The highest resourceVersion so far.
+    pub(super) latest: u64,
+    /// The highest resourceVersion that the Job controller has seen, by the Jobs with which it has had to do.
+    pub(super) served: u64,
+    /// Jobs that were named by their pods lately, and not shown yet.
+    pub(super) early_pods: VecDeque<Uid>,
+    pub(super) verdicts: Vec<JobVerdict>,
+    pub(super) premises: FxHashMap<Req, u64>,
+    pub(super) end: End,
+    pub(super) events: u64,
+    pub(super) any_actors: bool,
+    pub(super) doubts: Vec<String>,
+    pub(super) managers: Managers,
+    early_bindings: Early,
+    /// Of each namespace, when something was last created in it: it was not being deleted then.
+    pub(super) births: FxHashMap<Text, u64>,
+}
+
+impl Validator {
+    /// A validator that has read nothing.
+    #[must_use]
+    pub fn new(options: Options) -> Validator {
+        let mut settings =
+            Settings::new(options.rules, options.constants, options.gates, options.keeps_story);
+        settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
+        Validator {
+            normalizer: Normalizer::new(Actors::new(options.actors)),
+            sequencer: Sequencer::default(),
+            judge: Judge {
+                settings,
+                tracks: FxHashMap::default(),
+                names: FxHashMap::default(),
+                owners: FxHashMap::default(),
+                strays: FxHashMap::default(),
+                former: FxHashMap::default(),
+                pod_names: FxHashMap::default(),
+                departed: VecDeque::new(),
+                departures: Departures::default(),
+                latest: 0,
+                served: 0,
+                early_pods: VecDeque::new(),
+                verdicts: Vec::new(),
+                premises: FxHashMap::default(),
+                end: End::default(),
+                events: 0,
+                any_actors: false,
+                doubts: Vec::new(),
+                managers: Managers::default(),
+                early_bindings: Early::default(),
+                births: FxHashMap::default(),
+            },
+        }
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    ///
+    /// An object in it has a field of a wrong type.
+    pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        if let jobcheck_traces::Body::Observed(observed) = record.body {
+            self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
+            self.judge.settings.observations.take(observed);
+        }
+        let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
+        // Somebody may write before the controller does, whose first request is ahead.
+        let role = event.actor.map(|actor| self.normalizer.actors.get(actor).role);
+        self.judge.settings.named_controller |= role == Some(Role::JobController);
+        self.judge.settings.heard(&event);
+        event.overlapped = self.judge.settings.spans_silence(&event);
+        let observations = &self.judge.settings.observations;
+        if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
+            event.observer = observations.observer(self.normalizer.actors.get(actor));
+        }
+        // A list is as new as the last write to anything.
+        if let (Form::Native, Some(version)) = (event.form, event.version) {
+            self.judge.settings.observations.shows(version);
+        }
+        let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
+        self.sequencer.push(event, &mut |event| judge.event(event, actors));
+        // All that came before a mark has been judged.
+        if let jobcheck_traces::Body::Mark(mark) = record.body {
+            self.judge
+                .settings
+                .takes_over(mark)
+                .map_err(|problem| Unreadable { place: record.place, problem })?;
+        }
+        Ok(())
+    }
+
+    /// The trace has ended.
+    #[must_use]
+    pub fn finish(mut self) -> Summary {
+        let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
+        self.sequencer.flush(&mut |event| judge.event(event, actors));
+        self.judge.finish(self.normalizer.hidden)
+    }
+}
+
+impl Judge {
+    fn event(&mut self, mut event: Event, actors: &Actors) {
+        self.events += 1;
+        event.order = self.events;
+        if matches!(event.body, Body::Bound) && event.is_accepted() && self.named_pod(&event).is_none() {
+            return self.early_bindings.hold(event);
+        }
+        let event = &event;
+        if let Some(when) = event.when {
+            self.settings.observations.judged(when.done);
+        }
+        self.settings.has_actors = has_actors(event.form);
+        self.any_actors |= self.settings.has_actors;
+        let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
+        self.note_time(event, role);
+        self.latest = self.latest.max(event.version.unwrap_or(0));
+        if event.relisted {
+            self.gap("the watch began again, and what lies between is not shown");
+        }
+        match &event.body {
+            Body::Job(it) => self.job(event, it, role),
+            Body::Pod(it) => self.pod(event, it, role),
+            Body::PodCollection(pods) => pods.iter().for_each(|pod| self.collected(event, pod)),
+            Body::JobCollection(jobs) => jobs.iter().for_each(|job| self.collected_job(event, job, role)),
+            Body::Evicted => self.evicted(event),
+            Body::Bound => self.bound(event),
+            Body::Gap(reason) => self.gap(reason),
+            Body::Restart => self.restart(event),
+            Body::Relist(resource) => self.relist(*resource),
+        }
+        if let Some(binding) = self.early_bindings.of(event) {
+            self.bound(&binding);
+        }
+    }
+
+    fn note_time(&mut self, event: &Event, role: Role) {
+        let Some(when) = event.when else { return };
+        self.end.last = self.end.last.max(Some(when.done));
+        match role {
+            Role::JobController => self.end.job_controller = Some(when.done),
+            Role::TtlController => self.end.ttl_controller = Some(when.done),
+            Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => {}
+        }
+    }
+
+    fn gap(&mut self, reason: &str) {
+        self.doubts.push(reason.to_owned());
+        for track in self.tracks.values_mut() {
+            if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
+                track.doubt(reason.to_owned());
+            }
+            track.gap = Some(self.events);
+            track.stale = true;
+        }
+    }
+
+    /// The part that an actor plays for a Job; learns who manages it.
+    pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
+        let named = self.settings.named_controller;
+        let Some(track) = self.tracks.get_mut(&uid) else { return By::Other };
+        let Some(actor) = event.actor else { return By::Manager };
+        let built_in = track.is_built_in();
+        let is_manager = match role {
+            // UG-14: without the gate the field is not there.
+            Role::JobController => built_in || !self.settings.gates.job_managed_by,
+            Role::Other if !built_in || !named => {
+                if manages && track.manager.is_none() {
+                    track.manager = Some(actor);
+                    if let Some(value) = track.managed_by.as_ref().filter(|_| !built_in) {
+                        self.managers.note(actor, value);
+                    }
+                }
+                track.manager == Some(actor)
+            }
+            Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
+        };
+        if is_manager {
+            if let (Role::Other, Some(when)) = (role, event.when) {
+                self.end.managers.insert(actor, when.done);
+            }
+            track.executor |= built_in;
+            track.enter_sync(event, &self.settings);
+            track.note_work(event, &self.settings);
+        }
+        if is_manager && event.is_accepted() {
+            track.trouble.server_error = false;
+        }
+        job_writes::by(role, is_manager, built_in)
+    }
+
+    fn job(&mut self, event: &Event, it: &JobEvent, role: Role) {
+        let key = (event.namespace.clone(), event.name.clone());
+        let uid = it.uid.or_else(|| self.names.get(&key).copied());
+        let Some(uid) = uid else { return };
+        if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
+            if let Some(track) = self.tracks.get_mut(&uid) {
+                track.doubt("the trace's level hides a write of the Job".to_owned());
+                track.gap = Some(event.order);
+                track.stale = true;
+            }
+            return;
+        }
+        if !self.tracks.contains_key(&uid) {
+            if it.gone && event.form == Form::Watch {
+                // The end of a Job that was not shown, or that went by a log before, tells nothing.
+                return;
+            }
+            if let Some(job) = it.after.clone().filter(|_| event.is_accepted()) {
+                self.first_sight(event, uid, job, role);
+            }
+            if !it.gone {
+                return;
+            }
+        }
+        if self.tracks.get_mut(&uid).is_some_and(|track| track.comes_late(event)) {
+            return;
+        }
+        let by = self.by(event, role, uid, event.is_status);
+        // A refused write of the former Job of this name tells nothing of this one.
+        if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
+            self.attended(uid);
+        }
+        let strange = self.strange_pods(it, uid);
+        let Some(track) = self.tracks.get_mut(&uid) else { return };
+        track.counted.strange = strange;
+        if event.actor.is_none() && track.is_built_in() {
+            track.executor = true;
+        }
+        if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
+            self.managers.judge(track, event);
+        }
+        if event.is_accepted() {
+            track.find_missing_write(event, it);
+        }
+        match (event.is_accepted(), event.verb) {
+            (false, _) => job_writes::refused(track, event, it, by, &self.settings),
+            (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
+            (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
+            (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
+                track.came_to_nothing(event)
+            }
+            (true, _) if event.version.is_none() && !it.gone => {}
+            (true, _) => {
+                job_writes::updated(track, event, it, by, &self.settings);
+            }
+        }
+        if it.gone && event.is_accepted() {
+            self.job_gone(event, uid);
+        } else if let Some(track) = self.tracks.get_mut(&uid) {
+            track.saw(event, None);
+            track.rest();
+        }
+    }
+
+    /// Pods in the lists of this write that another Job controls (PC-29).
+    fn strange_pods(&self, it: &JobEvent, job: Uid) -> FxHashSet<Uid> {
+        let Some(after) = &it.after else { return FxHashSet::default() };
+        let listed = after.status.uncounted_succeeded().iter().chain(after.status.uncounted_failed());
+        listed.copied().filter(|uid| self.owners.get(uid).is_some_and(|owner| *owner != job)).collect()
+    }
+
+    fn job_gone(&mut self, event: &Event, uid: Uid) {
+        let Some(track) = self.tracks.get_mut(&uid) else { return };
+        if track.stored.is_some() {
+            job_writes::gone(track, event);
+        }
+        let key = (track.namespace.clone(), track.name.clone());
+        if self.names.get(&key) == Some(&uid) {
+            self.names.remove(&key);
+        }
+        self.departures.add(track, event.version, self.latest, &self.settings.constants);
+        self.close_if_over(uid);
+    }
+
+    /// A Job that is gone, and whose pods are gone or released, has no more story.
+    pub(super) fn close_if_over(&mut self, uid: Uid) {
+        let over = self
+            .tracks
+            .get(&uid)
+            .is_some_and(|track| track.stored.is_none() && !track.history.holds_finalizers());
+        if !over {
+            return;
+        }
+        let Some(track) = self.tracks.remove(&uid) else { return };
+        for pod in track.history.stored.iter() {
+            self.owners.remove(&pod.uid);
+        }
+        self.former.retain(|_, job| *job != uid);
+        self.close(track);
+    }
+
+    /// A Job of a deletecollection: it goes at once unless a finalizer, its own or that of its propagation
+    /// policy, holds it; later events tell.
+    fn collected_job(&mut self, event: &Event, job: &Job, role: Role) {
+        let held = !job.finalizers.is_empty();
+        let by = self.by(event, role, job.uid, false);
+        let Some(track) = self.tracks.get_mut(&job.uid) else { return };
+        let Some(stored) = track.stored.clone() else { return };
+        let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
+        let it = JobEvent::state(after);
+        job_writes::updated(track, event, &it, by, &self.settings);
+        // The version that the deletion left is not shown.
+        track.version = None;
+        if !held {
+            self.job_gone(event, job.uid);
+        }
+    }
+
+    fn close(&mut self, mut track: Track) {
+        track.find_never_shown();
+        let owed = owed(&track, &self.settings);
+        let is_overdue =
+            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
+        let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
+        let place = track.story.back().map(|(place, _)| *place);
+        for debt in overdue {
+            let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
+            track.overdue(place, broken);
+        }
+        for req in track.premises.premises() {
+            *self.premises.entry(req).or_default() += 1;
+        }
+        self.verdicts.push(track.verdict(pending));
+    }
+
+    fn finish(mut self, hidden: u64) -> Summary {
+        let mut tracks: Vec<Track> = std::mem::take(&mut self.tracks).into_values().collect();
+        tracks.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
+        for track in tracks {
+            self.close(track);
+        }
+        let mut premises: Vec<(Req, u64)> = self.premises.into_iter().collect();
+        premises.sort_unstable();
+        for verdict in &mut self.verdicts {
+            let namespace = verdict.job.split('/').next().unwrap_or_default();
+            let birth = self.births.get(namespace).copied().unwrap_or(0);
+            known::unlabel_watched_h2(&mut verdict.violations, birth);
+        }
+        Summary {
+            judged: self.verdicts.iter().map(|verdict| verdict.judged).sum(),
+            jobs: self.verdicts,
+            premises,
+            events: self.events,
+            has_actors: self.any_actors,
+            hidden,
+            doubts: self.doubts,
+        }
+    }
+}
+
+impl Summary {
+    /// The verdict on the trace.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let worst = self.jobs.iter().map(|job| job.outcome).max().unwrap_or(Outcome::Inconclusive);
+        if worst == Outcome::Conforms && (self.judged == 0 || !self.doubts.is_empty()) {
+            return Outcome::Inconclusive;
+        }
+        worst
+    }
+}
+
+/// The Job that controls a pod.
+pub(super) fn job_controller(owner: Option<&jobcheck_projection::OwnerRef>) -> Option<Uid> {
+    owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
+}
+
+fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
+    let job = Job {
+        finalizers: metadata.finalizers.clone(),
+        deleting: metadata.deletion_timestamp.is_some(),
+        ..(*stored).clone()
+    };
+    if let Some(version) = metadata.resource_version {
+        track.has_version(version, event.order);
+    }
+    track.stored = Some(Arc::new(job.clone()));
+    track.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
+}

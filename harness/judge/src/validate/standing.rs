@@ -1,0 +1,127 @@
+//! For how long something has been owed while its controller worked (judging.md 4).
+//!
+//! What is owed at the end of a trace is owed since the Job or its pods changed last, as far as one state tells. Pods that
+//! come and go for ever would excuse everything then. So debts are looked for as the manager writes the status: one that is
+//! there each time, while nothing is done about any, is as old as the work in between.
+
+use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus};
+
+use super::event::Event;
+use super::owed::{PATIENCE, owed};
+use super::owed_work::REPORT;
+use super::settings::Settings;
+use super::track::Track;
+use super::verdict::Owed;
+
+/// Debts are looked for no more often, in microseconds: that takes a look at all pods.
+const BETWEEN: i64 = 10_000_000;
+/// Longer silences of the manager count as so much, in microseconds: who was away has not worked.
+const AT_WORK: i64 = 60_000_000;
+
+/// What has been owed each time that it was looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// When it was looked for, in microseconds.
+    seen: Option<i64>,
+    /// How long the manager has worked since, in microseconds, and what is owed.
+    debts: Vec<(i64, String)>,
+}
+
+impl Standing {
+    /// Something was done about what is owed, or cannot be done, or something else is wanted by now.
+    pub fn forget(&mut self) {
+        *self = Standing::default();
+    }
+
+    /// The status changed: whoever only reports who lives, or writes conditions of others, does nothing about what is owed.
+    pub fn status_changed(&mut self, before: &JobStatus, after: &JobStatus) {
+        let work = |status: &JobStatus| {
+            let is_known = |it: &&Condition| !matches!(it.kind, ConditionKind::Other(_));
+            let conditions = status.conditions.iter().filter(is_known).cloned().collect();
+            JobStatus { active: 0, ready: None, terminating: None, conditions, ..status.clone() }
+        };
+        if work(before) != work(after) {
+            self.forget();
+        }
+    }
+
+    /// The Job changed; whether only its metadata did.
+    pub fn job_changed(&mut self, before: &Job, after: &Job) -> bool {
+        let is_wanted_still = before.spec == after.spec && before.deleting == after.deleting;
+        if !is_wanted_still {
+            self.forget();
+        }
+        is_wanted_still && before.status == after.status
+    }
+
+    fn look(&mut self, now: i64, owed: Vec<String>) {
+        let worked = self.seen.map_or(0, |seen| (now - seen).min(AT_WORK));
+        let known = std::mem::take(&mut self.debts);
+        let age = |what: &String| known.iter().find(|(_, other)| other == what).map_or(0, |it| it.0 + worked);
+        self.debts = owed.into_iter().map(|what| (age(&what), what)).collect();
+        self.seen = Some(now);
+    }
+
+    /// Whether it has been owed for so long that it is overdue.
+    #[must_use]
+    pub fn is_overdue(&self, what: &str) -> bool {
+        self.debts.iter().any(|(age, other)| other == what && *age >= PATIENCE)
+    }
+}
+
+impl Track {
+    /// The manager has sent a request. Where the trace tells what it had seen, that is held against it elsewhere.
+    pub fn note_work(&mut self, event: &Event, settings: &Settings) {
+        let Some(now) = event.when.map(|when| when.done) else { return };
+        if !event.is_status || !event.is_accepted() {
+            self.standing.forget();
+        } else if settings.observations.is_empty()
+            && self.standing.seen.is_none_or(|seen| now - seen >= BETWEEN)
+        {
+            // What delays a creation is over; what the status reports of the living is what is about to be written.
+            let is_due = |it: &Owed| it.since.is_none_or(|since| since <= now) && it.what != REPORT;
+            let due: Vec<String> =
+                owed(self, settings).into_iter().filter(is_due).map(|it| it.what).collect();
+            self.standing.look(now, due);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000;
+
+    fn looked(at: &[i64]) -> Standing {
+        let mut standing = Standing::default();
+        at.iter().for_each(|second| standing.look(second * SECOND, vec!["a".to_owned()]));
+        standing
+    }
+
+    #[test]
+    fn what_is_owed_each_time_is_overdue_after_the_work_of_two_minutes() {
+        assert!(!looked(&[0, 60, 119]).is_overdue("a"));
+        assert!(looked(&[0, 60, 120]).is_overdue("a"));
+        assert!(!looked(&[0, 60, 120]).is_overdue("b"));
+        // Who was away has not worked.
+        assert!(!looked(&[0, 600, 601]).is_overdue("a"));
+        let mut standing = looked(&[0, 60, 120]);
+        standing.look(130 * SECOND, Vec::new());
+        standing.look(140 * SECOND, vec!["a".to_owned()]);
+        assert!(!standing.is_overdue("a"));
+    }
+
+    #[test]
+    fn a_count_is_work_and_a_report_is_none() {
+        let before = JobStatus::default();
+        for (after, is_work) in [
+            (JobStatus { active: 3, ready: Some(1), terminating: Some(2), ..before.clone() }, false),
+            (JobStatus { failed: 1, ..before.clone() }, true),
+        ] {
+            let mut standing = looked(&[0, 60, 120]);
+            standing.status_changed(&before, &after);
+            assert_eq!(standing.is_overdue("a"), !is_work);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Status writes of a process whose gates ask for no interim condition (UG-07), and what it has in mind.
+
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::contract::judge_contract;
+use jobcheck_spec::guards::status::judge_status_write;
+use jobcheck_spec::guards::without_interim::{Guards, Unannounced, in_mind, job_in_mind};
+use jobcheck_spec::job::{Job, JobStatus};
+use jobcheck_spec::view::View;
+use jobcheck_spec::{Findings, Time};
+
+use super::track::Track;
+
+/// Judges a status write against a view, as its process had to make it.
+pub fn judge_decision(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+    if view.gates.delay_the_end() {
+        return judge_status_write(view, new, findings);
+    }
+    let unannounced = Unannounced {
+        announced: &|job, new, findings| judge_status_write(&View { job, ..*view }, new, findings),
+        // That is asked of the write, whatever was seen.
+        truth: &|_, _, _| {},
+        in_mind: &|| in_mind(view, now(view)),
+    };
+    unannounced.judge(view.job, new, findings);
+}
+
+/// Judges a decision that may rest on what the process has in mind and says to nobody.
+pub fn with_the_job_in_mind(view: &View<'_>, judge: impl FnOnce(&View<'_>)) {
+    match job_in_mind(view, now(view)) {
+        Some(job) => judge(&View { job: &job, ..*view }),
+        None => judge(view),
+    }
+}
+
+fn now(view: &View<'_>) -> Time {
+    view.latest.unwrap_or_default()
+}
+
+/// What no stale cache excuses: `truth` of executors, and what every manager is held to.
+pub fn judge_truth(
+    track: &Track,
+    gates: Gates,
+    before: &Job,
+    new: &JobStatus,
+    truth: Guards<'_>,
+    findings: &mut Findings,
+) {
+    let every = |job: &Job, new: &JobStatus, findings: &mut Findings| {
+        judge_contract(&job.status, new, track.executor, findings);
+        if track.executor {
+            truth(job, new, findings);
+        }
+    };
+    if gates.delay_the_end() || !track.executor {
+        return every(before, new, findings);
+    }
+    let unannounced = Unannounced { announced: &every, truth: &every, in_mind: &|| None };
+    unannounced.judge(before, new, findings);
+}

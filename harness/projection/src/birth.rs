@@ -1,0 +1,243 @@
+//! Facts of a pod that are only checked on its creation (PC-14, PC-16, PC-17, BI-02).
+//!
+//! | here | JSON path |
+//! | --- | --- |
+//! | `generate_name`, `labels`, `annotations`, `finalizers` | `metadata.` the same in camel case |
+//! | `controller`, `other_owners` | `metadata.ownerReferences` |
+//! | `index_label`, `index_annotation` | the value of `batch.kubernetes.io/job-completion-index` in either |
+//! | `hostname`, `restart_policy` | `spec.` the same in camel case |
+//! | `containers` | `spec.initContainers`, then `spec.containers` |
+//! | `containers[].index_env` | the entries of `env` named `JOB_COMPLETION_INDEX` |
+//! | `EnvSource::FieldPath` | `valueFrom.fieldRef.fieldPath` |
+
+use jobcheck_spec::job::{RestartPolicy, Text};
+use serde::Deserialize;
+
+use super::Projector;
+use super::cache::Texts;
+use super::error::{ProjectError, read};
+use super::essentials;
+use super::metadata::{self, OwnerRef, WireMetadata};
+use super::pod::INDEX;
+use super::template::restart_policy;
+use super::wire::{Str, is};
+
+/// The environment variable that tells a container its index.
+const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
+
+/// A pod as its creator wrote it. It can be read from the request and from the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodBirth {
+    /// `generateName`.
+    pub generate_name: Option<Text>,
+    /// Labels, sorted.
+    pub labels: Vec<(Text, Text)>,
+    /// Annotations, sorted.
+    pub annotations: Vec<(Text, Text)>,
+    /// Finalizers in order, repetitions included.
+    pub finalizers: Vec<Text>,
+    /// The owner that controls the pod.
+    pub controller: Option<OwnerRef>,
+    /// The other owners.
+    pub other_owners: Vec<OwnerRef>,
+    /// The completion index as a label.
+    pub index_label: Option<Text>,
+    /// The completion index as an annotation.
+    pub index_annotation: Option<Text>,
+    /// `spec.hostname`.
+    pub hostname: Option<Text>,
+    /// `spec.restartPolicy`.
+    pub restart_policy: RestartPolicy,
+    /// The containers, init containers first.
+    pub containers: Vec<ContainerBirth>,
+    /// What the creator asked for, before admission, sorted: it is compared with the template. None where
+    /// the trace does not show the request.
+    pub asked: Option<Vec<(Text, u64)>>,
+}
+
+/// A container as the pod's creator wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerBirth {
+    /// `name`.
+    pub name: Text,
+    /// Whether it is an init container.
+    pub is_init: bool,
+    /// Where `JOB_COMPLETION_INDEX` comes from, once for each entry that defines it.
+    pub index_env: Vec<EnvSource>,
+}
+
+/// Where an environment variable comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvSource {
+    /// A field of the pod.
+    FieldPath(Text),
+    /// Anything else, such as a value.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct WirePod<'a> {
+    #[serde(borrow)]
+    metadata: Option<WireMetadata<'a>>,
+    #[serde(borrow)]
+    spec: Option<WireSpec<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSpec<'a> {
+    #[serde(borrow)]
+    containers: Option<Vec<WireContainer<'a>>>,
+    #[serde(borrow)]
+    init_containers: Option<Vec<WireContainer<'a>>>,
+    #[serde(borrow)]
+    hostname: Option<Str<'a>>,
+    #[serde(borrow)]
+    restart_policy: Option<Str<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WireContainer<'a> {
+    #[serde(borrow)]
+    name: Option<Str<'a>>,
+    #[serde(borrow)]
+    env: Option<Vec<WireVariable<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireVariable<'a> {
+    #[serde(borrow)]
+    name: Option<Str<'a>>,
+    #[serde(borrow)]
+    value_from: Option<WireSource<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSource<'a> {
+    #[serde(borrow)]
+    field_ref: Option<WireFieldRef<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireFieldRef<'a> {
+    #[serde(borrow)]
+    field_path: Option<Str<'a>>,
+}
+
+impl Projector {
+    /// The facts of a pod's creation.
+    ///
+    /// # Errors
+    /// A field that they need is of a wrong type.
+    pub fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
+        let wire: WirePod = read(text, "")?;
+        let (wire_metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
+        let texts = &mut self.texts;
+        let metadata = metadata::project(texts, &wire_metadata);
+        let index =
+            |pairs: &[(Text, Text)]| pairs.iter().find(|(k, _)| **k == *INDEX).map(|(_, v)| v.clone());
+        Ok(PodBirth {
+            generate_name: wire_metadata.generate_name.as_ref().map(|name| texts.share(name.as_ref())),
+            index_label: index(&metadata.labels),
+            index_annotation: index(&metadata.annotations),
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            finalizers: metadata.finalizers,
+            controller: metadata.controller,
+            other_owners: metadata.other_owners,
+            hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
+            restart_policy: restart_policy(spec.restart_policy.as_ref()),
+            containers: containers(texts, &spec),
+            asked: None,
+        })
+    }
+
+    /// What a requested pod sets, which is compared with its template; sorted.
+    pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
+        let pod: serde_json::Value = serde_json::from_str(request).ok()?;
+        Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))
+    }
+}
+
+fn containers(texts: &mut Texts, spec: &WireSpec<'_>) -> Vec<ContainerBirth> {
+    let init = spec.init_containers.iter().flatten().map(|container| (true, container));
+    let regular = spec.containers.iter().flatten().map(|container| (false, container));
+    let container = |(is_init, wire): (bool, &WireContainer<'_>)| ContainerBirth {
+        name: texts.share_or_empty(wire.name.as_ref()),
+        is_init,
+        index_env: index_env(texts, wire),
+    };
+    init.chain(regular).map(container).collect()
+}
+
+fn index_env(texts: &mut Texts, container: &WireContainer<'_>) -> Vec<EnvSource> {
+    let entries = container.env.iter().flatten().filter(|entry| is(entry.name.as_ref(), INDEX_VARIABLE));
+    let source = |entry: &WireVariable<'_>| {
+        let field = entry.value_from.as_ref().and_then(|from| from.field_ref.as_ref());
+        let path = field.and_then(|field| field.field_path.as_ref());
+        path.map_or(EnvSource::Other, |path| EnvSource::FieldPath(texts.share(path.as_ref())))
+    };
+    entries.map(source).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{POD_REQUEST, raw, with};
+    use super::*;
+    use serde_json::{Value, json};
+
+    const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
+
+    fn birth(edits: &[(&str, Value)]) -> PodBirth {
+        Projector::new().pod_birth(&raw(&with(POD_REQUEST, edits))).unwrap()
+    }
+
+    #[test]
+    fn the_request_of_an_indexed_pod_is_read() {
+        let birth = birth(&[]);
+        assert_eq!(birth.generate_name.as_deref(), Some("job-0-"));
+        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("0")));
+        assert_eq!(birth.hostname.as_deref(), Some("job-0"));
+        assert_eq!(
+            (birth.restart_policy, birth.labels.len(), birth.annotations.len()),
+            (RestartPolicy::Never, 5, 1)
+        );
+        assert_eq!(birth.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
+        assert!(birth.controller.is_some_and(|owner| &*owner.kind == "Job") && birth.other_owners.is_empty());
+        let index_env = vec![EnvSource::FieldPath(INDEX_FIELD.into())];
+        assert_eq!(birth.containers, [ContainerBirth { name: "main".into(), is_init: false, index_env }]);
+    }
+
+    #[test]
+    fn what_is_wrong_stays_visible() {
+        let birth = birth(&[
+            ("/metadata/finalizers", json!(["a", "b", "a"])),
+            ("/metadata/annotations", json!({INDEX: "1"})),
+            ("/spec/hostname", json!(null)),
+            (
+                "/spec/initContainers",
+                json!([{"name": "init", "env": [
+                    {"name": INDEX_VARIABLE, "value": "0"},
+                    {"name": "OTHER", "value": "0"},
+                    {"name": INDEX_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                    {"name": INDEX_VARIABLE, "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+                ]}]),
+            ),
+            ("/spec/containers", json!([{"name": "main"}])),
+        ]);
+        assert_eq!(birth.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
+        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("1")));
+        assert_eq!(birth.hostname, None);
+        let init = &birth.containers[0];
+        assert!(init.is_init);
+        let sources = [EnvSource::Other, EnvSource::FieldPath("metadata.name".into()), EnvSource::Other];
+        assert_eq!(init.index_env, sources);
+        assert_eq!(
+            birth.containers[1],
+            ContainerBirth { name: "main".into(), is_init: false, index_env: vec![] }
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! What a projector remembers. Full caches are emptied: cheap, deterministic, and seldom needed.
+
+use jobcheck_spec::job::Text;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+const MAX_TEXTS: usize = 1 << 16;
+/// Longer texts (index lists, messages with a stack trace) seldom recur.
+const MAX_TEXT_LENGTH: usize = 256;
+const MAX_ENTRIES: usize = 4096;
+const MAX_BYTES: usize = 64 << 20;
+
+/// Shares equal texts.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    seen: FxHashSet<Text>,
+}
+
+impl Texts {
+    /// The shared copy of `text`.
+    pub(super) fn share(&mut self, text: &str) -> Text {
+        if text.len() > MAX_TEXT_LENGTH {
+            return text.into();
+        }
+        if let Some(seen) = self.seen.get(text) {
+            return seen.clone();
+        }
+        if self.seen.len() >= MAX_TEXTS {
+            self.seen.clear();
+        }
+        let shared: Text = text.into();
+        self.seen.insert(shared.clone());
+        shared
+    }
+
+    /// The shared copy of a text that may be absent; absent reads as empty.
+    pub(super) fn share_or_empty<T: AsRef<str>>(&mut self, text: Option<T>) -> Text {
+        self.share(text.as_ref().map_or("", AsRef::as_ref))
+    }
+}
+
+/// Values by the JSON text they were read from. The text itself is the key: a collision of digests would
+/// silently give one Job the specification of another.
+#[derive(Debug)]
+pub(super) struct TextCache<V> {
+    entries: FxHashMap<Box<str>, V>,
+    bytes: usize,
+}
+
+impl<V> Default for TextCache<V> {
+    fn default() -> TextCache<V> {
+        TextCache { entries: FxHashMap::default(), bytes: 0 }
+    }
+}
+
+impl<V: Clone> TextCache<V> {
+    /// The value read from this text before.
+    pub(super) fn get(&self, text: &str) -> Option<V> {
+        self.entries.get(text).cloned()
+    }
+
+    /// Remembers a value.
+    pub(super) fn put(&mut self, text: &str, value: V) {
+        if self.entries.len() >= MAX_ENTRIES || self.bytes + text.len() > MAX_BYTES {
+            self.entries.clear();
+            self.bytes = 0;
+        }
+        self.bytes += text.len();
+        self.entries.insert(text.into(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn equal_texts_share_one_allocation() {
+        let mut texts = Texts::default();
+        let (first, second) = (texts.share("a"), texts.share("a"));
+        assert!(Arc::ptr_eq(&first, &second));
+        assert_eq!(&*texts.share_or_empty(None::<&str>), "");
+    }
+
+    #[test]
+    fn a_full_cache_starts_over() {
+        let mut cache = TextCache::default();
+        for n in 0..=MAX_ENTRIES {
+            cache.put(&n.to_string(), n);
+        }
+        assert_eq!(cache.get("0"), None);
+        assert_eq!(cache.get(&MAX_ENTRIES.to_string()), Some(MAX_ENTRIES));
+        assert_eq!(cache.bytes, 4);
+    }
+}

@@ -1,0 +1,194 @@
+//! What a pod must take from its template unchanged (PC-14): whatever the template sets, each value on its own.
+//!
+//! | path | JSON path below `spec` |
+//! | --- | --- |
+//! | `restartPolicy`, `nodeSelector/KEY`, `securityContext/runAsUser`, and so on | a value in objects |
+//! | `containers/NAME/image`, `volumes/NAME/emptyDir/medium`, and so on | the same of the item with this `name`, whatever its place |
+//! | `tolerations`, `containers/NAME/command`, and so on | an item without a `name`, whatever its place; a list of words as a whole |
+
+use jobcheck_spec::job::Text;
+use serde_json::{Map, Value};
+
+use super::cache::Texts;
+use super::digest;
+
+/// What Go leaves out where it is `false` or 0: a template that says so sets nothing.
+const ZERO_IS_ABSENT: [&str; 9] = [
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostPort",
+    "initialDelaySeconds",
+    "readOnly",
+    "stdin",
+    "stdinOnce",
+    "tty",
+];
+
+/// The old name of `serviceAccountName`, which the API server fills in.
+const ALIAS: &str = "serviceAccount";
+
+/// A path and the digest of the value there.
+pub(super) type Essential = (Text, u64);
+
+/// What is set, sorted.
+pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essential> {
+    let mut found = Found { texts, pairs: Vec::new() };
+    if let Some(spec) = spec.and_then(Value::as_object) {
+        found.members("", spec);
+    }
+    found.pairs.sort_unstable();
+    found.pairs
+}
+
+struct Found<'a> {
+    texts: &'a mut Texts,
+    pairs: Vec<Essential>,
+}
+
+impl Found<'_> {
+    fn members(&mut self, prefix: &str, object: &Map<String, Value>) {
+        for (key, value) in object {
+            let is_zero = *value == Value::Bool(false) || value.as_i64() == Some(0);
+            let is_absent = is_zero && ZERO_IS_ABSENT.contains(&key.as_str());
+            if !is_absent && key != ALIAS {
+                self.value(&format!("{prefix}{key}"), value);
+            }
+        }
+    }
+
+    fn value(&mut self, path: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::String(text) if text.is_empty() => {}
+            // An empty object says no more than an absent one, but for the source of a volume.
+            Value::Object(members) if members.is_empty() && !path.starts_with("volumes/") => {}
+            Value::Object(members) if !members.is_empty() => self.members(&format!("{path}/"), members),
+            Value::Array(items) => self.items(path, items),
+            Value::String(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => self.add(path, value),
+        }
+    }
+
+    fn items(&mut self, path: &str, items: &[Value]) {
+        match items.iter().all(Value::is_object) {
+            true => items.iter().for_each(|item| self.item(path, item)),
+            false => self.add(path, &Value::from(items)),
+        }
+    }
+
+    fn item(&mut self, path: &str, item: &Value) {
+        match (item.get("name").and_then(Value::as_str), item.as_object()) {
+            (Some(name), Some(members)) => self.members(&format!("{path}/{name}/"), members),
+            _ => self.add(path, item),
+        }
+    }
+
+    fn add(&mut self, path: &str, value: &Value) {
+        self.pairs.push((self.texts.share(path), digest::of_values([Some(value)])));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(spec: &Value) -> Vec<Essential> {
+        of_pod_spec(&mut Texts::default(), Some(spec))
+    }
+
+    #[test]
+    fn what_the_template_sets_is_found_again_in_the_pod() {
+        let template = json!({"restartPolicy": "Never", "serviceAccountName": "", "containers": [
+            {"name": "main", "image": "i", "command": ["a", "b"], "args": []}
+        ]});
+        let wanted = of(&template);
+        let paths: Vec<&str> = wanted.iter().map(|(path, _)| &**path).collect();
+        let expected =
+            ["containers/main/command", "containers/main/image", "containers/main/name", "restartPolicy"];
+        assert_eq!(paths, expected);
+        let mut pod = template.clone();
+        pod["containers"][0]["env"] = json!([{"name": "X", "value": "1"}]);
+        assert!(has_all(&pod, &wanted));
+        pod["containers"][0]["command"] = json!(["b", "a"]);
+        assert!(!has_all(&pod, &wanted));
+    }
+
+    fn has_all(pod: &Value, wanted: &[Essential]) -> bool {
+        let asked = of(pod);
+        wanted.iter().all(|pair| asked.contains(pair))
+    }
+
+    #[test]
+    fn whatever_else_a_template_sets_is_compared() {
+        let template = json!({
+            "activeDeadlineSeconds": 60, "terminationGracePeriodSeconds": 0, "hostNetwork": false,
+            "serviceAccount": "runner", "securityContext": {},
+            "imagePullSecrets": [{"name": "key"}],
+            "volumes": [{"name": "data", "emptyDir": {}}],
+            "containers": [{
+                "name": "main",
+                "env": [{"name": "A", "value": "1"}, {"name": "B", "value": ""}],
+                "envFrom": [{"configMapRef": {"name": "c"}}],
+                "volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "data", "mountPath": "/more"}],
+                "securityContext": {"runAsNonRoot": true, "capabilities": {"drop": ["ALL"]}},
+                "livenessProbe": {"httpGet": {"path": "/live", "port": 80}, "initialDelaySeconds": 0}
+            }]
+        });
+        let wanted = of(&template);
+        let mut pod = template.clone();
+        for absent in ["hostNetwork", "serviceAccount", "securityContext"] {
+            pod.as_object_mut().unwrap().remove(absent);
+        }
+        assert!(has_all(&pod, &wanted));
+        for path in [
+            "/activeDeadlineSeconds",
+            "/terminationGracePeriodSeconds",
+            "/imagePullSecrets",
+            "/volumes/0/emptyDir",
+            "/containers/0/env/0",
+            "/containers/0/env/1",
+            "/containers/0/envFrom",
+            "/containers/0/volumeMounts/0",
+            "/containers/0/volumeMounts/1",
+            "/containers/0/securityContext/runAsNonRoot",
+            "/containers/0/securityContext/capabilities/drop",
+            "/containers/0/livenessProbe/httpGet/port",
+        ] {
+            let mut pod = pod.clone();
+            *pod.pointer_mut(path).unwrap() = json!({});
+            assert!(path.ends_with("emptyDir") || !has_all(&pod, &wanted), "{path}");
+            *pod.pointer_mut(path).unwrap() = json!(null);
+            assert!(!has_all(&pod, &wanted), "{path}");
+        }
+    }
+
+    /// SU-12: what may change while a Job is suspended.
+    #[test]
+    fn directives_are_compared_one_by_one() {
+        let template = json!({
+            "nodeSelector": {"zone": "a", "disk": "ssd"},
+            "tolerations": [{"key": "gpu", "operator": "Exists"}],
+            "schedulingGates": [{"name": "example.com/wait"}],
+            "affinity": {"nodeAffinity": {"x": 1}},
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}, "limits": {}}}]
+        });
+        let wanted = of(&template);
+        let mut pod = template.clone();
+        let added =
+            json!({"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300});
+        pod["tolerations"].as_array_mut().unwrap().insert(0, added);
+        assert!(has_all(&pod, &wanted));
+        for (path, other) in [
+            ("/nodeSelector/zone", json!("b")),
+            ("/tolerations/1/key", json!("tpu")),
+            ("/schedulingGates", json!([])),
+            ("/affinity", json!(null)),
+            ("/containers/0/resources/requests/cpu", json!("2")),
+        ] {
+            let mut pod = pod.clone();
+            *pod.pointer_mut(path).unwrap() = other;
+            assert!(!has_all(&pod, &wanted), "{path}");
+        }
+    }
+}

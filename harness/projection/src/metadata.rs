@@ -1,0 +1,182 @@
+//! `metadata`, which all kinds share.
+//!
+//! | here | JSON path below `metadata` |
+//! | --- | --- |
+//! | `name`, `namespace`, `uid`, `resource_version`, `finalizers` | the same in camel case |
+//! | `labels`, `annotations` | the same, sorted by key |
+//! | `controller` | the first of `ownerReferences` with `controller: true` |
+//! | `other_owners` | the other `ownerReferences` |
+//! | `deletion_timestamp`, `deletion_grace_period_seconds` | the same in camel case |
+//! | not read | `managedFields`, `selfLink` |
+
+use jobcheck_spec::job::Text;
+use jobcheck_spec::{Time, Uid};
+use serde::Deserialize;
+
+use super::Projector;
+use super::cache::Texts;
+use super::error::{ProjectError, read};
+use super::wire::{Pairs, Stamp, Str, WireUid, WireVersion};
+
+/// The metadata of an object of any kind, as a `PartialObjectMetadata` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PartialMetadata {
+    /// `name`; empty where the API still has to generate it.
+    pub name: Text,
+    /// `namespace`.
+    pub namespace: Text,
+    /// `uid`; [`Uid::EMPTY`] in a request.
+    pub uid: Uid,
+    /// `resourceVersion`, where there is one.
+    pub resource_version: Option<u64>,
+    /// `labels`, sorted.
+    pub labels: Vec<(Text, Text)>,
+    /// `annotations`, sorted.
+    pub annotations: Vec<(Text, Text)>,
+    /// `finalizers`, in order.
+    pub finalizers: Vec<Text>,
+    /// The owner that controls the object.
+    pub controller: Option<OwnerRef>,
+    /// The other owners.
+    pub other_owners: Vec<OwnerRef>,
+    /// `deletionTimestamp`.
+    pub deletion_timestamp: Option<Time>,
+    /// `deletionGracePeriodSeconds`.
+    pub deletion_grace_period_seconds: Option<i64>,
+}
+
+/// An entry of `ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OwnerRef {
+    /// `apiVersion`.
+    pub api_version: Text,
+    /// `kind`.
+    pub kind: Text,
+    /// `name`.
+    pub name: Text,
+    /// `uid`.
+    pub uid: Uid,
+    /// `controller`.
+    pub is_controller: bool,
+    /// `blockOwnerDeletion`.
+    pub block_owner_deletion: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireMetadata<'a> {
+    #[serde(borrow)]
+    name: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) generate_name: Option<Str<'a>>,
+    #[serde(borrow)]
+    namespace: Option<Str<'a>>,
+    uid: Option<WireUid>,
+    resource_version: Option<WireVersion>,
+    pub(super) generation: Option<i64>,
+    pub(super) creation_timestamp: Option<Stamp>,
+    deletion_timestamp: Option<Stamp>,
+    deletion_grace_period_seconds: Option<i64>,
+    #[serde(borrow)]
+    pub(super) labels: Option<Pairs<'a>>,
+    #[serde(borrow)]
+    pub(super) annotations: Option<Pairs<'a>>,
+    #[serde(borrow)]
+    owner_references: Option<Vec<WireOwner<'a>>>,
+    #[serde(borrow)]
+    finalizers: Option<Vec<Str<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireOwner<'a> {
+    #[serde(borrow)]
+    api_version: Option<Str<'a>>,
+    #[serde(borrow)]
+    kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    name: Option<Str<'a>>,
+    uid: Option<WireUid>,
+    controller: Option<bool>,
+    block_owner_deletion: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct WireObject<'a> {
+    #[serde(borrow)]
+    metadata: Option<WireMetadata<'a>>,
+}
+
+impl Projector {
+    /// Projects the metadata of an object of any kind.
+    ///
+    /// # Errors
+    /// A field has a wrong type.
+    pub fn metadata(&mut self, text: &str) -> Result<PartialMetadata, ProjectError> {
+        let wire: WireObject = read(text, "")?;
+        Ok(project(&mut self.texts, wire.metadata.as_ref().unwrap_or(&WireMetadata::default())))
+    }
+}
+
+/// Projects metadata that was read as part of an object.
+pub(super) fn project(texts: &mut Texts, wire: &WireMetadata<'_>) -> PartialMetadata {
+    let mut other_owners = owners(texts, wire);
+    let controller =
+        other_owners.iter().position(|owner| owner.is_controller).map(|i| other_owners.remove(i));
+    PartialMetadata {
+        name: texts.share_or_empty(wire.name.as_ref()),
+        namespace: texts.share_or_empty(wire.namespace.as_ref()),
+        uid: wire.uid.unwrap_or_default().0,
+        resource_version: wire.resource_version.and_then(|version| version.0),
+        labels: pairs(texts, wire.labels.as_ref()),
+        annotations: pairs(texts, wire.annotations.as_ref()),
+        finalizers: wire.finalizers.iter().flatten().map(|name| texts.share(name.as_ref())).collect(),
+        controller,
+        other_owners,
+        deletion_timestamp: Stamp::time(wire.deletion_timestamp),
+        deletion_grace_period_seconds: wire.deletion_grace_period_seconds,
+    }
+}
+
+/// Shares a map of texts.
+pub(super) fn pairs(texts: &mut Texts, wire: Option<&Pairs<'_>>) -> Vec<(Text, Text)> {
+    let Some(Pairs(pairs)) = wire else { return Vec::new() };
+    pairs.iter().map(|(key, value)| (texts.share(key.as_ref()), texts.share(value.as_ref()))).collect()
+}
+
+fn owners(texts: &mut Texts, wire: &WireMetadata<'_>) -> Vec<OwnerRef> {
+    let owner = |owner: &WireOwner<'_>| OwnerRef {
+        api_version: texts.share_or_empty(owner.api_version.as_ref()),
+        kind: texts.share_or_empty(owner.kind.as_ref()),
+        name: texts.share_or_empty(owner.name.as_ref()),
+        uid: owner.uid.unwrap_or_default().0,
+        is_controller: owner.controller == Some(true),
+        block_owner_deletion: owner.block_owner_deletion,
+    };
+    wire.owner_references.iter().flatten().map(owner).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{METADATA, raw, with};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_garbage_collectors_answer_is_read() {
+        let owners = json!([{"kind": "Job", "uid": "u"}]);
+        let edits = [
+            ("/metadata/deletionTimestamp", json!("2026-11-21T00:32:08Z")),
+            ("/metadata/deletionGracePeriodSeconds", json!(0)),
+            ("/metadata/ownerReferences", owners),
+        ];
+        let read = Projector::new().metadata(&raw(&with(METADATA, &edits))).unwrap();
+        assert_eq!((&*read.name, &*read.namespace), ("job-qd7fs", "t-job-deleted-orphan-1795221127"));
+        assert_eq!(read.uid, Uid::parse("7d04d108-be68-4bd8-99c0-9cd67cf26ac0"));
+        assert_eq!((read.resource_version, read.labels.len(), read.annotations.len()), (Some(1046), 4, 0));
+        assert_eq!(read.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
+        assert_eq!((read.controller, read.other_owners[0].uid), (None, Uid::parse("u")));
+        assert_eq!(read.deletion_timestamp, Some(Time(1_795_221_128)));
+        assert_eq!(read.deletion_grace_period_seconds, Some(0));
+    }
+}

@@ -1,0 +1,283 @@
+//! Reading and writing scenarios.
+
+use jobcheck_explorer::similar::distance;
+use jobcheck_spec::indexes::check_grammar;
+use serde::Serialize;
+use serde_saphyr::{Location, Spanned};
+
+use super::claims::Claims;
+use super::format::Scenario;
+use super::steps::Step;
+
+/// What is wrong with a scenario, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place(*.line, *.column))]
+pub struct ScenarioError {
+    /// The line, from 1; `None` where it is about the whole text.
+    pub line: Option<u64>,
+    /// The column, from 1.
+    pub column: Option<u64>,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+fn place(line: Option<u64>, column: Option<u64>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!("line {line}, column {column}: "),
+        _ => String::new(),
+    }
+}
+
+impl ScenarioError {
+    /// Something that is wrong with the whole.
+    pub(super) fn of_the_whole(message: impl Into<String>) -> ScenarioError {
+        ScenarioError { line: None, column: None, message: message.into() }
+    }
+
+    /// Something that is wrong here.
+    pub(super) fn at(location: Location, message: impl Into<String>) -> ScenarioError {
+        let known = location.line() > 0;
+        ScenarioError {
+            line: known.then(|| location.line()),
+            column: known.then(|| location.column()),
+            message: message.into(),
+        }
+    }
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it.
+pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
+    check(&scenario)?;
+    Ok(scenario)
+}
+
+/// Writes a scenario, so that [`read`] reads it again.
+///
+/// # Errors
+///
+/// It cannot be written as YAML: a bug.
+pub fn write(scenario: &Scenario) -> Result<String, ScenarioError> {
+    serde_saphyr::to_string(scenario).map_err(|error| ScenarioError::of_the_whole(error.to_string()))
+}
+
+fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
+    let location = error.location().unwrap_or(Location::UNKNOWN);
+    let text = error.without_snippet().render();
+    let first = text.lines().next().unwrap_or_default();
+    // It ends with its place, which is told already, or with advice to programmers.
+    let message = [" at line ", ", set DuplicateKeyPolicy"]
+        .iter()
+        .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let message = ADVICE.iter().find(|(kind, _)| message == *kind).map_or(message, |(_, advice)| advice);
+    match nearest(error.without_snippet()) {
+        Some((unknown, near)) => {
+            let hint = format!("`{unknown}`: did you mean `{near}`?");
+            ScenarioError::at(location, message.replacen(&format!("`{unknown}`,"), &hint, 1))
+        }
+        None => ScenarioError::at(location, message),
+    }
+}
+
+/// What the parser says to programmers, and what people need to know.
+const ADVICE: [(&str, &str); 6] = [
+    (
+        "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+        "a second scenario begins: write each into a file of its own",
+    ),
+    ("invalid u8", "this is no number of a pod: write a whole number from 1 to 255"),
+    ("invalid u32", "this is no count: write a whole number from 0 on"),
+    ("invalid i32", "this is no number: write a whole number of 32 bits"),
+    ("invalid i64", "this is no number: write a whole number"),
+    ("invalid bool", "write true or false"),
+];
+
+/// A field that is not known, and the one that it may have been meant to be.
+fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {
+    let serde_saphyr::Error::SerdeUnknownField { field, expected, .. } = error else { return None };
+    let near = expected.iter().map(|name| (distance(field, name), *name)).min()?;
+    (near.0 <= 2).then_some((field.as_str(), near.1))
+}
+
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    named_well("the scenario", &scenario.name)?;
+    if scenario.jobs.is_empty() {
+        return Err(ScenarioError::of_the_whole("there is no Job: write at least one under `jobs`"));
+    }
+    for (number, job) in scenario.jobs.iter().enumerate() {
+        named_well("a Job", &job.name)?;
+        if scenario.jobs[..number].iter().any(|other| other.name == job.name) {
+            let message = format!("there are two Jobs {:?}: give each a name of its own", job.name);
+            return Err(ScenarioError::at(job.spec.referenced, message));
+        }
+    }
+    for step in &scenario.steps {
+        check_step(scenario, step)?;
+    }
+    for claims in &scenario.expect {
+        scenario.job(claims.value.job.as_deref()).map_err(|why| ScenarioError::at(claims.referenced, why))?;
+        if let Some(why) = claims.value.objection() {
+            return Err(ScenarioError::at(claims.referenced, why));
+        }
+    }
+    match scenario.steps.last().filter(|step| step.value.pause.is_some() || step.value.hold.is_some()) {
+        None => Ok(()),
+        Some(last) => Err(ScenarioError::at(last.referenced, HELD_FOR_NOTHING)),
+    }
+}
+
+const HELD_FOR_NOTHING: &str =
+    "nothing follows, and what is held goes on then: add a step, or leave this one out";
+
+const EMPTY: &str = "nothing is said: write for example `active: 1` or `conditions: [Complete]`";
+
+fn named_well(what: &str, name: &str) -> Result<(), ScenarioError> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !name.is_empty() && name.chars().all(fits) {
+        return Ok(());
+    }
+    let message = format!("{what} has the name {name:?}: write lower case letters, digits and `-`");
+    Err(ScenarioError::of_the_whole(message))
+}
+
+fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioError> {
+    let wrong = |message: String| Err(ScenarioError::at(step.referenced, message));
+    let happenings = step.value.happenings();
+    match happenings.as_slice() {
+        [_] => {}
+        [] => return wrong("nothing happens in this step: write one of run, succeed, fail, edit, …".into()),
+        several => {
+            let message = format!(
+                "in one step one thing happens, and here it is {}: write a step for each",
+                several.join(" and ")
+            );
+            return wrong(message);
+        }
+    }
+    if step.value.edit.is_some_and(|edit| edit.changes_nothing()) {
+        let advice = "nothing is changed: write for example `suspend: true`; `null` removes activeDeadlineSeconds and \
+                      ttlSecondsAfterFinished only";
+        return wrong(advice.into());
+    }
+    if step.value.schedule.is_some() && !scenario.unscheduled {
+        return wrong("pods have a node from the start: write `unscheduled: true` for the scenario".into());
+    }
+    if let Err(why) = scenario.job(step.value.job.as_deref()) {
+        return wrong(why);
+    }
+    let during = step.value.crash.and_then(|crash| crash.during);
+    if let Some(why) = step.value.request.or(during).and_then(|request| request.objection()) {
+        return wrong(why.into());
+    }
+    for claims in [&step.value.when, &step.value.r#await].into_iter().flatten() {
+        if let Some(why) = claims.objection() {
+            return wrong(why);
+        }
+    }
+    if let Some(why) =
+        step.value.settle.as_ref().filter(|claims| !claims.is_empty()).and_then(Claims::objection)
+    {
+        return wrong(why);
+    }
+    for claims in [&step.value.when, &step.value.r#await, &step.value.settle].into_iter().flatten() {
+        if claims.job.is_some() {
+            return wrong("write the `job` at the step itself".into());
+        }
+    }
+    for (pod, index) in step.value.pods() {
+        match (pod, index) {
+            (Some(_), Some(_)) => return wrong("write either `pod` or `index`, not both".into()),
+            (Some(0), None) => return wrong("pods are numbered from 1".into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Scenario {
+    /// The number of the Job of this name, or of the only one.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is not clear which.
+    pub fn job(&self, name: Option<&str>) -> Result<usize, String> {
+        let names = || self.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ");
+        match name {
+            None if self.jobs.len() == 1 => Ok(0),
+            None => Err(format!("there is more than one Job: write `job`, one of {}", names())),
+            Some(name) => self
+                .jobs
+                .iter()
+                .position(|job| job.name == name)
+                .ok_or_else(|| format!("there is no Job {name:?}: write one of {}", names())),
+        }
+    }
+}
+
+impl Claims {
+    /// What is wrong with them, if anything: nothing is said, or no Job can have such indexes.
+    #[must_use]
+    pub fn objection(&self) -> Option<String> {
+        let says_no_pods = self.pods.as_ref().is_some_and(has_no_fields);
+        if self.is_empty() || says_no_pods {
+            return Some(EMPTY.to_owned());
+        }
+        [("completedIndexes", &self.completed_indexes), ("failedIndexes", &self.failed_indexes)]
+            .into_iter()
+            .filter_map(|(field, text)| Some((field, text.as_deref()?)))
+            .find(|(_, text)| check_grammar(text, i64::from(i32::MAX)).is_err())
+            .map(|(field, text)| {
+                format!("{field} {text:?} is no list of indexes: write for example \"0,2-4\"")
+            })
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        has_no_fields(&Claims { job: None, requirement: None, ..self.clone() })
+    }
+}
+
+/// Whether no field is set.
+fn has_no_fields(said: &impl Serialize) -> bool {
+    serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
+}
+
+impl Step {
+    /// The names of what happens: exactly one, in a scenario that was read.
+    #[must_use]
+    pub fn happenings(&self) -> Vec<String> {
+        let plain = Step { job: None, when: None, optional: None, ..self.clone() };
+        let value = serde_json::to_value(plain).unwrap_or_default();
+        value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What it says of which pods.
+    fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
+        let targets = [
+            self.schedule,
+            self.run,
+            self.ready,
+            self.unready,
+            self.restart,
+            self.succeed,
+            self.flip,
+            self.evict,
+            self.lose_node,
+            self.pod_gc,
+            self.disown,
+            self.relabel,
+        ];
+        let targets = targets.into_iter().flatten().map(|it| (it.pod, it.index));
+        let during = self.crash.and_then(|crash| crash.during);
+        let requests = [self.request, during].into_iter().flatten().map(|it| (it.pod, it.index));
+        let failure = self.fail.map(|it| (it.pod, it.index));
+        let deletion = self.delete_pod.map(|it| (it.pod, it.index));
+        targets.chain(requests).chain(failure).chain(deletion).collect()
+    }
+}

@@ -1,0 +1,389 @@
+//! What users, kubelets and others do to the cluster, as scenarios name it.
+
+use crate::{Edit, JobEntry, PodBefore, PodTarget, Propagation, Report, SpecExcerpt, Step};
+use jobcheck_apiserver::kubelet::End;
+use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Response, Subresource, Verb};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_spec::apiserver::{FOREGROUND, ORPHAN};
+use serde_json::{Map, Value, json};
+
+use crate::runtime::cluster::Cluster;
+use crate::runtime::pods::{
+    completion_index, has_not_ended, is_deleting, is_disrupted, is_pending, is_ready, is_running,
+    is_selected, is_unscheduled, may_restart, owner, phase, runs_here,
+};
+
+const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
+const POD_GC: (&str, &str) =
+    ("system:serviceaccount:kube-system:pod-garbage-collector", "kube-controller-manager");
+const MIRROR: (&str, &str) = ("system:serviceaccount:acme:mirror", "acme-mirror");
+
+/// Does what a step says to a Job, if it is possible now; `None` if the step is of another kind.
+pub fn act<C: Cluster>(
+    cluster: &mut C,
+    entry: &JobEntry,
+    step: &Step,
+    choose: &mut Choose<'_>,
+) -> Option<bool> {
+    let name = entry.name.as_str();
+    let target = |pod: &Option<PodTarget>| pod.map(|it| (it.pod, it.index));
+    let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
+        pick(cluster, name, target, fits, choose).is_some_and(|pod| act(cluster, &pod))
+    };
+    let done = if let Some(it) = target(&step.schedule) {
+        on_pod(it, &is_unscheduled, &schedule)
+    } else if let Some(it) = target(&step.run) {
+        on_pod(it, &|pod| is_pending(pod) && runs_here(pod), &|cluster, pod| run(cluster, pod, false))
+    } else if let Some(it) = target(&step.ready) {
+        on_pod(it, &|pod| is_running(pod) && !is_ready(pod), &|cluster, pod| run(cluster, pod, true))
+    } else if let Some(it) = target(&step.unready) {
+        on_pod(it, &|pod| is_running(pod) && is_ready(pod), &|cluster, pod| run(cluster, pod, false))
+    } else if let Some(it) = target(&step.restart) {
+        on_pod(it, &|pod| may_restart(pod) && runs_here(pod), &restart)
+    } else if let Some(it) = target(&step.succeed) {
+        on_pod(it, &runs_here, &|cluster, pod| end(cluster, pod, End::Succeeded))
+    } else if let Some(it) = &step.fail {
+        let code = it.exit_code.map_or(1, i32::from);
+        on_pod((it.pod, it.index), &runs_here, &|cluster, pod| end(cluster, pod, End::Failed(code)))
+    } else if let Some(it) = target(&step.flip) {
+        on_pod(it, &|pod| phase(pod) == "Succeeded", &|cluster, pod| end(cluster, pod, End::Failed(1)))
+    } else if let Some(it) = target(&step.evict) {
+        on_pod(it, &|pod| has_not_ended(pod) && !is_deleting(pod) && !is_disrupted(pod), &evict)
+    } else if let Some(it) = target(&step.lose_node) {
+        on_pod(it, &runs_here, &|cluster, pod| give_up(cluster, pod, true))
+    } else if let Some(it) = target(&step.pod_gc) {
+        let forced = |pod: &Value| is_deleting(pod) && has_not_ended(pod);
+        on_pod(it, &forced, &|cluster, pod| give_up(cluster, pod, false))
+    } else if let Some(it) = &step.delete_pod {
+        let grace = it.force.unwrap_or_default().then_some(0);
+        let open = |pod: &Value| !is_deleting(pod) || grace.is_some();
+        on_pod((it.pod, it.index), &open, &|cluster, pod| delete_pod(cluster, pod, grace))
+    } else if let Some(it) = target(&step.disown) {
+        on_pod(it, &|pod| owner(pod).is_some(), &disown)
+    } else if let Some(it) = target(&step.relabel) {
+        on_pod(it, &is_selected, &relabel)
+    } else {
+        return of_job(cluster, entry, step);
+    };
+    Some(done)
+}
+
+fn of_job(cluster: &mut impl Cluster, entry: &JobEntry, step: &Step) -> Option<bool> {
+    let name = entry.name.as_str();
+    let exists = cluster.job(name).is_some();
+    let done = if let Some(edit) = &step.edit {
+        let body = edited(edit);
+        cluster.job(name).is_some_and(|job| would_change(job, &body))
+            && is_accepted(&patch_job(cluster, name, body))
+    } else if let Some(deletion) = &step.delete_job {
+        cluster.job(name).is_some_and(|job| changes(job, deletion.propagation))
+            && delete_job(cluster, name, deletion.propagation)
+    } else if step.delete_namespace.is_some() {
+        delete_namespace(cluster)
+    } else if step.recreate.is_some() {
+        !exists && create_job(cluster, entry).is_ok()
+    } else if let Some(denial) = &step.deny {
+        let kind = format!("{:?}", denial.condition);
+        let body = json!({"status": {"conditions": [{"type": kind, "status": "False"}]}});
+        exists && is_accepted(&patch_status(cluster, name, body, None))
+    } else if let Some(mirror) = &step.mirror {
+        exists && is_accepted(&report(cluster, name, mirror.reports))
+    } else {
+        return None;
+    };
+    Some(done)
+}
+
+/// Chooses one of so many that are equally fit; 0 is the first.
+pub type Choose<'a> = dyn FnMut(usize) -> usize + 'a;
+
+/// The user creates a Job.
+///
+/// # Errors
+///
+/// What the API server says against it.
+pub fn create_job(cluster: &mut impl Cluster, entry: &JobEntry) -> Result<(), String> {
+    let mut spec = spec(&entry.spec.value);
+    cluster.complete(&mut spec);
+    let body = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": entry.name}, "spec": spec,
+    });
+    let request = on(cluster, Resource::Jobs, None, Verb::Create(body));
+    cluster.ask(&request).object().map(drop).map_err(|error| error.message)
+}
+
+fn spec(excerpt: &SpecExcerpt) -> Value {
+    let mut spec = serde_json::to_value(excerpt).unwrap_or_default();
+    if !spec["template"]["spec"].is_object() {
+        spec["template"] = json!({"spec": {}});
+    }
+    let pod = &mut spec["template"]["spec"];
+    if pod["restartPolicy"].is_null() {
+        pod["restartPolicy"] = json!("Never");
+    }
+    pod["containers"] = json!([{"name": "main", "image": "main"}]);
+    spec
+}
+
+/// A pod that is there before the Job has had a sync.
+///
+/// # Errors
+///
+/// What the API server says against it.
+pub fn create_pod(
+    cluster: &mut impl Cluster,
+    entry: &JobEntry,
+    number: usize,
+    pod: &PodBefore,
+) -> Result<(), String> {
+    let Some(job) = cluster.job(&entry.name).cloned() else { return Err("there is no Job".to_owned()) };
+    let name = format!("{}-before-{number}", entry.name);
+    let template = &job["spec"]["template"];
+    let mut metadata = json!({"name": name, "labels": template["metadata"]["labels"]});
+    if pod.controlled {
+        metadata["ownerReferences"] = json!([{
+            "apiVersion": "batch/v1", "kind": "Job", "name": entry.name, "uid": job["metadata"]["uid"],
+            "controller": true, "blockOwnerDeletion": true,
+        }]);
+    }
+    let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]});
+    let request = on(cluster, Resource::Pods, None, Verb::Create(body));
+    cluster.ask(&request).object().map_err(|error| error.message)?;
+    let phase = format!("{:?}", pod.phase);
+    let done = match phase.as_str() {
+        "Running" => run(cluster, &name, false),
+        "Succeeded" => end(cluster, &name, End::Succeeded),
+        "Failed" => end(cluster, &name, End::Failed(1)),
+        _ => true,
+    };
+    if done { Ok(()) } else { Err(format!("pod {name} cannot be made {phase}")) }
+}
+
+/// A pod of the Job that is meant and that fits, by name.
+fn pick(
+    cluster: &impl Cluster,
+    job: &str,
+    (number, index): (Option<u8>, Option<u32>),
+    fits: &dyn Fn(&Value) -> bool,
+    choose: &mut Choose<'_>,
+) -> Option<String> {
+    let meant = |place: usize, pod: &Value| match (number, index) {
+        (Some(number), _) => place + 1 == usize::from(number),
+        (None, Some(index)) => completion_index(pod) == Some(index),
+        (None, None) => true,
+    };
+    let created = cluster.created(job).iter().enumerate();
+    let fitting: Vec<&String> = created
+        .filter_map(|(place, it)| Some((place, it, cluster.pod(&it.name)?)))
+        .filter(|(place, it, pod)| pod["metadata"]["uid"] == *it.uid && meant(*place, pod) && fits(pod))
+        .map(|(_, it, _)| &it.name)
+        .collect();
+    fitting.get(choose(fitting.len())).map(|name| (*name).clone())
+}
+
+/// A request on an object, or on the collection, in the namespace of the run.
+fn on(cluster: &impl Cluster, resource: Resource, name: Option<&str>, verb: Verb) -> Request {
+    Request::new(resource, Some(&cluster.namespace()), name, verb)
+}
+
+fn is_accepted(response: &Response) -> bool {
+    response.outcome.is_ok()
+}
+
+fn schedule(cluster: &mut impl Cluster, pod: &str) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.bind(server, now, &namespace, pod)).is_ok()
+}
+
+fn run(cluster: &mut impl Cluster, pod: &str, ready: bool) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.run(server, now, &namespace, pod, ready)).is_ok()
+}
+
+fn end(cluster: &mut impl Cluster, pod: &str, end: End) -> bool {
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.end(server, now, &namespace, pod, end)).is_ok()
+}
+
+/// A container ends and is started again in its place; the first time, it was started before.
+fn restart(cluster: &mut impl Cluster, pod: &str) -> bool {
+    if cluster.pod(pod).is_some_and(|pod| !is_running(pod)) && !run(cluster, pod, false) {
+        return false;
+    }
+    let count = |pod: &mut Value| {
+        let restarts = &mut pod["status"]["containerStatuses"][0]["restartCount"];
+        *restarts = json!(restarts.as_i64().unwrap_or(0) + 1);
+    };
+    let namespace = cluster.namespace();
+    cluster.kubelet(|it, server, now| it.report(server, now, &namespace, pod, count)).is_ok()
+}
+
+fn patch_pod(
+    cluster: &mut impl Cluster,
+    pod: &str,
+    body: Value,
+    status: bool,
+    who: Option<(&str, &str)>,
+) -> bool {
+    let verb = Verb::Patch { kind: PatchKind::Strategic, body };
+    let request = on(cluster, Resource::Pods, Some(pod), verb);
+    let request = if status { request.on(Subresource::Status) } else { request };
+    is_accepted(&cluster.ask(&signed(request, who)))
+}
+
+fn signed(request: Request, who: Option<(&str, &str)>) -> Request {
+    match who {
+        Some((user, agent)) => request.of(user, agent),
+        None => request.of("admin", "kubectl/v1.36.3"),
+    }
+}
+
+fn delete_as(cluster: &mut impl Cluster, pod: &str, grace: Option<i64>, who: Option<(&str, &str)>) -> bool {
+    let options = DeleteOptions { grace_period_seconds: grace, ..DeleteOptions::default() };
+    let request = on(cluster, Resource::Pods, Some(pod), Verb::Delete(options));
+    is_accepted(&cluster.ask(&signed(request, who)))
+}
+
+fn delete_pod(cluster: &mut impl Cluster, pod: &str, grace: Option<i64>) -> bool {
+    delete_as(cluster, pod, grace, None)
+}
+
+/// The status of a pod that is evicted, as a patch.
+pub fn preempted(now: &str) -> Value {
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
+        "message": "preempted", "lastTransitionTime": now,
+    });
+    json!({"status": {"conditions": [condition]}})
+}
+
+/// DisruptionTarget, and a DELETE.
+fn evict(cluster: &mut impl Cluster, pod: &str) -> bool {
+    let body = preempted(&seconds(cluster));
+    patch_pod(cluster, pod, body, true, Some(SCHEDULER)) && delete_as(cluster, pod, None, Some(SCHEDULER))
+}
+
+/// The status of a pod that pod GC gives up, as a patch: with DisruptionTarget where the node is lost.
+pub fn failed_by_pod_gc(lost: bool, now: &str) -> Value {
+    let mut status = json!({"phase": "Failed"});
+    if lost {
+        status["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
+            "message": "PodGC: node no longer exists", "lastTransitionTime": now,
+        }]);
+    }
+    json!({"status": status})
+}
+
+/// Pod GC: phase Failed, and a DELETE where the node is lost.
+fn give_up(cluster: &mut impl Cluster, pod: &str, lost: bool) -> bool {
+    let body = failed_by_pod_gc(lost, &seconds(cluster));
+    let marked = patch_pod(cluster, pod, body, true, Some(POD_GC));
+    marked && (!lost || delete_as(cluster, pod, Some(0), Some(POD_GC)))
+}
+
+fn seconds(cluster: &impl Cluster) -> String {
+    cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn disown(cluster: &mut impl Cluster, pod: &str) -> bool {
+    let Some(uid) = cluster.pod(pod).and_then(|pod| owner(pod)).map(|owner| owner["uid"].clone()) else {
+        return false;
+    };
+    patch_pod(cluster, pod, without_owner(&uid), false, None)
+}
+
+/// A pod without this owner, as a patch.
+pub fn without_owner(uid: &Value) -> Value {
+    json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": uid}]}})
+}
+
+/// A pod with labels that its Job does not select, as a patch.
+pub fn with_other_labels() -> Value {
+    let labels = json!({"batch.kubernetes.io/controller-uid": "elsewhere", "controller-uid": "elsewhere"});
+    json!({"metadata": {"labels": labels}})
+}
+
+fn relabel(cluster: &mut impl Cluster, pod: &str) -> bool {
+    patch_pod(cluster, pod, with_other_labels(), false, None)
+}
+
+fn edited(edit: &Edit) -> Value {
+    let mut spec = Map::new();
+    if let Value::Object(fields) = serde_json::to_value(edit).unwrap_or_default() {
+        spec.extend(fields);
+    }
+    json!({ "spec": spec })
+}
+
+fn patch_job(cluster: &mut impl Cluster, job: &str, body: Value) -> Response {
+    let verb = Verb::Patch { kind: PatchKind::Merge, body };
+    let request = on(cluster, Resource::Jobs, Some(job), verb);
+    cluster.ask(&signed(request, None))
+}
+
+fn patch_status(cluster: &mut impl Cluster, job: &str, body: Value, who: Option<(&str, &str)>) -> Response {
+    let verb = Verb::Patch { kind: PatchKind::Strategic, body };
+    let request = on(cluster, Resource::Jobs, Some(job), verb).on(Subresource::Status);
+    cluster.ask(&signed(request, who))
+}
+
+/// Whether a patch sets anything to what it is not.
+fn would_change(job: &Value, patch: &Value) -> bool {
+    let fields = patch["spec"].as_object();
+    fields.into_iter().flatten().any(|(name, value)| job["spec"][name] != *value)
+}
+
+/// Whether a DELETE does anything to the Job: the first one does, and one that says otherwise than the one before.
+fn changes(job: &Value, propagation: Propagation) -> bool {
+    let held_by = |finalizer: &str| {
+        job["metadata"]["finalizers"].as_array().into_iter().flatten().any(|held| held == finalizer)
+    };
+    !is_deleting(job)
+        || match propagation {
+            Propagation::Foreground => !held_by(FOREGROUND),
+            Propagation::Orphan => !held_by(ORPHAN),
+            Propagation::Background => held_by(FOREGROUND) || held_by(ORPHAN),
+        }
+}
+
+fn delete_namespace(cluster: &mut impl Cluster) -> bool {
+    let name = cluster.namespace();
+    let verb = Verb::Delete(DeleteOptions::default());
+    is_accepted(&cluster.ask(&signed(Request::new(Resource::Namespaces, None, Some(&name), verb), None)))
+}
+
+fn delete_job(cluster: &mut impl Cluster, job: &str, propagation: Propagation) -> bool {
+    let propagation_policy = Some(format!("{propagation:?}"));
+    let options = DeleteOptions { propagation_policy, ..DeleteOptions::default() };
+    let request = on(cluster, Resource::Jobs, Some(job), Verb::Delete(options));
+    is_accepted(&cluster.ask(&signed(request, None)))
+}
+
+/// The manager that `managedBy` names reports what became of its copy of the Job, which fails by its deadline.
+fn report(cluster: &mut impl Cluster, job: &str, report: Report) -> Response {
+    let started = cluster.job(job).is_some_and(|job| !job["status"]["startTime"].is_null());
+    patch_status(cluster, job, mirrored(report, started, &seconds(cluster)), Some(MIRROR))
+}
+
+/// The status that such a manager reports, as a patch.
+pub fn mirrored(report: Report, started: bool, now: &str) -> Value {
+    let condition = |kind: &str| {
+        json!([{
+            "type": kind, "status": "True", "reason": "DeadlineExceeded",
+            "message": "Job was active longer than specified deadline", "lastTransitionTime": now,
+        }])
+    };
+    let mut status = json!({"active": 0, "ready": 0, "terminating": 0});
+    match report {
+        Report::Running => {
+            status["active"] = json!(1);
+            if !started {
+                status["startTime"] = json!(now);
+            }
+        }
+        Report::FailureTarget => status["conditions"] = condition("FailureTarget"),
+        Report::Failed => status["conditions"] = condition("Failed"),
+    }
+    json!({ "status": status })
+}

@@ -1,0 +1,486 @@
+//! From the steps of a scenario to the script of a scope.
+
+use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
+use jobcheck_explorer::env::kubelet::KubeletStep;
+use jobcheck_explorer::env::user::{SpecEdit, UserAction};
+use jobcheck_explorer::process::steps::{Faults, Fortune};
+use jobcheck_explorer::script::{
+    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Script, What,
+};
+use jobcheck_explorer::world::JobId;
+use jobcheck_spec::gates::Gates;
+use serde_saphyr::Spanned;
+
+use super::claims::{Claims, PodClaims};
+use super::format::Scenario;
+use super::read::ScenarioError;
+use super::requests::sent;
+use super::spec::ModeEntry;
+use super::steps::{ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
+use super::values::Condition;
+
+/// What the steps of a scenario need of a scope.
+#[derive(Default)]
+pub struct Needs {
+    /// The script.
+    pub script: Script,
+    /// What the user may do.
+    pub user: Vec<UserAction>,
+    /// What others may do to pods.
+    pub disruptions: Vec<Disruption>,
+    /// How often faults happen.
+    pub faults: Faults,
+    /// Whether the request of a dead process may arrive.
+    pub late_requests: bool,
+    /// Seconds that pass.
+    pub ticks: i64,
+    /// Whether pods run and become ready.
+    pub phases: bool,
+    /// Whether successes are taken back.
+    pub flips: bool,
+    /// Whether pods cease to be ready.
+    pub unready: bool,
+    /// How often containers are restarted.
+    pub restarts: u32,
+    /// The gates of those who take over.
+    pub gates: Vec<Gates>,
+}
+
+/// Bits in which a world notes what users and others have done.
+const MOST_ACTIONS: usize = 16;
+
+/// Things that happen in one script, seconds one by one; a world counts them in 16 bits.
+const MOST_ITEMS: usize = 10_000;
+
+/// What a scenario's steps and expectations come to.
+///
+/// # Errors
+///
+/// What the model cannot express.
+pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
+    let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default() };
+    for (number, step) in (1..).zip(&scenario.steps) {
+        translation
+            .step(number, step.referenced.line(), &step.value)
+            .map_err(|why| ScenarioError::at(step.referenced, why))?;
+        let needs = &translation.needs;
+        if needs.script.items.len() > MOST_ITEMS {
+            let why = format!("the model takes at most {MOST_ITEMS} steps, seconds and requests included");
+            return Err(ScenarioError::at(step.referenced, why));
+        }
+        if needs.user.len() + needs.disruptions.len() > MOST_ACTIONS {
+            let why = format!(
+                "the model knows at most {MOST_ACTIONS} actions of users and disruptions: \
+                 write less, or several scenarios"
+            );
+            return Err(ScenarioError::at(step.referenced, why));
+        }
+    }
+    for claims in &scenario.expect {
+        let expected = expectation(scenario, claims)?;
+        translation.needs.script.at_rest.push(expected);
+    }
+    translation.needs.disruptions.sort_by_key(|disruption| *disruption as u8);
+    Ok(translation.needs)
+}
+
+fn expectation(scenario: &Scenario, claims: &Spanned<Claims>) -> Result<Expectation, ScenarioError> {
+    let job = scenario.job(claims.value.job.as_deref());
+    let job = job.map_err(|why| ScenarioError::at(claims.referenced, why))?;
+    let requirement = claims.value.requirement.map(|id| id.0);
+    let place = format!("line {}{}", claims.referenced.line(), named(scenario, job));
+    Ok(Expectation { job: id(job), claims: claims.value.to_model(), requirement, place })
+}
+
+/// The name of a Job, where there are several.
+fn named(scenario: &Scenario, job: usize) -> String {
+    let several = scenario.jobs.len() > 1;
+    scenario.jobs.get(job).filter(|_| several).map(|job| format!(", Job {}", job.name)).unwrap_or_default()
+}
+
+fn id(job: usize) -> JobId {
+    JobId(u8::try_from(job).unwrap_or(u8::MAX))
+}
+
+struct Translation<'a> {
+    scenario: &'a Scenario,
+    needs: Needs,
+    holds: Holds,
+}
+
+impl Translation<'_> {
+    fn step(&mut self, number: usize, line: u64, step: &Step) -> Result<(), String> {
+        let job = self.scenario.job(step.job.as_deref())?;
+        let when = step.when.as_ref().map(Claims::to_model).unwrap_or_default();
+        let claims = step.r#await.as_ref().or(step.settle.as_ref());
+        let requirement = claims.or(step.when.as_ref()).and_then(|claims| claims.requirement).map(|id| id.0);
+        let optional = step.optional == Some(true);
+        let place = format!("step {number} (line {line}{})", named(self.scenario, job));
+        let item = Item {
+            job: id(job),
+            what: What::Await,
+            when,
+            holds: self.holds,
+            optional,
+            requirement,
+            step: number,
+            place,
+        };
+        let whats = match self.of_kubelet(step) {
+            Some(what) => vec![what],
+            None => match self.of_user(step, job)? {
+                Some(what) => vec![what],
+                None => self.of_controller(step)?,
+            },
+        };
+        for (position, what) in whats.into_iter().enumerate() {
+            // The first of several requests, or of several seconds, is the one that waits.
+            let when = if position == 0 { item.when.clone() } else { Vec::new() };
+            let when = if let Some(claims) = claims { [when, claims.to_model()].concat() } else { when };
+            let holds = beside(self.holds, &what);
+            self.needs.script.items.push(Item { what, when, holds, ..item.clone() });
+        }
+        self.hold(step);
+        Ok(())
+    }
+
+    fn of_kubelet(&mut self, step: &Step) -> Option<What> {
+        let needs = &mut self.needs;
+        let kubelet = |target: PodTarget, what| Some(What::Kubelet(target.to_model(), what));
+        if let Some(target) = step.schedule {
+            return kubelet(target, KubeletStep::Schedule);
+        }
+        if let Some(target) = step.run {
+            needs.phases = true;
+            return kubelet(target, KubeletStep::Run);
+        }
+        if let Some(target) = step.ready {
+            needs.phases = true;
+            return kubelet(target, KubeletStep::Ready);
+        }
+        if let Some(target) = step.unready {
+            (needs.phases, needs.unready) = (true, true);
+            return kubelet(target, KubeletStep::Unready);
+        }
+        if let Some(target) = step.restart {
+            needs.restarts += 1;
+            return kubelet(target, KubeletStep::Restart);
+        }
+        if let Some(target) = step.succeed {
+            return kubelet(target, KubeletStep::Succeed);
+        }
+        if let Some(target) = step.flip {
+            needs.flips = true;
+            return kubelet(target, KubeletStep::Flip);
+        }
+        let failure = step.fail?;
+        let code = failure.exit_code.map_or(1, |code| code.0);
+        if !needs.script.exit_codes.contains(&code) {
+            needs.script.exit_codes.push(code);
+        }
+        kubelet(PodTarget { pod: failure.pod, index: failure.index }, KubeletStep::Fail(code))
+    }
+
+    fn disrupt(&mut self, target: PodTarget, kind: Disruption, what: DisruptionStep) -> What {
+        self.needs.disruptions.push(kind);
+        What::Disrupt(target.to_model(), what)
+    }
+
+    /// Users, and others but controllers and kubelets.
+    fn of_user(&mut self, step: &Step, job: usize) -> Result<Option<What>, String> {
+        if let Some(target) = step.evict {
+            return Ok(Some(self.disrupt(target, Disruption::Evict, DisruptionStep::Evict)));
+        }
+        if let Some(target) = step.lose_node {
+            return Ok(Some(self.disrupt(target, Disruption::LoseNode, DisruptionStep::LoseNode)));
+        }
+        if let Some(target) = step.pod_gc {
+            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::GiveUp)));
+        }
+        if let Some(deletion) = step.delete_pod {
+            let target = PodTarget { pod: deletion.pod, index: deletion.index };
+            if deletion.force == Some(true) {
+                return Ok(Some(self.disrupt(target, Disruption::ForceDelete, DisruptionStep::ForceDelete)));
+            }
+            let actions = [UserAction::DeletePod, UserAction::DeleteEndedPod];
+            return Ok(Some(self.user(&actions, target)));
+        }
+        if let Some(target) = step.disown {
+            return Ok(Some(self.user(&[UserAction::StripOwner], target)));
+        }
+        if let Some(target) = step.relabel {
+            return Ok(Some(self.user(&[UserAction::Relabel], target)));
+        }
+        let Some(actions) = self.on_job(step, job)? else { return Ok(None) };
+        Ok(Some(self.user(&actions, PodTarget::default())))
+    }
+
+    fn user(&mut self, actions: &[UserAction], target: PodTarget) -> What {
+        let first = self.needs.user.len();
+        self.needs.user.extend(actions);
+        let numbers = (first..self.needs.user.len()).map(|number| u8::try_from(number).unwrap_or(u8::MAX));
+        What::User(numbers.collect(), target.to_model())
+    }
+
+    /// What the user, or another manager, does to the Job.
+    fn on_job(&self, step: &Step, job: usize) -> Result<Option<Vec<UserAction>>, String> {
+        if let Some(edit) = step.edit {
+            let spec = &self.scenario.jobs[job].spec.value;
+            return edited(&edit, spec.completion_mode == Some(ModeEntry::Indexed)).map(|it| Some(vec![it]));
+        }
+        if let Some(deletion) = step.delete_job {
+            let asked = deletion.propagation.into();
+            let whenever = [UserAction::DeleteJob, UserAction::DeleteFinished, UserAction::DeleteAgain];
+            return Ok(Some(whenever.map(|action| action(asked)).to_vec()));
+        }
+        if let Some(denial) = step.deny {
+            return match denial.condition {
+                Condition::FailureTarget => Ok(Some(vec![UserAction::DenyFailureTarget])),
+                Condition::Failed => Ok(Some(vec![UserAction::DenyFailed])),
+                Condition::Complete | Condition::Suspended | Condition::SuccessCriteriaMet => {
+                    Err("the model denies FailureTarget or Failed only".to_owned())
+                }
+            };
+        }
+        if let Some(mirror) = step.mirror {
+            return Ok(Some(vec![match mirror.reports {
+                Report::Running => UserAction::MirrorStarts,
+                Report::FailureTarget => UserAction::MirrorAnnounces,
+                Report::Failed => UserAction::MirrorFinishes,
+            }]));
+        }
+        if step.delete_namespace.is_some() {
+            if self.scenario.jobs.len() > 1 {
+                return Err(
+                    "in the model each Job has a namespace of its own: write a scenario with one Job".into(),
+                );
+            }
+            return Ok(Some(vec![UserAction::DeleteNamespace]));
+        }
+        Ok(step.recreate.map(|_| vec![UserAction::Recreate]))
+    }
+
+    /// Faults, time, and points.
+    fn of_controller(&mut self, step: &Step) -> Result<Vec<What>, String> {
+        let faults = &mut self.needs.faults;
+        if let Some(span) = step.advance {
+            if span.0 <= 0 || span.0 % 1000 != 0 {
+                return Err("the model knows whole seconds only: write for example 2s".to_owned());
+            }
+            let seconds = span.0 / 1000;
+            let before = self.needs.script.items.len();
+            if usize::try_from(seconds).map_or(true, |seconds| before.saturating_add(seconds) > MOST_ITEMS) {
+                return Err(format!(
+                    "in the model each second is a step, of which there are at most {MOST_ITEMS}: \
+                     write less, and shorter delays"
+                ));
+            }
+            self.needs.ticks += seconds;
+            return Ok((0..seconds).map(|_| What::Tick).collect());
+        }
+        if let Some(request) = step.request {
+            return self.request(&request, request.outcome.ok_or("write the `outcome` of the request")?);
+        }
+        if let Some(crash) = step.crash {
+            one_more(&mut faults.crashes)?;
+            return match (crash.controller.unwrap_or(ControllerName::Job), crash.during) {
+                (ControllerName::Job, None) => Ok(vec![What::Crash]),
+                (ControllerName::Ttl, None) => Ok(vec![What::TtlCrash]),
+                (ControllerName::Job, Some(request)) => {
+                    if request.outcome.is_some() {
+                        return Err(
+                            "leave `outcome` out: the request is on the way when the controller dies".into(),
+                        );
+                    }
+                    self.needs.late_requests = true;
+                    sent(&request, Fate::Orphaned)
+                }
+                (ControllerName::Ttl, Some(_)) => {
+                    Err("in the model no request of a dead TTL controller arrives".to_owned())
+                }
+            };
+        }
+        if step.second_leader.is_some() {
+            one_more(&mut faults.usurpations)?;
+            return Ok(vec![What::Usurp]);
+        }
+        if let Some(rollout) = &step.rollout {
+            if self.needs.gates.len() >= usize::from(u8::MAX) {
+                return Err(too_many());
+            }
+            self.needs.gates.push(rollout.gates());
+            return Ok(vec![What::Rollout]);
+        }
+        if let Some(watch) = step.expire {
+            // What is held is held until the condition of the step holds.
+            return Ok(vec![What::Await, What::CatchUp(caches(watch.watch))]);
+        }
+        if let Some(resignation) = step.resign {
+            return Ok(vec![What::Resign(u8::from(resignation.leader == Leader::Second))]);
+        }
+        Ok(vec![match () {
+            () if step.late_request.is_some() => What::Land,
+            () if step.settle.is_some() => What::Settle,
+            () if step.catch_up.is_some() => {
+                (self.holds.pods, self.holds.jobs) = (false, false);
+                What::CatchUp(Caches::All)
+            }
+            () => What::Await,
+        }])
+    }
+
+    fn request(&mut self, request: &Request, outcome: Outcome) -> Result<Vec<What>, String> {
+        let faults = &mut self.needs.faults;
+        let fortune = match outcome {
+            Outcome::Handled => Fortune::Handled,
+            Outcome::Fails => {
+                one_more(&mut faults.failures)?;
+                Fortune::Fails
+            }
+            Outcome::AnswerLost => {
+                one_more(&mut faults.losses)?;
+                Fortune::AnswerLost
+            }
+        };
+        sent(request, Fate::Sent(fortune))
+    }
+
+    /// What is held from now on.
+    fn hold(&mut self, step: &Step) {
+        let mut set = |watched: Watched, held: bool| match watched {
+            Watched::Pods => self.holds.pods = held,
+            Watched::Jobs => self.holds.jobs = held,
+        };
+        if let Some(watch) = step.hold {
+            set(watch.watch, true);
+        }
+        if let Some(watch) = step.release {
+            set(watch.watch, false);
+        }
+        self.holds.paused = (self.holds.paused || step.pause.is_some()) && step.unpause.is_none();
+    }
+}
+
+/// The caches of what is watched.
+fn caches(watched: Watched) -> Caches {
+    match watched {
+        Watched::Pods => Caches::Pods,
+        Watched::Jobs => Caches::Jobs,
+    }
+}
+
+/// What is held while this happens: a new list shows what a watch does not.
+fn beside(holds: Holds, what: &What) -> Holds {
+    match what {
+        What::CatchUp(Caches::Pods) => Holds { pods: false, ..holds },
+        What::CatchUp(Caches::Jobs) => Holds { jobs: false, ..holds },
+        _ => holds,
+    }
+}
+
+/// Counts a fault.
+fn one_more(count: &mut u8) -> Result<(), String> {
+    *count = count.checked_add(1).ok_or_else(too_many)?;
+    Ok(())
+}
+
+fn too_many() -> String {
+    format!("the model knows at most {} faults of each kind: write several scenarios", u8::MAX)
+}
+
+fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
+    let Edit {
+        suspend,
+        parallelism,
+        completions,
+        backoff_limit,
+        max_failed_indexes,
+        pod_replacement_policy,
+        active_deadline_seconds,
+        ttl_seconds_after_finished,
+    } = *edit;
+    if completions.is_some() && !indexed {
+        return Err("`completions` of a NonIndexed Job is immutable".to_owned());
+    }
+    if completions.is_some() && completions != parallelism {
+        return Err("the model scales an Indexed Job by `parallelism` and `completions` together: \
+                    write both, with one value"
+            .to_owned());
+    }
+    let alone = indexed && completions.is_none();
+    let scaled = |to| if alone { SpecEdit::SetParallelism(to) } else { SpecEdit::Scale(to) };
+    let edits: Vec<SpecEdit> = [
+        suspend.map(|suspend| if suspend { SpecEdit::Suspend } else { SpecEdit::Resume }),
+        parallelism.map(scaled),
+        backoff_limit.map(SpecEdit::SetBackoffLimit),
+        max_failed_indexes.map(SpecEdit::SetMaxFailedIndexes),
+        pod_replacement_policy.map(|policy| SpecEdit::SetReplacementPolicy(policy.into())),
+        active_deadline_seconds.map(SpecEdit::SetDeadline),
+        ttl_seconds_after_finished.map(SpecEdit::SetTtl),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match edits.as_slice() {
+        [edit] => Ok(UserAction::Edit(*edit)),
+        [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
+        _ => Err("the model changes one field at a time: write a step for each".to_owned()),
+    }
+}
+
+impl PodTarget {
+    /// The pod, as the model names it.
+    pub(super) fn to_model(self) -> PodRef {
+        match (self.pod, self.index) {
+            (Some(number), _) => PodRef::Number(number),
+            (None, Some(index)) => PodRef::Index(index),
+            (None, None) => PodRef::Any,
+        }
+    }
+}
+
+impl Claims {
+    fn to_model(&self) -> Vec<Claim> {
+        let flags = [
+            (self.exists, Flag::Exists),
+            (self.deleting, Flag::Deleting),
+            (self.finished, Flag::Finished),
+            (self.start_time, Flag::StartTime),
+            (self.completion_time, Flag::CompletionTime),
+        ];
+        let none = PodClaims::default();
+        let pods = self.pods.as_ref().unwrap_or(&none);
+        let numbers = [
+            (self.active, Number::Active),
+            (self.ready, Number::Ready),
+            (self.terminating, Number::Terminating),
+            (self.succeeded, Number::Succeeded),
+            (self.failed, Number::Failed),
+            (self.uncounted, Number::Uncounted),
+            (pods.total, Number::Pods),
+            (pods.active, Number::ActivePods),
+            (pods.terminating, Number::TerminatingPods),
+            (pods.succeeded, Number::SucceededPods),
+            (pods.failed, Number::FailedPods),
+            (pods.tracked, Number::TrackedPods),
+            (pods.controlled, Number::ControlledPods),
+            (pods.created, Number::CreatedPods),
+        ];
+        let flags = flags.into_iter().filter_map(|(value, flag)| Some(Claim::Flag(flag, value?)));
+        let numbers = numbers.into_iter().filter_map(|(count, number)| Some(Claim::Number(number, count?.0)));
+        let condition = |so: bool| move |kind: &Condition| Claim::Condition((*kind).into(), so);
+        let texts = [
+            self.completed_indexes.as_deref().map(|text| Claim::CompletedIndexes(text.into())),
+            self.failed_indexes.as_deref().map(|text| Claim::FailedIndexes(text.into())),
+        ];
+        let reasons =
+            self.reasons.iter().map(|(kind, reason)| Claim::Reason((*kind).into(), reason.as_str().into()));
+        flags
+            .chain(self.conditions.iter().map(condition(true)))
+            .chain(self.no_conditions.iter().map(condition(false)))
+            .chain(reasons)
+            .chain(numbers)
+            .chain(texts.into_iter().flatten())
+            .collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! The manager of a Job: every write that it may make, each with its guard and its effect side by side.
+//!
+//! Candidates are drawn from an alphabet that holds wrong writes too; the guards of [`jobcheck_spec::guards`] choose
+//! among them. So a guard that is missing lets a wrong write through, and a property notices.
+
+mod adoption;
+mod create;
+mod delete;
+mod release;
+mod status;
+
+use std::sync::Arc;
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{JobId, Life, Seen, World};
+use jobcheck_spec::backoff::BackoffRecord;
+use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::incarnation;
+use jobcheck_spec::job::{Job, JobStatus};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::requirement::Findings;
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+use jobcheck_spec::view::View;
+
+pub use status::{has_refusable_candidate, refusal};
+
+/// A write of a manager.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Write {
+    /// Creates this pod.
+    CreatePod(Box<Pod>),
+    /// Deletes a pod.
+    DeletePod(Uid),
+    /// Removes the tracking finalizer of a pod.
+    ReleasePod(Uid),
+    /// Becomes the controller of a pod.
+    AdoptPod(Uid),
+    /// Ceases to be the controller of a pod.
+    GiveUpPod(Uid),
+    /// Writes the Job's status.
+    Status(Box<JobStatus>),
+}
+
+/// A manager that is about to write.
+struct Moment<'a> {
+    life: &'a Life,
+    seen: Seen,
+    /// The feature gates of its process.
+    gates: Gates,
+    /// The Job as its Job cache shows it, read with those gates.
+    cached: Option<Arc<Job>>,
+    /// The stored Job, read with those gates.
+    stored: Option<Arc<Job>>,
+    /// Whether its Job cache shows the stored version (SY-04).
+    is_current: bool,
+    record: &'a BackoffRecord,
+    deletes_failed: bool,
+    /// Whether its process was told that the namespace is being deleted.
+    namespace_goes: bool,
+    /// Whether its Pod cache is what one sync has read.
+    in_sync: bool,
+    /// When that sync began.
+    began: Option<Time>,
+    now: Time,
+    scope: &'a Scope,
+}
+
+impl<'a> Moment<'a> {
+    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> Moment<'a> {
+        Moment::of_life(world.life(job), world.now, scope)
+    }
+
+    fn of_life(life: &'a Life, now: Time, scope: &'a Scope) -> Moment<'a> {
+        let gates = life.manager.gates;
+        Moment {
+            life,
+            seen: life.seen(),
+            gates,
+            cached: life.cached_job().map(|job| gates.read(job)),
+            stored: life.job.as_ref().map(|job| gates.read(job)),
+            is_current: life.manager.old_job.is_none(),
+            record: &life.manager.backoff,
+            deletes_failed: false,
+            namespace_goes: false,
+            in_sync: false,
+            began: None,
+            now,
+            scope,
+        }
+    }
+
+    /// A process of the algorithm, in its sync or between two.
+    fn of_process(life: &'a Life, by: usize, now: Time, scope: &'a Scope) -> Option<Moment<'a>> {
+        let process = life.processes.get(by)?;
+        let (seen, cached, deletes_failed) = match &process.sync {
+            Some(sync) => (sync.seen.clone(), sync.job(), sync.deletes_failed),
+            None => {
+                let cached = process.cached_job(life.job.as_ref());
+                let incarnation = incarnation::of(cached.map(AsRef::as_ref));
+                (Seen::of(&life.pods, &process.knowledge.behind, incarnation), cached, false)
+            }
+        };
+        let gates = process.knowledge.gates;
+        Some(Moment {
+            life,
+            seen,
+            gates,
+            cached: cached.map(|job| gates.read(job)),
+            // PC-29: another Job of the name is none of which the cache tells.
+            stored: life.job.as_ref().filter(|job| is_same(cached, job)).map(|job| gates.read(job)),
+            is_current: true,
+            record: &process.knowledge.backoff,
+            deletes_failed,
+            namespace_goes: process.memory.namespace_goes(now),
+            in_sync: process.sync.is_some(),
+            began: process.sync.as_ref().map(|sync| sync.read.now),
+            now,
+            scope,
+        })
+    }
+
+    /// What a subject decided by that writes the status first, and then creates, releases and deletes pods: its one
+    /// decision was taken from the caches as they were at the start of the sync, and the status that it wrote meanwhile
+    /// counts what they still show as not counted. None where its sync wrote none.
+    fn before_own_writes(self, by: usize) -> Option<Moment<'a>> {
+        let process = self.life.processes.get(by)?;
+        let sync = process.sync.as_ref()?;
+        let subject = &self.scope.algorithm.subject;
+        let wrote = subject.writes_first && sync.replies.has_written();
+        let read = sync.read.job.as_ref().filter(|_| wrote)?;
+        Some(Moment { cached: Some(self.gates.read(read)), ..self })
+    }
+
+    /// MB-03, by the gates that it was started with (UG-14, UG-15).
+    fn is_of_another_manager(&self) -> bool {
+        self.stored.as_ref().is_some_and(|job| !job.is_managed_by_built_in())
+    }
+
+    /// What the manager decides by, `job` being the version that it reads.
+    fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
+        let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
+        let (deletes_failed, namespace_goes) = (self.deletes_failed, self.namespace_goes);
+        View { earliest: self.began, deletes_failed, namespace_goes, gates: self.gates, ..view }
+    }
+
+    /// The view of a decision about pods: it may rest on an old version of the Job.
+    fn cached_view(&self) -> Option<View<'_>> {
+        self.cached.as_ref().map(|job| self.view(job))
+    }
+
+    /// The stored Job, if the manager may write its status: the Job cache shows it (SY-04).
+    fn writable_job(&self) -> Option<&Job> {
+        self.stored.as_deref().filter(|_| self.is_current)
+    }
+}
+
+/// Whether the cache shows this Job, or none.
+fn is_same(cached: Option<&Arc<Job>>, job: &Job) -> bool {
+    cached.is_none_or(|cached| cached.uid == job.uid)
+}
+
+/// Adds the writes that the specification admits.
+pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+    let moment = Moment::of(world, job, scope);
+    if moment.is_of_another_manager() && !scope.without.contains(&Req::MB03) {
+        return;
+    }
+    let writes = create::admitted(&moment)
+        .into_iter()
+        .map(|pod| Write::CreatePod(Box::new(pod)))
+        .chain(delete::admitted(&moment).into_iter().map(Write::DeletePod))
+        .chain(release::admitted(&moment).into_iter().map(Write::ReleasePod))
+        .chain(adoption::admitted(&moment))
+        .chain(status::admitted(&moment).into_iter().map(|status| Write::Status(Box::new(status))));
+    steps.extend(writes.map(|write| Step::Write(job, write)));
+}
+
+/// Whether nothing but the scope's bound on pods holds a creation back.
+#[must_use]
+pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
+    let moment = Moment::of(world, job, scope);
+    !moment.is_of_another_manager() && create::is_held_back(&moment)
+}
+
+/// Judges a write by the guards of the specification.
+#[must_use]
+pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
+    judge_at(&Moment::of(world, job, scope), write)
+}
+
+/// Judges a write of a process of the algorithm by the same guards.
+#[must_use]
+pub fn judge_by(life: &Life, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
+    let Some(moment) = Moment::of_process(life, by, now, scope) else { return Findings::new() };
+    let findings = judge_at(&moment, write);
+    if scope.admits(&findings) || matches!(write, Write::Status(_)) {
+        return findings;
+    }
+    match moment.before_own_writes(by) {
+        Some(earlier) => Some(judge_at(&earlier, write)).filter(|it| scope.admits(it)).unwrap_or(findings),
+        None => findings,
+    }
+}
+
+fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
+    if moment.is_of_another_manager() {
+        let mut findings = Findings::new();
+        let expected = "none: the Job has another manager";
+        findings.require(Req::MB03, false, "write of the built-in", expected, "a write");
+        return findings;
+    }
+    match write {
+        Write::CreatePod(pod) => create::judge(moment, pod),
+        Write::DeletePod(uid) => delete::judge(moment, *uid),
+        Write::ReleasePod(uid) => release::judge(moment, *uid),
+        Write::AdoptPod(uid) => adoption::judge(moment, *uid),
+        Write::GiveUpPod(uid) => adoption::judge_giving(moment, *uid),
+        Write::Status(status) => status::judge(moment, status),
+    }
+}
+
+/// Carries a write out, as the API server would.
+pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(job);
+    life.past.built_in_wrote(life.manager.gates, life.job.as_deref());
+    match write {
+        Write::CreatePod(pod) => create::apply(life, pod, scope),
+        Write::DeletePod(uid) => delete::apply(life, *uid, now, scope),
+        Write::ReleasePod(uid) => release::apply(life, *uid, scope),
+        Write::AdoptPod(uid) => adoption::apply(life, *uid, true, scope),
+        Write::GiveUpPod(uid) => adoption::apply(life, *uid, false, scope),
+        Write::Status(status) => status::apply(life, status, now, scope),
+    }
+}
+
+/// The findings of a write that the manager is in no position to make.
+fn out_of_reach(what: &'static str) -> Findings {
+    let mut findings = Findings::new();
+    findings.require(Req::SY04, false, what, "a Job that the cache shows", "none");
+    findings
+}

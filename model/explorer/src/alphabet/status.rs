@@ -1,0 +1,329 @@
+//! Writing the status.
+//!
+//! The alphabet is a product of parts: index texts, conditions, suspension, recorded UIDs, counted UIDs
+//! ([`alphabet`]). Before the product is taken, each part is tried alone against the guards that read nothing
+//! but this part; what they refuse cannot become right in a combination. The guards then judge the whole, so
+//! that a mistake in this pruning could only hide an admitted write, which a test rules out by taking the
+//! whole product.
+
+mod alphabet;
+
+use jobcheck_spec::guards::without_interim::{Unannounced, in_mind};
+
+use super::Moment;
+use crate::scope::Scope;
+use crate::world::Life;
+use jobcheck_spec::apiserver::{status_updated, validate_status_update, would_refuse_status};
+use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::guards::backlog::judge_backlog;
+use jobcheck_spec::guards::contract::judge_contract;
+use jobcheck_spec::guards::counting::{
+    has_true, judge_counting, judge_counting_truth, judge_indexes, judge_recorded,
+};
+use jobcheck_spec::guards::decision::{Holds, Reason, Tally, holds, judge_interim};
+use jobcheck_spec::guards::status::{
+    judge_counted_status_write, judge_list_size, judge_none_active, judge_status_shape, judge_status_write,
+    judge_terminal_truth,
+};
+use jobcheck_spec::guards::suspend::judge_suspend;
+use jobcheck_spec::job::{ConditionKind, Job, JobStatus};
+use jobcheck_spec::requirement::{Broken, Findings};
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+use jobcheck_spec::view::View;
+
+/// The status writes that may be made now.
+pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
+    let Some(job) = moment.writable_job() else { return Vec::new() };
+    let mut writes: Vec<JobStatus> = Vec::new();
+    let pruned = Pruned::of(moment, job);
+    for new in pruned.product() {
+        if new != job.status && !writes.contains(&new) && pruned.admits_whole(&new) {
+            writes.push(new);
+        }
+    }
+    writes
+}
+
+/// The guards of a status write.
+pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
+    let Some(job) = moment.writable_job() else { return super::out_of_reach("status write") };
+    let mut findings = Findings::new();
+    if moment.gates.delay_the_end() {
+        judge_announced(moment, job, new, &mut findings);
+        return findings;
+    }
+    let unannounced = Unannounced {
+        announced: &|job, new, findings| judge_announced(moment, job, new, findings),
+        truth: &|job, new, findings| judge_truth(moment, job, new, findings),
+        in_mind: &|| in_mind(&moment.view(job), moment.now),
+    };
+    unannounced.judge(job, new, &mut findings);
+    findings
+}
+
+fn judge_announced(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    judge_truth(moment, job, new, findings);
+    if moment.scope.admits(findings) {
+        judge_status_write(&moment.view(job), new, findings);
+    }
+}
+
+/// What no stale cache excuses.
+fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    let old = &job.status;
+    judge_contract(old, new, true, findings);
+    judge_status_shape(&job.spec, old, new, &moment.life.past, findings);
+    judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
+    judge_accounts(moment, job, new, findings);
+    let known = |uid| is_known(moment.life, uid);
+    if moment.gates.delay_the_end() {
+        judge_terminal_truth(old, new, &moment.life.pods, &known, findings);
+    } else {
+        judge_none_active(old, new, &moment.life.pods, &known, findings);
+    }
+}
+
+/// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
+fn is_known(life: &Life, uid: Uid) -> bool {
+    life.past.pod(uid).is_some_and(|past| !past.unasked)
+}
+
+fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    let life = moment.life;
+    let gone = |uid: Uid| Some(life.pods.get(uid).is_none_or(|pod| !pod.finalizer));
+    judge_counting_truth(&job.status, new, job.spec.is_indexed(), &life.past, &gone, findings);
+}
+
+/// The status is stored, unless the server refuses it.
+pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
+    let Some(job) = life.job.clone() else { return };
+    let sent = Job { status: new.clone(), ..Job::clone(&job) };
+    if let Some(broken) = refusal(&job, &sent, scope) {
+        life.past.refused.get_or_insert(broken.req);
+        return;
+    }
+    let mut backoff = std::mem::take(&mut life.manager.backoff);
+    let record = backoff.clone();
+    backoff.keep(&life.seen().view(&life.manager.gates.read(&job), now, &record, &scope.constants));
+    life.manager.backoff = backoff;
+    let read = life.manager.gates.read(&job);
+    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+    life.past.announces(&read, new, fresh, &life.pods);
+    life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
+    life.past.status_written_with(life.manager.gates, &job, new, now);
+    life.job = Some(status_updated(&job, &sent).into());
+    life.manager.end_sync();
+}
+
+/// Why the server refuses a write. The rules that the scope switches off are no rules.
+#[must_use]
+pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
+    if scope.without.is_empty() {
+        return would_refuse_status(&scope.rules, job, sent);
+    }
+    let mut findings = Findings::new();
+    validate_status_update(&scope.rules, job, sent, &mut findings);
+    scope.verdict(findings)
+}
+
+/// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
+#[must_use]
+pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
+    let moment = Moment::of_life(life, now, scope);
+    let Some(job) = moment.writable_job() else { return false };
+    let view = moment.view(job);
+    let mut sent = Job { status: alphabet::base(&view), ..job.clone() };
+    alphabet::conditions(&view, &Reason::ALL, moment.now).into_iter().any(|part| {
+        part.put_into(&mut sent.status);
+        would_refuse_status(&scope.rules, job, &sent).is_some()
+    })
+}
+
+/// The parts of the alphabet that may be right.
+struct Pruned<'a> {
+    moment: &'a Moment<'a>,
+    job: &'a Job,
+    view: View<'a>,
+    tally: Tally,
+    /// The stored status with the counts of today.
+    base: JobStatus,
+}
+
+impl<'a> Pruned<'a> {
+    fn of(moment: &'a Moment<'a>, job: &'a Job) -> Pruned<'a> {
+        let view = moment.view(job);
+        let (tally, base) = (Tally::of(&view), alphabet::base(&view));
+        Pruned { moment, job, view, tally, base }
+    }
+
+    fn admits(&self, judge: impl FnOnce(&mut Findings)) -> bool {
+        let mut findings = Findings::new();
+        judge(&mut findings);
+        self.moment.scope.admits(&findings)
+    }
+
+    /// [`judge`], with what is known of the view already.
+    fn admits_whole(&self, new: &JobStatus) -> bool {
+        self.admits(|findings| judge_truth(self.moment, self.job, new, findings))
+            && self.admits(|findings| judge_counted_status_write(&self.view, new, &self.tally, findings))
+    }
+
+    fn product(&self) -> Vec<JobStatus> {
+        let heads = self.heads();
+        let accounts = if heads.is_empty() { Vec::new() } else { self.accounts() };
+        let mut writes = Vec::new();
+        for kinds in Announced::ALL {
+            let heads: Vec<&JobStatus> = heads.iter().filter(|head| Announced::of(head) == kinds).collect();
+            let Some(first) = heads.first() else { continue };
+            let single = self.single_records(first);
+            for account in &accounts {
+                for record in self.records(&single, account, first) {
+                    let counted = record.on(account.clone());
+                    writes.extend(heads.iter().map(|head| with_head(counted.clone(), head)));
+                }
+            }
+        }
+        writes
+    }
+
+    /// UIDs that leave the lists, with the index texts. The conditions come with the heads.
+    fn accounts(&self) -> Vec<JobStatus> {
+        let texts = self.index_texts();
+        let mut accounts = Vec::new();
+        for base in self.bases() {
+            let bare = JobStatus { conditions: Vec::new(), ..base };
+            for moved in alphabet::moves(&self.job.status) {
+                let moved = moved.on(bare.clone());
+                if self.view.spec().is_indexed() {
+                    accounts.extend(texts.iter().flat_map(|text| text.on(&moved)));
+                } else {
+                    accounts.push(moved);
+                }
+            }
+        }
+        accounts.retain(|new| {
+            self.admits(|findings| judge_accounts(self.moment, self.job, new, findings))
+                && self.admits(|findings| judge_counting(&self.view, new, &self.tally, findings))
+        });
+        accounts
+    }
+
+    /// The index texts that may be right, whatever UIDs move.
+    fn index_texts(&self) -> Vec<alphabet::IndexTexts> {
+        if !self.view.spec().is_indexed() {
+            return Vec::new();
+        }
+        let mut scratch = self.base.clone();
+        let mut texts = alphabet::index_texts(&self.view);
+        texts.retain(|text| {
+            text.put_into(&mut scratch);
+            self.admits(|findings| judge_indexes(&self.view, &scratch, &self.tally, findings))
+        });
+        texts
+    }
+
+    /// Other counts than those that the view shows break PC-02, or UG-05, whatever else is written.
+    fn bases(&self) -> Vec<JobStatus> {
+        let wrong = [Req::PC02, Req::UG05].iter().any(|req| self.moment.scope.without.contains(req));
+        let mut bases = if wrong { alphabet::miscounted(&self.base) } else { Vec::new() };
+        bases.push(self.base.clone());
+        bases
+    }
+
+    /// Conditions and times.
+    fn heads(&self) -> Vec<JobStatus> {
+        let mut scratch = self.base.clone();
+        let mut heads = Vec::new();
+        for part in alphabet::conditions(&self.view, &self.reasons(), self.moment.now) {
+            part.put_into(&mut scratch);
+            if self.admits_conditions(&scratch) {
+                heads.extend(alphabet::suspensions(&scratch, self.moment.now));
+            }
+        }
+        heads.retain(|new| self.admits(|findings| judge_suspend(&self.view, new, findings)));
+        heads
+    }
+
+    /// The reasons that a fresh interim condition may name: one that does not hold is a broken requirement,
+    /// whatever else is written. Once the Job is decided, any is as wrong as another.
+    fn reasons(&self) -> Vec<Reason> {
+        if self.job.status.is_decided() {
+            return vec![Reason::BackoffLimitExceeded];
+        }
+        let switched_off = !self.moment.scope.without.is_empty();
+        let may_hold = |reason: &Reason| switched_off || holds(*reason, &self.view, &self.tally) != Holds::No;
+        Reason::ALL.into_iter().filter(may_hold).collect()
+    }
+
+    /// The guards that read nothing but conditions, and the completion time; the cheapest first.
+    fn admits_conditions(&self, new: &JobStatus) -> bool {
+        let old = &self.job.status;
+        self.admits(|findings| judge_contract(old, new, true, findings))
+            && self.admits(|findings| judge_interim(&self.view, new, &self.tally, findings))
+            && self.admits(|findings| {
+                judge_terminal_truth(old, new, &self.moment.life.pods, &|_| true, findings);
+            })
+    }
+
+    /// The UIDs that may enter the lists in a write with the conditions of `head`.
+    fn single_records(&self, head: &JobStatus) -> Vec<alphabet::Record> {
+        let known = self.moment.life.past.pods.len();
+        let mut single = alphabet::single_records(&self.job.status, known);
+        single.retain(|record| {
+            let new = record.on(with_head(self.base.clone(), head));
+            self.admits(|findings| judge_recorded(&self.view, &new, &self.tally, findings))
+        });
+        single
+    }
+
+    /// The sets of these UIDs that may enter the lists of `account`: they hold all that has to.
+    fn records(
+        &self,
+        single: &[alphabet::Record],
+        account: &JobStatus,
+        head: &JobStatus,
+    ) -> Vec<alphabet::Record> {
+        let mut sets = alphabet::Record::sets(single);
+        sets.retain(|record| {
+            let new = record.on(with_head(account.clone(), head));
+            self.admits(|findings| judge_backlog(&self.view, &new, &self.tally, findings))
+        });
+        sets
+    }
+}
+
+fn with_head(account: JobStatus, head: &JobStatus) -> JobStatus {
+    JobStatus {
+        conditions: head.conditions.clone(),
+        start_time: head.start_time,
+        completion_time: head.completion_time,
+        ..account
+    }
+}
+
+/// Which interim conditions are true: all that accounting asks of the conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Announced {
+    good: bool,
+    bad: bool,
+}
+
+impl Announced {
+    const ALL: [Announced; 4] = [
+        Announced { good: false, bad: false },
+        Announced { good: true, bad: false },
+        Announced { good: false, bad: true },
+        Announced { good: true, bad: true },
+    ];
+
+    fn of(head: &JobStatus) -> Announced {
+        Announced {
+            good: has_true(head, &ConditionKind::SuccessCriteriaMet),
+            bad: has_true(head, &ConditionKind::FailureTarget),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

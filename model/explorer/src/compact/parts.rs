@@ -1,0 +1,263 @@
+//! Taking worlds apart, and putting them together again.
+//!
+//! A world falls into a frame, which is everything but its Jobs, and the parts of each Job. They are whole values of
+//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`Life`] or a
+//! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
+//! do, so that each is kept once.
+
+use std::sync::Arc;
+
+use super::table::{Id, Known, Table};
+use crate::history::Past;
+use crate::process::state::{Process, Sync};
+use crate::process::steps::{Faults, Late};
+use crate::reference::ttl::TtlController;
+use crate::world::{Life, Manager, World};
+use jobcheck_spec::job::Job;
+use jobcheck_spec::pods::Pods;
+
+/// Numbers for the parts of one Job.
+pub const PARTS: usize = 8;
+/// Position of the number of the Job among those.
+pub const JOB: usize = 0;
+/// Position of the pods.
+pub const PODS: usize = 1;
+/// Position of what the first process knows, or else the manager.
+pub const KNOWLEDGE: usize = 2;
+/// Position of the past.
+pub const PAST: usize = 3;
+/// Position of the sync of the first process.
+pub const SYNC: usize = 4;
+/// Position of the first process without what it knows and without its sync.
+pub const IDLE: usize = 5;
+/// Position of the request of a dead process.
+pub const LATE: usize = 6;
+/// Position of the rest.
+pub const REST: usize = 7;
+
+/// The numbers of one Job's parts.
+pub type Ids = [Id; PARTS];
+
+/// A world as the numbers of its parts: the frame, then [`PARTS`] for each Job. Two worlds are equal exactly if
+/// their numbers are.
+pub type Packed<const N: usize> = [Id; N];
+
+/// Stands for a part that is not known.
+pub const UNKNOWN: Id = Id::MAX;
+
+/// Where the numbers of a Job begin.
+pub fn offset(job: usize) -> usize {
+    1 + job * PARTS
+}
+
+/// The numbers of a Job's parts.
+pub fn ids_of<const N: usize>(packed: &Packed<N>, job: usize) -> Ids {
+    let mut ids = [0; PARTS];
+    ids.copy_from_slice(&packed[offset(job)..offset(job) + PARTS]);
+    ids
+}
+
+/// A Job as it is stored, `None` once it is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct JobPart(pub Option<Arc<Job>>);
+
+/// The pods of a Job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodsPart(pub Arc<Pods>);
+
+impl From<Pods> for PodsPart {
+    fn from(pods: Pods) -> PodsPart {
+        PodsPart(Arc::new(pods))
+    }
+}
+
+/// What changes seldom.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rest {
+    pub ttl: Option<Box<TtlController>>,
+    pub faults: Faults,
+    pub rollouts: u8,
+    pub used: u16,
+    /// The manager, where there is a process: it has nothing to do then, but for its gates.
+    pub manager: Manager,
+    /// Processes after the first.
+    pub others: Vec<Process>,
+}
+
+/// All parts of the worlds of a scope.
+#[derive(Debug)]
+pub struct Tables {
+    pub frames: Table<World>,
+    pub jobs: Table<JobPart>,
+    pub pods: Table<PodsPart>,
+    pub managers: Table<Manager>,
+    pub pasts: Table<Past>,
+    pub syncs: Table<Option<Sync>>,
+    pub idle: Table<Option<Process>>,
+    pub late: Table<Option<Late>>,
+    pub rests: Table<Rest>,
+}
+
+/// What a thread knows of [`Tables`].
+#[derive(Debug)]
+pub struct KnownParts {
+    pub frames: Known<World>,
+    pub jobs: Known<JobPart>,
+    pub pods: Known<PodsPart>,
+    pub managers: Known<Manager>,
+    pub pasts: Known<Past>,
+    pub syncs: Known<Option<Sync>>,
+    pub idle: Known<Option<Process>>,
+    pub late: Known<Option<Late>>,
+    pub rests: Known<Rest>,
+}
+
+impl Tables {
+    /// No parts yet.
+    pub fn new() -> Tables {
+        Tables {
+            frames: Table::new(),
+            jobs: Table::new(),
+            pods: Table::new(),
+            managers: Table::new(),
+            pasts: Table::new(),
+            syncs: Table::new(),
+            idle: Table::new(),
+            late: Table::new(),
+            rests: Table::new(),
+        }
+    }
+
+    /// How many parts there are.
+    pub fn len(&self) -> usize {
+        let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.pasts.len();
+        let own = self.managers.len() + self.syncs.len() + self.idle.len();
+        shared + own + self.late.len() + self.rests.len()
+    }
+}
+
+impl KnownParts {
+    /// Nothing is known yet.
+    pub fn new() -> KnownParts {
+        KnownParts {
+            frames: Known::new(),
+            jobs: Known::new(),
+            pods: Known::new(),
+            managers: Known::new(),
+            pasts: Known::new(),
+            syncs: Known::new(),
+            idle: Known::new(),
+            late: Known::new(),
+            rests: Known::new(),
+        }
+    }
+
+    /// Puts a world together.
+    pub fn unpack<const N: usize>(&mut self, tables: &Tables, packed: &Packed<N>) -> World {
+        let mut world = World::clone(self.frames.part(&tables.frames, packed[0]));
+        for ids in packed[1..].chunks_exact(PARTS) {
+            world.lives.push(self.unpack_life(tables, ids));
+        }
+        world
+    }
+
+    fn unpack_life(&mut self, tables: &Tables, ids: &[Id]) -> Life {
+        let Rest { ttl, faults, rollouts, used, manager, others } =
+            Rest::clone(self.rests.part(&tables.rests, ids[REST]));
+        let knowledge = Manager::clone(self.managers.part(&tables.managers, ids[KNOWLEDGE]));
+        let idle = Option::clone(self.idle.part(&tables.idle, ids[IDLE]));
+        let (manager, first) = match idle {
+            None => (knowledge, None),
+            Some(idle) => {
+                let sync = Option::clone(self.syncs.part(&tables.syncs, ids[SYNC]));
+                (manager, Some(Process { knowledge, sync, ..idle }))
+            }
+        };
+        Life {
+            job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
+            pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
+            manager,
+            processes: first.into_iter().chain(others).collect(),
+            ttl,
+            late: Option::clone(self.late.part(&tables.late, ids[LATE])),
+            faults,
+            rollouts,
+            past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
+            used,
+        }
+    }
+
+    /// Takes a world apart, as far as its numbers are not `known`. `before` is a world that it shares parts with, as a
+    /// step leaves most as they were; the numbers of that world are looked at first.
+    pub fn pack<const N: usize>(
+        &mut self,
+        tables: &Tables,
+        mut world: World,
+        known: &Packed<N>,
+        before: Option<(&World, &Packed<N>)>,
+    ) -> Packed<N> {
+        let mut packed = *known;
+        let lives = std::mem::take(&mut world.lives);
+        if packed[0] == UNKNOWN {
+            let old = before.map(|(_, ids)| ids[0]);
+            let old = old.filter(|id| **self.frames.part(&tables.frames, *id) == world);
+            packed[0] = old.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
+        }
+        for (number, life) in lives.into_iter().enumerate() {
+            let from = offset(number);
+            let old = before.map(|(world, ids)| (&world.lives[number], ids_of(ids, number)));
+            let ids = self.pack_life(tables, life, ids_of(known, number), old);
+            packed[from..from + PARTS].copy_from_slice(&ids);
+        }
+        packed
+    }
+
+    fn pack_life(&mut self, tables: &Tables, life: Life, given: Ids, before: Option<(&Life, Ids)>) -> Ids {
+        let Life { job, pods, manager, mut processes, ttl, late, faults, rollouts, past, used } = life;
+        let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
+        let (knowledge, sync, idle, manager) = match first {
+            None => (manager, None, None, Manager::default()),
+            Some(mut first) => {
+                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
+                (knowledge, sync, Some(first), manager)
+            }
+        };
+        let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
+        // A part that may have been left as it was is compared with what it was first.
+        let known = |part: usize, is_same: &mut dyn FnMut(&Life, Id) -> bool| {
+            let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
+            Some(given[part]).filter(|id| *id != UNKNOWN).or_else(old)
+        };
+        let same_job = |old: &Life| match (&old.job, &job) {
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let old_sync = |old: &Life| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
+        let known = [
+            known(JOB, &mut |old, _| same_job(old)),
+            known(PODS, &mut |old, _| Arc::ptr_eq(&old.pods, &pods)),
+            known(KNOWLEDGE, &mut |old, _| *knowledge_of(old) == knowledge),
+            known(PAST, &mut |old, _| old.past == past),
+            known(SYNC, &mut |old, _| old_sync(old)),
+            known(IDLE, &mut |_, id| **self.idle.part(&tables.idle, id) == idle),
+            known(LATE, &mut |old, _| old.late == late),
+            known(REST, &mut |_, id| **self.rests.part(&tables.rests, id) == rest),
+        ];
+        [
+            known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
+            known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
+            known[KNOWLEDGE].unwrap_or_else(|| self.managers.id_of(&tables.managers, knowledge)),
+            known[PAST].unwrap_or_else(|| self.pasts.id_of(&tables.pasts, past)),
+            known[SYNC].unwrap_or_else(|| self.syncs.id_of(&tables.syncs, sync)),
+            known[IDLE].unwrap_or_else(|| self.idle.id_of(&tables.idle, idle)),
+            known[LATE].unwrap_or_else(|| self.late.id_of(&tables.late, late)),
+            known[REST].unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),
+        ]
+    }
+}
+
+/// What stands in a Job's part [`KNOWLEDGE`].
+fn knowledge_of(life: &Life) -> &Manager {
+    life.processes.first().map_or(&life.manager, |first| &first.knowledge)
+}

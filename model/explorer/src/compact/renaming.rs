@@ -1,0 +1,278 @@
+//! Worlds in which the pods of a Job bear each other's UIDs.
+//!
+//! The fields of whatever may name a pod are listed one by one, so that a new field does not compile until it
+//! was decided here whether it names one.
+
+mod identity;
+mod processes;
+
+use std::sync::Arc;
+
+pub use self::identity::Identity;
+use super::parts::JobPart;
+use crate::history::{Decision, Ending, Past, PodPast, Slips};
+use crate::world::{Life, Manager, Own, Unseen};
+use jobcheck_spec::job::{Condition, Job, JobStatus, Text, Uncounted};
+use jobcheck_spec::pod::{Pod, PolicyMatch};
+use jobcheck_spec::pods::Pods;
+use jobcheck_spec::uid::Uid;
+
+/// A permutation of the UIDs of all pods that one Job ever had: `Uid(n)` becomes the n-th entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renaming(Vec<u8>);
+
+impl Renaming {
+    /// All permutations of so many pods; the first changes nothing.
+    pub fn all(pods: usize) -> Vec<Renaming> {
+        let mut all = vec![Renaming(Vec::new())];
+        for next in 1..=pods {
+            let longer = |shorter: &Renaming| {
+                let insert = |at: usize| {
+                    let mut names = shorter.0.clone();
+                    names.insert(at, u8::try_from(next).unwrap_or(u8::MAX));
+                    Renaming(names)
+                };
+                (0..next).rev().map(insert).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        all
+    }
+
+    /// Whether the keys of the pods, in the order of their UIDs, are sorted afterwards.
+    pub fn sorts(&self, keys: &[u64]) -> bool {
+        let after = |name: u8| self.0.iter().position(|it| *it == name).and_then(|before| keys.get(before));
+        (1..u8::try_from(keys.len()).unwrap_or(u8::MAX)).all(|name| after(name) <= after(name + 1))
+    }
+
+    fn uid(&self, uid: Uid) -> Uid {
+        let position = usize::try_from(uid.0).ok().and_then(|number| number.checked_sub(1));
+        position.and_then(|position| self.0.get(position)).map_or(uid, |name| Uid(u128::from(*name)))
+    }
+
+    /// Texts name a pod as the kubelet of this model does: `default/pod-1`.
+    fn text(&self, text: &Text) -> Text {
+        const BEFORE: &str = "default/pod-";
+        let Some((head, tail)) = text.split_once(BEFORE) else { return text.clone() };
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let Ok(number) = tail[..digits].parse() else { return text.clone() };
+        format!("{head}{BEFORE}{}{}", self.uid(Uid(number)).0, &tail[digits..]).into()
+    }
+
+    /// The Job, whose status lists pods.
+    pub fn job_part(&self, part: &JobPart) -> JobPart {
+        JobPart(part.0.as_ref().map(|job| self.job(job)))
+    }
+
+    fn job(&self, job: &Arc<Job>) -> Arc<Job> {
+        Arc::new(Job { status: self.status(&job.status), ..Job::clone(job) })
+    }
+
+    fn status(&self, status: &JobStatus) -> JobStatus {
+        let JobStatus {
+            active: _,
+            ready: _,
+            terminating: _,
+            succeeded: _,
+            failed: _,
+            start_time: _,
+            completion_time: _,
+            completed_indexes: _,
+            failed_indexes: _,
+            uncounted,
+            conditions,
+        } = status;
+        let lists = |lists: &Uncounted| {
+            let Uncounted { succeeded, failed } = lists;
+            Uncounted { succeeded: self.list(succeeded), failed: self.list(failed) }
+        };
+        let condition = |it: &Condition| Condition { message: self.text(&it.message), ..it.clone() };
+        JobStatus {
+            uncounted: uncounted.as_ref().map(lists),
+            conditions: conditions.iter().map(condition).collect(),
+            ..status.clone()
+        }
+    }
+
+    /// Every list that is written is sorted.
+    fn list(&self, uids: &[Uid]) -> Vec<Uid> {
+        let mut renamed: Vec<Uid> = uids.iter().map(|uid| self.uid(*uid)).collect();
+        renamed.sort_unstable();
+        renamed
+    }
+
+    /// The pods.
+    pub fn pods(&self, pods: &Pods) -> Pods {
+        let mut renamed = Pods::new();
+        for pod in pods.iter().map(|pod| self.pod(pod)) {
+            renamed.set(pod.uid, Some(pod));
+        }
+        renamed
+    }
+
+    fn pod(&self, pod: &Pod) -> Pod {
+        let Pod {
+            uid,
+            finalizer: _,
+            other_finalizers: _,
+            phase: _,
+            deleting: _,
+            forced: _,
+            disrupted: _,
+            controlled: _,
+            incarnation: _,
+            selected: _,
+            ready: _,
+            scheduled: _,
+            index: _,
+            failure_count: _,
+            ignored_failure_count: _,
+            restarts: _,
+            max_restarts: _,
+            created: _,
+            ready_changed: _,
+            finished: _,
+            policy,
+        } = pod;
+        let policy = match policy {
+            PolicyMatch::FailJob(message) => PolicyMatch::FailJob(self.text(message)),
+            PolicyMatch::None | PolicyMatch::Action(_) => policy.clone(),
+        };
+        Pod { uid: self.uid(*uid), policy, ..pod.clone() }
+    }
+
+    /// The manager.
+    pub fn manager(&self, manager: &Manager) -> Manager {
+        let Manager { old_job, behind, backoff, gates } = manager;
+        Manager {
+            old_job: old_job.as_ref().map(|job| self.job(job)),
+            behind: behind.iter().map(|unseen| self.unseen(unseen)).collect(),
+            backoff: backoff.renamed(|uid| self.uid(uid)),
+            gates: *gates,
+        }
+    }
+
+    fn unseen(&self, unseen: &Unseen) -> Unseen {
+        let Unseen { uid, before, own, missed } = unseen;
+        let own = own.as_ref().map(|own| {
+            let Own { after, created, earlier_sync } = own;
+            Own { after: self.pod(after), created: *created, earlier_sync: *earlier_sync }
+        });
+        let before = before.as_ref().map(|pod| self.pod(pod));
+        Unseen { uid: self.uid(*uid), before, own, missed: *missed }
+    }
+
+    /// The past: a pod's history stands where its UID says.
+    pub fn past(&self, past: &Past) -> Past {
+        let Past {
+            pods,
+            // Where there are others, symmetry is refused.
+            incarnation: _,
+            former: _,
+            strangers: _,
+            widest: _,
+            most: _,
+            fewest: _,
+            was_impatient: _,
+            decision,
+            ending,
+            refused: _,
+            objection: _,
+            told_of_namespace: _,
+            removal: _,
+            gates: _,
+            writers: _,
+            slips,
+        } = past;
+        let numbered = (1u128..).map(Uid).zip(pods);
+        let mut placed: Vec<_> = numbered.map(|(uid, pod)| (self.uid(uid), self.pod_past(pod))).collect();
+        placed.sort_unstable_by_key(|(uid, _)| *uid);
+        Past {
+            pods: placed.into_iter().map(|(_, pod)| pod).collect(),
+            decision: decision.as_ref().map(|it| Decision { message: self.text(&it.message), ..it.clone() }),
+            ending: ending
+                .as_ref()
+                .map(|it| Ending { text: (it.text.0.clone(), self.text(&it.text.1)), ..it.clone() }),
+            slips: self.slips(slips),
+            ..past.clone()
+        }
+    }
+
+    /// Names no pod.
+    fn pod_past(&self, past: &PodPast) -> PodPast {
+        let PodPast {
+            index: _,
+            end: _,
+            deleted: _,
+            released: _,
+            ignored: _,
+            restarts: _,
+            flipped: _,
+            unasked: _,
+            replaced: _,
+            listed: _,
+            counted_succeeded: _,
+            counted_failed: _,
+        } = past;
+        past.clone()
+    }
+
+    fn slips(&self, slips: &Slips) -> Slips {
+        let Slips {
+            lost,
+            dropped,
+            verdict_lost,
+            passed_over,
+            write_after_end,
+            creation_after_decision,
+            creation_while_suspended,
+            retry_of_failed_index,
+            wrong_failure_count,
+            hasty_creation,
+            start_moved,
+            gates,
+            deleted_finished,
+            deleted_for_others,
+            silent_write,
+            released_alone,
+            hasty_retry,
+            futile_creation,
+        } = slips;
+        let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
+        Slips {
+            lost: uid(lost),
+            dropped: uid(dropped),
+            verdict_lost: uid(verdict_lost),
+            passed_over: *passed_over,
+            write_after_end: *write_after_end,
+            creation_after_decision: uid(creation_after_decision),
+            creation_while_suspended: uid(creation_while_suspended),
+            retry_of_failed_index: uid(retry_of_failed_index),
+            wrong_failure_count: uid(wrong_failure_count),
+            hasty_creation: uid(hasty_creation),
+            start_moved: *start_moved,
+            gates: *gates,
+            deleted_finished: uid(deleted_finished),
+            deleted_for_others: uid(deleted_for_others),
+            silent_write: *silent_write,
+            released_alone: uid(released_alone),
+            hasty_retry: uid(hasty_retry),
+            futile_creation: *futile_creation,
+        }
+    }
+
+    /// A Job's whole life.
+    pub fn life(&self, life: &Life) -> Life {
+        let Life { job, pods, manager, processes, ttl: _, late, faults: _, rollouts: _, past, used: _ } =
+            life;
+        Life {
+            job: job.as_ref().map(|job| self.job(job)),
+            pods: Arc::new(self.pods(pods)),
+            manager: self.manager(manager),
+            processes: processes.iter().map(|process| self.process(process)).collect(),
+            late: late.as_ref().map(|late| self.late(late)),
+            past: self.past(past),
+            ..life.clone()
+        }
+    }
+}

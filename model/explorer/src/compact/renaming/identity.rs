@@ -1,0 +1,82 @@
+//! Jobs with equal specifications in each other's places.
+
+use std::sync::Arc;
+
+use crate::compact::parts::{JobPart, Rest};
+use crate::process::state::{Process, Sync, UnseenJob};
+use crate::reference::read::Read;
+use crate::world::{Life, Manager, World};
+use jobcheck_spec::job::{Job, JobSpec};
+
+/// What tells a Job from another one with an equal specification.
+#[derive(Clone, Debug)]
+pub struct Identity(Arc<Job>);
+
+impl Identity {
+    /// The identities of the Jobs of a world, each of which is still there.
+    pub fn of_all(world: &World) -> Vec<Identity> {
+        let World { now: _, position: _, lives } = world;
+        lives.iter().filter_map(|life| life.job.clone()).map(Identity).collect()
+    }
+
+    /// The Job under this identity.
+    pub fn job_part(&self, part: &JobPart) -> JobPart {
+        JobPart(part.0.as_ref().map(|job| self.job(job)))
+    }
+
+    /// The selector and the template hold the UID and the name too; nobody changes them.
+    fn job(&self, job: &Arc<Job>) -> Arc<Job> {
+        let (uid, name, own) = (self.0.uid, self.0.name.clone(), &self.0.spec);
+        let (selector, template) = (own.selector.clone(), own.template.clone());
+        let spec = Arc::new(JobSpec { selector, template, ..JobSpec::clone(&job.spec) });
+        Arc::new(Job { uid, name, spec, ..Job::clone(job) })
+    }
+
+    /// The whole life of the Job under this identity.
+    #[must_use]
+    pub fn life(&self, life: &Life) -> Life {
+        let job = life.job.as_ref().map(|job| self.job(job));
+        let processes = life.processes.iter().map(|process| self.process(process)).collect();
+        Life { job, manager: self.manager(&life.manager), processes, ..life.clone() }
+    }
+
+    /// A process that manages the Job under this identity.
+    fn process(&self, process: &Process) -> Process {
+        Process {
+            knowledge: self.manager(&process.knowledge),
+            sync: process.sync.as_ref().map(|sync| self.sync(sync)),
+            ..self.idle(process)
+        }
+    }
+
+    /// A process without what it knows and without its sync.
+    pub fn idle(&self, process: &Process) -> Process {
+        let unseen = |it: &UnseenJob| UnseenJob {
+            before: it.before.as_ref().map(|before| self.job(before)),
+            own: it.own,
+        };
+        Process { job_behind: process.job_behind.iter().map(unseen).collect(), ..process.clone() }
+    }
+
+    /// A sync under way.
+    pub fn sync(&self, sync: &Sync) -> Sync {
+        let job = |job: &Option<Arc<Job>>| job.as_ref().map(|job| self.job(job));
+        let read = Read { job: job(&sync.read.job), ..sync.read.clone() };
+        Sync { read, written: job(&sync.written), ..sync.clone() }
+    }
+
+    /// What changes seldom.
+    pub fn rest(&self, rest: &Rest) -> Rest {
+        Rest {
+            manager: self.manager(&rest.manager),
+            others: rest.others.iter().map(|process| self.process(process)).collect(),
+            ..rest.clone()
+        }
+    }
+
+    /// The manager of the Job under this identity: its cache may hold another version.
+    pub fn manager(&self, manager: &Manager) -> Manager {
+        let old_job = manager.old_job.as_ref().map(|job| self.job(job));
+        Manager { old_job, ..manager.clone() }
+    }
+}

@@ -1,0 +1,146 @@
+//! The processes of an algorithm, and what they left on its way.
+
+use std::sync::Arc;
+
+use super::Renaming;
+use crate::compact::parts::Rest;
+use crate::process::io::{Answer, Call, CallName, Replies, Wait};
+use crate::process::state::{Process, Sync, UnseenJob};
+use crate::process::steps::Late;
+use crate::reference::read::{Failures, Kept, Read};
+use crate::world::Seen;
+use jobcheck_spec::pods::Pods;
+use jobcheck_spec::uid::Uid;
+
+impl Renaming {
+    /// A process without what it knows and without its sync.
+    pub fn idle(&self, process: &Process) -> Process {
+        let Process { knowledge: _, job_behind, memory, queued: _, wake: _, orphans, sync: _ } = process;
+        let unseen =
+            |it: &UnseenJob| UnseenJob { before: it.before.as_ref().map(|job| self.job(job)), own: it.own };
+        Process {
+            job_behind: job_behind.iter().map(unseen).collect(),
+            memory: memory.renamed(|uid| self.uid(uid)).with_unwritten(|job| self.job(job)),
+            orphans: self.uids(orphans),
+            ..process.clone()
+        }
+    }
+
+    /// A process.
+    pub fn process(&self, process: &Process) -> Process {
+        Process {
+            knowledge: self.manager(&process.knowledge),
+            sync: process.sync.as_ref().map(|sync| self.sync(sync)),
+            ..self.idle(process)
+        }
+    }
+
+    /// A sync under way.
+    pub fn sync(&self, sync: &Sync) -> Sync {
+        let Sync { read, replies, wait, written, conflicts: _, fresh: _, seen, deletes_failed: _ } = sync;
+        Sync {
+            read: self.read(read),
+            replies: self.replies(replies),
+            wait: self.wait(wait),
+            written: written.as_ref().map(|job| self.job(job)),
+            seen: self.seen(seen),
+            ..sync.clone()
+        }
+    }
+
+    /// The request of a dead process.
+    pub fn late(&self, late: &Late) -> Late {
+        Late { call: self.call(&late.call), ..late.clone() }
+    }
+
+    /// What changes seldom.
+    pub fn rest(&self, rest: &Rest) -> Rest {
+        let Rest { ttl: _, faults: _, rollouts: _, used: _, manager, others } = rest;
+        Rest {
+            manager: self.manager(manager),
+            others: others.iter().map(|process| self.process(process)).collect(),
+            ..rest.clone()
+        }
+    }
+
+    fn uids<'a, C: FromIterator<Uid>>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> C {
+        uids.into_iter().map(|uid| self.uid(*uid)).collect()
+    }
+
+    fn read(&self, read: &Read) -> Read {
+        let Read {
+            job,
+            pods,
+            strays,
+            satisfied: _,
+            creations_seen: _,
+            finished_unseen: _,
+            releasing,
+            kept,
+            failures,
+            requeues: _,
+            now: _,
+        } = read;
+        Read {
+            job: job.as_ref().map(|job| self.job(job)),
+            pods: Arc::new(self.pods(pods)),
+            strays: Arc::new(self.pods(strays)),
+            releasing: self.uids(releasing),
+            kept: Kept {
+                released: self.uids(&kept.released),
+                deleted: self.uids(&kept.deleted),
+                refused: kept.refused,
+            },
+            failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
+            ..read.clone()
+        }
+    }
+
+    fn seen(&self, seen: &Seen) -> Seen {
+        let Seen { cache, post, strays, expectations_met: _, deletion_unseen: _ } = seen;
+        let pods = |pods: &Pods| Arc::new(self.pods(pods));
+        Seen { cache: pods(cache), post: pods(post), strays: pods(strays), ..seen.clone() }
+    }
+
+    fn replies(&self, replies: &Replies) -> Replies {
+        let Replies { answers, choices, stage } = replies;
+        let answer =
+            |((stage, name), answer): (&(u8, CallName), &Answer)| ((*stage, self.name(*name)), *answer);
+        let choice = |(stage, uid): &(u8, Uid)| (*stage, self.uid(*uid));
+        Replies {
+            answers: answers.iter().map(answer).collect(),
+            choices: choices.iter().map(choice).collect(),
+            stage: *stage,
+        }
+    }
+
+    fn name(&self, name: CallName) -> CallName {
+        match name {
+            CallName::CreatePod(_) | CallName::WriteStatus => name,
+            CallName::DeletePod(uid) => CallName::DeletePod(self.uid(uid)),
+            CallName::ReleasePod(uid) => CallName::ReleasePod(self.uid(uid)),
+            CallName::AdoptPod(uid) => CallName::AdoptPod(self.uid(uid)),
+            CallName::GiveUpPod(uid) => CallName::GiveUpPod(self.uid(uid)),
+        }
+    }
+
+    fn wait(&self, wait: &Wait) -> Wait {
+        let renamed = match wait {
+            Wait::Calls(calls) => Wait::Calls(calls.iter().map(|call| self.call(call)).collect()),
+            Wait::Choice(pods) => Wait::Choice(self.uids(pods)),
+        };
+        renamed.sorted()
+    }
+
+    /// A pod that is to be created has no UID yet.
+    fn call(&self, call: &Call) -> Call {
+        match call {
+            Call::CreatePod(..) => call.clone(),
+            Call::DeletePod(uid) => Call::DeletePod(self.uid(*uid)),
+            Call::ReleasePod(uid) => Call::ReleasePod(self.uid(*uid)),
+            Call::AdoptPod(uid) => Call::AdoptPod(self.uid(*uid)),
+            Call::GiveUpPod(uid) => Call::GiveUpPod(self.uid(*uid)),
+            Call::WriteStatus(status) => Call::WriteStatus(Box::new(self.status(status))),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A status, and a change of one, as a line.
+
+use std::fmt::Write as _;
+
+use super::name;
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+/// A status in one line, without what is empty.
+#[must_use]
+pub fn status_text(status: &JobStatus) -> String {
+    let mut text = format!(
+        "active={} ready={} terminating={} succeeded={} failed={}",
+        status.active,
+        or_nil(status.ready),
+        or_nil(status.terminating),
+        status.succeeded,
+        status.failed
+    );
+    let mut add = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = write!(text, " {name}={value}");
+        }
+    };
+    add("uncounted.succeeded", uids(status.uncounted_succeeded()));
+    add("uncounted.failed", uids(status.uncounted_failed()));
+    add("completedIndexes", status.completed_indexes.to_string());
+    add("failedIndexes", status.failed_indexes.as_deref().map_or(String::new(), quoted));
+    add("startTime", status.start_time.map_or(String::new(), seconds));
+    add("completionTime", status.completion_time.map_or(String::new(), seconds));
+    for it in &status.conditions {
+        let _ = write!(text, " {}", condition(it));
+    }
+    text
+}
+
+/// What a status write changes, field by field: `active 0 -> 2, uncounted.succeeded +pod 1`. What is nil is said where
+/// it was not before, and of `startTime` where the end of a Job is written, which asks for it (SS-10).
+#[must_use]
+pub fn change(old: &JobStatus, new: &JobStatus) -> String {
+    let mut parts = Vec::new();
+    number("active", Some(old.active), Some(new.active), &mut parts);
+    number("ready", old.ready, new.ready, &mut parts);
+    number("terminating", old.terminating, new.terminating, &mut parts);
+    number("succeeded", Some(old.succeeded), Some(new.succeeded), &mut parts);
+    number("failed", Some(old.failed), Some(new.failed), &mut parts);
+    list("uncounted.succeeded", old.uncounted_succeeded(), new.uncounted_succeeded(), &mut parts);
+    list("uncounted.failed", old.uncounted_failed(), new.uncounted_failed(), &mut parts);
+    if old.completed_indexes != new.completed_indexes {
+        parts.push(format!("completedIndexes={}", quoted(&new.completed_indexes)));
+    }
+    if old.failed_indexes != new.failed_indexes {
+        let text = new.failed_indexes.as_deref().map_or_else(|| "nil".to_owned(), quoted);
+        parts.push(format!("failedIndexes={text}"));
+    }
+    let conditions = conditions(&old.conditions, &new.conditions);
+    let ends = announces(new) && !conditions.is_empty() && new.start_time.is_none();
+    if old.start_time != new.start_time || ends {
+        parts.push(format!("startTime={}", new.start_time.map_or_else(|| "nil".to_owned(), seconds)));
+    }
+    if old.completion_time != new.completion_time {
+        let time = new.completion_time.map_or_else(|| "nil".to_owned(), seconds);
+        parts.push(format!("completionTime={time}"));
+    }
+    parts.extend(conditions);
+    match () {
+        () if old == new => "nothing changes".to_owned(),
+        () if parts.is_empty() => "nothing but times of conditions".to_owned(),
+        () => parts.join(", "),
+    }
+}
+
+/// Whether the fate of the Job stands in it.
+fn announces(status: &JobStatus) -> bool {
+    use ConditionKind::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
+    [Complete, Failed, FailureTarget, SuccessCriteriaMet].iter().any(|kind| status.is_true(kind))
+}
+
+fn or_nil(value: Option<i32>) -> String {
+    value.map_or_else(|| "nil".to_owned(), |value| value.to_string())
+}
+
+fn number(name: &str, old: Option<i32>, new: Option<i32>, parts: &mut Vec<String>) {
+    match (old, new) {
+        _ if old == new => {}
+        (Some(old), Some(new)) => parts.push(format!("{name} {old} -> {new}")),
+        (None, _) | (_, None) => parts.push(format!("{name}={}", or_nil(new))),
+    }
+}
+
+/// What enters a list and what leaves it; a UID that it holds twice enters it.
+fn list(list: &str, old: &[Uid], new: &[Uid], parts: &mut Vec<String>) {
+    let surplus = |of: &[Uid], over: &[Uid], sign: &str| {
+        let mut rest = over.to_vec();
+        let mut words = Vec::new();
+        for uid in of {
+            match rest.iter().position(|other| other == uid) {
+                Some(place) => {
+                    rest.remove(place);
+                }
+                None => words.push(format!("{sign}{}", name(*uid))),
+            }
+        }
+        words
+    };
+    let words = [surplus(new, old, "+"), surplus(old, new, "-")].concat();
+    if !words.is_empty() {
+        parts.push(format!("{list} {}", words.join(" ")));
+    }
+}
+
+/// The entries that are new, and those that are gone for no entry of their type.
+fn conditions(old: &[Condition], new: &[Condition]) -> Vec<String> {
+    let same =
+        |a: &Condition, b: &Condition| (&a.kind, a.status, &a.reason) == (&b.kind, b.status, &b.reason);
+    let mut words = Vec::new();
+    for (place, it) in new.iter().enumerate() {
+        let count = |among: &[Condition]| among.iter().filter(|other| same(other, it)).count();
+        if count(&new[..=place]) <= count(old) {
+            continue;
+        }
+        let beside = new[..place].iter().any(|other| other.kind == it.kind);
+        let beside = if beside { ", beside the entry of this type that there is" } else { "" };
+        words.push(format!("{}{beside}", condition(it)));
+    }
+    for (place, it) in old.iter().enumerate() {
+        let count = |among: &[Condition]| among.iter().filter(|other| other.kind == it.kind).count();
+        match count(new) {
+            // Told once of each type.
+            _ if count(&old[..place]) > 0 => {}
+            0 => words.push(format!("no {}", it.kind.as_str())),
+            left if left < count(old) => words.push(format!("fewer entries of {}", it.kind.as_str())),
+            _ => {}
+        }
+    }
+    words
+}
+
+/// `Type=True (reason)`.
+fn condition(it: &Condition) -> String {
+    let status = match it.status {
+        ConditionStatus::True => "True",
+        ConditionStatus::False => "False",
+        ConditionStatus::Unknown => "Unknown",
+    };
+    let reason = if it.reason.is_empty() { String::new() } else { format!(" ({})", it.reason) };
+    format!("{}={status}{reason}", it.kind.as_str())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+fn seconds(time: Time) -> String {
+    format!("{} s", time.0)
+}
+
+fn uids(uids: &[Uid]) -> String {
+    uids.iter().map(|uid| uid.0.to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// What an older status shows that is not so any more.
+#[must_use]
+pub fn older(old: &JobStatus, new: &JobStatus) -> Option<String> {
+    if old == new {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (name, old, new) in [
+        ("active", Some(old.active), Some(new.active)),
+        ("ready", old.ready, new.ready),
+        ("terminating", old.terminating, new.terminating),
+        ("succeeded", Some(old.succeeded), Some(new.succeeded)),
+        ("failed", Some(old.failed), Some(new.failed)),
+    ] {
+        if old != new {
+            parts.push(format!("{name}={}", or_nil(old)));
+        }
+    }
+    let listed = |status: &JobStatus| [status.uncounted_succeeded(), status.uncounted_failed()].concat();
+    if listed(old) != listed(new) {
+        let pods: Vec<String> = listed(old).into_iter().map(name).collect();
+        let pods = if pods.is_empty() { "nothing".to_owned() } else { pods.join(", ") };
+        parts.push(format!("{pods} uncounted"));
+    }
+    if old.completed_indexes != new.completed_indexes {
+        parts.push(format!("completedIndexes={}", quoted(&old.completed_indexes)));
+    }
+    let missing =
+        new.conditions.iter().filter(|it| !old.conditions.iter().any(|other| other.kind == it.kind));
+    parts.extend(missing.map(|it| format!("no {}", it.kind.as_str())));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jobcheck_spec::job::Uncounted;
+
+    fn entry(kind: ConditionKind, status: ConditionStatus) -> Condition {
+        let reason = "why".into();
+        Condition { kind, status, reason, message: "".into(), last_transition_time: None }
+    }
+
+    #[test]
+    fn nothing_is_told_but_what_changes() {
+        let old = JobStatus { active: 2, ready: Some(0), ..JobStatus::default() };
+        let lists = Uncounted { succeeded: vec![Uid(1)], failed: Vec::new() };
+        let new = JobStatus { active: 1, uncounted: Some(lists), terminating: Some(0), ..old.clone() };
+        assert_eq!(change(&old, &new), "active 2 -> 1, terminating=0, uncounted.succeeded +pod 1");
+        assert_eq!(change(&new, &old), "active 1 -> 2, terminating=nil, uncounted.succeeded -pod 1");
+        assert_eq!(change(&old, &old), "nothing changes");
+    }
+
+    #[test]
+    fn a_second_entry_of_a_type_is_told_and_so_is_a_start_time_that_an_end_lacks() {
+        let denied = entry(ConditionKind::FailureTarget, ConditionStatus::False);
+        let old = JobStatus { conditions: vec![denied.clone()], ..JobStatus::default() };
+        let announced = entry(ConditionKind::FailureTarget, ConditionStatus::True);
+        let replaced = JobStatus { conditions: vec![announced.clone()], ..JobStatus::default() };
+        let appended = JobStatus { conditions: vec![denied, announced], ..JobStatus::default() };
+        assert_eq!(change(&old, &replaced), "startTime=nil, FailureTarget=True (why)");
+        let second = "FailureTarget=True (why), beside the entry of this type that there is";
+        assert!(change(&old, &appended).ends_with(second), "{}", change(&old, &appended));
+        assert_eq!(change(&appended, &old), "fewer entries of FailureTarget");
+        assert_eq!(change(&old, &JobStatus::default()), "no FailureTarget");
+    }
+
+    #[test]
+    fn a_uid_that_enters_a_list_twice_is_told() {
+        let lists = |failed: &[Uid]| {
+            let lists = Uncounted { succeeded: Vec::new(), failed: failed.to_vec() };
+            JobStatus { uncounted: Some(lists), ..JobStatus::default() }
+        };
+        assert_eq!(change(&lists(&[Uid(2)]), &lists(&[Uid(2), Uid(2)])), "uncounted.failed +pod 2");
+    }
+}

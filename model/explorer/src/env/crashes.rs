@@ -1,0 +1,30 @@
+//! The process that manages a Job dies, and a successor takes over, where the specification itself is explored.
+//!
+//! What was only in memory is gone: the delays after failures (BO-05), and what the process knew of its own writes
+//! without its caches. The successor lists afresh, so that each cache shows no less than the last write of the
+//! predecessor to what it holds (SY-10); what others did later may still be missing. The Job cache needs no look: a
+//! status is written over the version that it shows, so it shows every own write.
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{JobId, Life};
+use jobcheck_spec::backoff::BackoffRecord;
+
+/// A crash, if the scope has one left, and if it would lose anything: else it is no step.
+pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    let is_left = life.processes.is_empty() && life.faults.crashes < scope.faults.crashes;
+    if is_left && remembers(life) {
+        steps.push(Step::Crash(job));
+    }
+}
+
+fn remembers(life: &Life) -> bool {
+    let manager = &life.manager;
+    manager.backoff != BackoffRecord::default() || manager.behind.iter().any(|unseen| unseen.own.is_some())
+}
+
+/// The memory is lost.
+pub fn apply(life: &mut Life) {
+    life.faults.crashes += 1;
+    life.manager.restart();
+}

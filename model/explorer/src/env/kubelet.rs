@@ -1,0 +1,140 @@
+//! The kubelet: it runs pods, and gives each a final phase before its object goes (EN-01).
+
+use std::sync::Arc;
+
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{JobId, Life, World};
+use jobcheck_spec::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
+use jobcheck_spec::job::{Job, JobSpec, RestartPolicy};
+use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+/// What the kubelet does to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KubeletStep {
+    /// The scheduler binds it to a node.
+    Schedule,
+    /// Phase `Running`.
+    Run,
+    /// Condition Ready becomes true.
+    Ready,
+    /// Condition Ready becomes false.
+    Unready,
+    /// The container is restarted in its pod.
+    Restart,
+    /// Phase `Succeeded`.
+    Succeed,
+    /// Phase `Failed`, the container having exited with this code.
+    Fail(i32),
+    /// A success is taken back: phase `Failed`.
+    Flip,
+    /// The object goes: it was deleted, has ended or is given no time to, and no finalizer holds it (SY-12).
+    Remove,
+}
+
+/// What can happen to each pod.
+pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    let restarts = may_restart(life);
+    for pod in life.pods.iter() {
+        for what in possible(pod, restarts, scope) {
+            steps.push(Step::Kubelet(job, pod.uid, what));
+        }
+    }
+}
+
+fn may_restart(life: &Life) -> bool {
+    life.job.as_ref().is_some_and(|job| job.spec.template.restart_policy == RestartPolicy::OnFailure)
+}
+
+fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
+    let free = pod.deleting && !pod.finalizer && !pod.other_finalizers;
+    if pod.is_terminated() {
+        let flips = scope.flips && pod.phase == Phase::Succeeded;
+        let flip = flips.then_some(KubeletStep::Flip);
+        return free.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
+    }
+    if !pod.scheduled {
+        // No kubelet knows it.
+        let binds = (!pod.deleting).then_some(KubeletStep::Schedule);
+        let goes = (free && pod.forced).then_some(KubeletStep::Remove);
+        return binds.into_iter().chain(goes).collect();
+    }
+    let has_not_run = scope.phases && pod.phase == Phase::Pending && !pod.deleting;
+    // A script need not tell of a pod that it runs.
+    if has_not_run && scope.script.is_none() {
+        return vec![KubeletStep::Run];
+    }
+    let mut steps = vec![KubeletStep::Succeed];
+    steps.extend(has_not_run.then_some(KubeletStep::Run));
+    if free && pod.forced {
+        steps.push(KubeletStep::Remove);
+    }
+    steps.extend(scope.exit_codes().iter().map(|code| KubeletStep::Fail(*code)));
+    if scope.phases && !pod.ready && !pod.deleting && !has_not_run {
+        steps.push(KubeletStep::Ready);
+    }
+    if scope.unready && pod.ready && !pod.deleting {
+        steps.push(KubeletStep::Unready);
+    }
+    if restarts && pod.restarts < scope.restarts && !pod.deleting && !has_not_run {
+        steps.push(KubeletStep::Restart);
+    }
+    steps
+}
+
+/// Changes the pod.
+pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: &Scope) {
+    let now = scope.stamp(world.now);
+    let life = world.life_mut(job);
+    let Some(pod) = life.pods.get(uid) else { return };
+    let after = changed(pod, what, life.job.as_ref(), now);
+    if let Some(after) = &after {
+        life.past.pod_changed(after);
+    }
+    life.set_pod(uid, after, scope.lag);
+}
+
+fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> Option<Pod> {
+    let pod = pod.clone();
+    match what {
+        KubeletStep::Schedule => Some(Pod { scheduled: true, ..pod }),
+        KubeletStep::Run => Some(Pod { phase: Phase::Running, ..pod }),
+        KubeletStep::Ready => Some(Pod { ready: true, ready_changed: Some(now), ..pod }),
+        KubeletStep::Unready => Some(Pod { ready: false, ready_changed: Some(now), ..pod }),
+        KubeletStep::Restart => {
+            Some(Pod { restarts: pod.restarts + 1, max_restarts: pod.max_restarts + 1, ..pod })
+        }
+        KubeletStep::Succeed => {
+            Some(Pod { phase: Phase::Succeeded, ready: false, forced: false, finished: Some(now), ..pod })
+        }
+        KubeletStep::Fail(code) => Some(failed(pod, Some(code), job, now)),
+        KubeletStep::Flip => {
+            let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, &pod, None));
+            Some(Pod { phase: Phase::Failed, policy, ..pod })
+        }
+        KubeletStep::Remove => None,
+    }
+}
+
+/// The pod in phase `Failed`, whose only container exited with this code, or with none that anybody knows.
+pub(super) fn failed(pod: Pod, code: Option<i32>, job: Option<&Arc<Job>>, now: Time) -> Pod {
+    let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, &pod, code));
+    Pod { phase: Phase::Failed, ready: false, forced: false, finished: Some(now), policy, ..pod }
+}
+
+/// What the Job's pod failure policy says of the pod.
+fn policy_match(spec: &JobSpec, pod: &Pod, code: Option<i32>) -> PolicyMatch {
+    let Some(policy) = &spec.pod_failure_policy else { return PolicyMatch::None };
+    let container = ContainerEnd { name: "main".into(), exit_code: code };
+    let conditions = pod.disrupted.then(|| ("DisruptionTarget".into(), "True".into()));
+    let evidence = FailureEvidence {
+        namespace: "default".into(),
+        name: format!("pod-{}", pod.uid.0).into(),
+        containers: vec![container],
+        conditions: conditions.into_iter().collect(),
+        ..FailureEvidence::default()
+    };
+    evaluate(policy, &evidence)
+}

@@ -1,0 +1,303 @@
+//! The user, who edits Jobs and deletes objects; each action of a scope once.
+
+mod mirror;
+
+use std::sync::Arc;
+
+use crate::history::Past;
+use crate::scope::Scope;
+use crate::scopes::job_with;
+use crate::step::Step;
+use crate::world::{JobId, Life, World};
+use jobcheck_spec::apiserver::{
+    Propagation, deleted, finalizers_after_delete, spec_updated, status_updated, would_refuse_spec,
+};
+use jobcheck_spec::incarnation;
+use jobcheck_spec::job::{
+    Condition, ConditionKind, ConditionStatus, Job, JobSpec, PodReplacementPolicy, Text,
+};
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+/// What a user may do once in a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UserAction {
+    /// Deletes a pod that has not ended.
+    DeletePod,
+    /// Deletes a pod that has ended (EN-04).
+    DeleteEndedPod,
+    /// Edits the specification.
+    Edit(SpecEdit),
+    /// Sets the condition FailureTarget to False, by hand.
+    DenyFailureTarget,
+    /// Sets the condition Failed to False, by hand.
+    DenyFailed,
+    /// Deletes the Job while it has not finished.
+    DeleteJob(Propagation),
+    /// Deletes the Job once it has finished.
+    DeleteFinished(Propagation),
+    /// Deletes the owner of the Job, so that the garbage collector deletes the Job in the background, however far
+    /// it is (TT-16).
+    DeleteOwner,
+    /// The manager that `managedBy` names, a mirror, reports that the Job runs elsewhere.
+    MirrorStarts,
+    /// It reports that the Job is about to fail there.
+    MirrorAnnounces,
+    /// It reports that the Job has failed there.
+    MirrorFinishes,
+    /// Creates the Job again under its name, once it is gone; pods of it may still be there.
+    Recreate,
+    /// Deletes the Job once more while it is being deleted: what becomes of its pods is what this DELETE says.
+    DeleteAgain(Propagation),
+    /// Takes the owner of a pod away.
+    StripOwner,
+    /// Changes the labels of a pod, so that the selector does not match them any more.
+    Relabel,
+    /// Deletes the namespace: nothing can be created in it any more, and the namespace controller deletes what there is.
+    DeleteNamespace,
+}
+
+impl UserAction {
+    /// Sets `suspend`.
+    pub const SUSPEND: UserAction = UserAction::Edit(SpecEdit::Suspend);
+    /// Takes `suspend` back.
+    pub const RESUME: UserAction = UserAction::Edit(SpecEdit::Resume);
+
+    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    #[must_use]
+    pub const fn scale(to: i32) -> UserAction {
+        UserAction::Edit(SpecEdit::Scale(to))
+    }
+}
+
+/// An edit of a Job's specification, which changes something and which the API server takes; else it is no step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecEdit {
+    /// Sets `suspend`.
+    Suspend,
+    /// Sets `suspend` once `status.startTime` is set, which the suspension is to clear (SU-02).
+    SuspendStarted,
+    /// Takes `suspend` back.
+    Resume,
+    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    Scale(i32),
+    /// Sets `parallelism` alone.
+    SetParallelism(i32),
+    /// Sets `ttlSecondsAfterFinished`, or removes it.
+    SetTtl(Option<i32>),
+    /// Sets `activeDeadlineSeconds`, or removes it.
+    SetDeadline(Option<i64>),
+    /// Sets `backoffLimit`.
+    SetBackoffLimit(i32),
+    /// Sets `maxFailedIndexes`.
+    SetMaxFailedIndexes(i32),
+    /// Sets `podReplacementPolicy`.
+    SetReplacementPolicy(PodReplacementPolicy),
+}
+
+/// An action on an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UserStep {
+    /// Deletes this pod.
+    DeletePod(Uid),
+    /// Takes the owner of this pod away.
+    StripOwner(Uid),
+    /// Changes the labels of this pod.
+    Relabel(Uid),
+    /// Edits or deletes the Job.
+    Job(UserAction),
+}
+
+/// Whether the namespace is being deleted.
+#[must_use]
+pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
+    let place = scope.user.iter().position(|action| *action == UserAction::DeleteNamespace);
+    place.is_some_and(|place| life.used >> place & 1 == 1)
+}
+
+/// What the user can still do.
+pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
+    if job.deleting {
+        return deletes_again(id, life, job, scope, steps);
+    }
+    for (number, action) in (0u8..).zip(&scope.user) {
+        if life.used >> number & 1 == 1 {
+            continue;
+        }
+        match action {
+            UserAction::DeletePod => delete_pods(id, number, life, |pod| !pod.is_terminated(), steps),
+            UserAction::DeleteEndedPod => delete_pods(id, number, life, Pod::is_terminated, steps),
+            UserAction::StripOwner | UserAction::Relabel => {
+                let controlled = life.pods.iter().filter(|pod| pod.controlled && pod.selected);
+                let step =
+                    if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
+                steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
+            }
+            UserAction::Edit(_)
+            | UserAction::DenyFailureTarget
+            | UserAction::DenyFailed
+            | UserAction::DeleteJob(_)
+            | UserAction::DeleteFinished(_)
+            | UserAction::DeleteOwner
+            | UserAction::DeleteNamespace => {
+                if is_possible(job, *action, scope) {
+                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                }
+            }
+            UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+                if mirror::is_possible(job, *action, scope) {
+                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                }
+            }
+            UserAction::Recreate | UserAction::DeleteAgain(_) => {}
+        }
+    }
+}
+
+fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+    for (number, action) in (0u8..).zip(&scope.user) {
+        let is_left = life.used >> number & 1 == 0;
+        if *action == UserAction::Recreate && is_left && !namespace_goes(life, scope) {
+            steps.push(Step::User(id, number, UserStep::Job(*action)));
+        }
+    }
+}
+
+fn deletes_again(id: JobId, life: &Life, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
+    for (number, action) in (0u8..).zip(&scope.user) {
+        let UserAction::DeleteAgain(asked) = *action else { continue };
+        let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
+        if changes && life.used >> number & 1 == 0 {
+            steps.push(Step::User(id, number, UserStep::Job(*action)));
+        }
+    }
+}
+
+fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
+    for pod in life.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
+        steps.push(Step::User(id, number, UserStep::DeletePod(pod.uid)));
+    }
+}
+
+/// Whether the API server takes the edit, and it changes something.
+fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
+    if is_too_late(job, action, scope) {
+        return false;
+    }
+    let UserAction::Edit(edit) = action else { return true };
+    let sent = Job { spec: Arc::new(edited(&job.spec, edit)), ..job.clone() };
+    sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
+}
+
+/// Whether the Job has come too far for an action. To the API server a finished Job is one like any other; but where
+/// users act as they like, edits of what nobody looks at any more would only make worlds more. A script says what it
+/// wants.
+fn is_too_late(job: &Job, action: UserAction, scope: &Scope) -> bool {
+    let finished = job.status.is_finished();
+    match action {
+        UserAction::Edit(SpecEdit::SetTtl(_)) | UserAction::DeleteOwner | UserAction::DeleteNamespace => {
+            false
+        }
+        UserAction::DeleteFinished(_) => !finished,
+        UserAction::Edit(SpecEdit::SuspendStarted) => finished || job.status.start_time.is_none(),
+        UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
+        UserAction::Edit(_) => scope.script.is_none() && finished,
+        _ => finished,
+    }
+}
+
+/// The specification after an edit.
+fn edited(spec: &JobSpec, edit: SpecEdit) -> JobSpec {
+    let mut spec = spec.clone();
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => spec.suspend = Some(true),
+        SpecEdit::Resume => spec.suspend = Some(false),
+        SpecEdit::Scale(parallelism) => {
+            spec.parallelism = Some(parallelism);
+            if spec.is_indexed() {
+                spec.completions = Some(parallelism);
+            }
+        }
+        SpecEdit::SetParallelism(parallelism) => spec.parallelism = Some(parallelism),
+        SpecEdit::SetTtl(ttl) => spec.ttl_seconds_after_finished = ttl,
+        SpecEdit::SetDeadline(seconds) => spec.active_deadline_seconds = seconds,
+        SpecEdit::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
+        SpecEdit::SetMaxFailedIndexes(limit) => spec.max_failed_indexes = Some(limit),
+        SpecEdit::SetReplacementPolicy(policy) => spec.pod_replacement_policy = Some(policy),
+    }
+    spec
+}
+
+/// Does it.
+pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(id);
+    life.used |= 1 << number;
+    match what {
+        UserStep::Job(
+            action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
+        ) => mirror::apply(life, *action, now, scope),
+        // The namespace controller does the rest.
+        UserStep::Job(UserAction::DeleteNamespace) => {}
+        UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
+        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.delete(scope.stamp(now))),
+        UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
+        UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
+        UserStep::Job(action) => change_job(life, *action, scope),
+    }
+}
+
+/// The Job of this name has another UID, and a past of its own.
+fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
+    let number = u128::from(id.0);
+    let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
+    let uid = incarnation::uid(number, life.past.incarnation + 1);
+    let job = Job { created: now, ..job_with(&scope.rules, number, uid, spec) };
+    life.past = Past { gates: scope.gates_after(life.rollouts), ..life.past.again(&job) };
+    life.job = Some(Arc::new(job));
+    for process in &mut life.processes {
+        process.note_job(None, None);
+    }
+}
+
+fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: impl Fn(&mut Pod)) {
+    let Some(mut after) = life.pods.get(uid).cloned() else { return };
+    change(&mut after);
+    life.past.pod_changed(&after);
+    life.set_pod(uid, Some(after), scope.lag);
+}
+
+/// Edits or deletes the Job.
+fn change_job(life: &mut Life, action: UserAction, scope: &Scope) {
+    let Some(job) = life.job.clone() else { return };
+    let after = match action {
+        UserAction::Edit(edit) => {
+            let spec = edited(&job.spec, edit);
+            life.past.respecified(&job.spec, &spec);
+            Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
+        }
+        UserAction::DenyFailureTarget => Some(denies(&job, ConditionKind::FailureTarget)),
+        UserAction::DenyFailed => Some(denies(&job, ConditionKind::Failed)),
+        UserAction::DeleteJob(asked) | UserAction::DeleteFinished(asked) | UserAction::DeleteAgain(asked) => {
+            deleted(&job, asked)
+        }
+        UserAction::DeleteOwner => deleted(&job, Propagation::Background),
+        _ => return,
+    };
+    life.set_job(after, scope.job_lag);
+}
+
+/// The Job with a condition that says no, through the status subresource.
+fn denies(job: &Job, kind: ConditionKind) -> Job {
+    let mut sent = job.clone();
+    sent.status.conditions.push(Condition {
+        kind,
+        status: ConditionStatus::False,
+        reason: Text::from(""),
+        message: Text::from(""),
+        last_transition_time: None,
+    });
+    status_updated(job, &sent)
+}

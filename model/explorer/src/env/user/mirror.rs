@@ -1,0 +1,59 @@
+//! Another manager, which syncs the status of a Job from a copy elsewhere (KEP-4368), one write after the other.
+//!
+//! # Caveats
+//!
+//! The copy always fails, by its deadline there: no pod of this cluster counts in what it reports. It sees what is
+//! stored, and never conflicts.
+
+use super::UserAction;
+use crate::scope::Scope;
+use crate::world::Life;
+use jobcheck_spec::apiserver::{status_updated, would_refuse_status};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
+use jobcheck_spec::time::Time;
+
+/// Whether it writes: to Jobs of its own (MB-09), each report once, and what the API server takes.
+pub fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
+    let status = &job.status;
+    let announced = status.is_true(&ConditionKind::FailureTarget);
+    let next = match action {
+        UserAction::MirrorStarts => !announced,
+        UserAction::MirrorAnnounces => status.start_time.is_some() && !announced,
+        _ => announced,
+    };
+    let own = !job.is_managed_by_built_in() && !status.is_finished();
+    own && next && would_refuse_status(&scope.rules, job, &reported(job, action, Time(0))).is_none()
+}
+
+/// It writes.
+pub fn apply(life: &mut Life, action: UserAction, now: Time, scope: &Scope) {
+    let Some(job) = life.job.clone() else { return };
+    let sent = reported(&job, action, now);
+    life.past.status_written(&job.spec, &job.status, &sent.status, &life.pods, now);
+    life.past.writers.external = true;
+    life.set_job(Some(status_updated(&job, &sent)), scope.job_lag);
+}
+
+fn reported(job: &Job, action: UserAction, now: Time) -> Job {
+    let status = job.status.clone();
+    let quiet = JobStatus { active: 0, ready: Some(0), terminating: Some(0), ..status.clone() };
+    let status = match action {
+        UserAction::MirrorStarts => {
+            JobStatus { active: 1, start_time: status.start_time.or(Some(now)), ..quiet }
+        }
+        UserAction::MirrorAnnounces => with(quiet, ConditionKind::FailureTarget, now),
+        _ => with(quiet, ConditionKind::Failed, now),
+    };
+    Job { status, ..job.clone() }
+}
+
+fn with(mut status: JobStatus, kind: ConditionKind, now: Time) -> JobStatus {
+    status.conditions.push(Condition {
+        kind,
+        status: ConditionStatus::True,
+        reason: Text::from("DeadlineExceeded"),
+        message: Text::from("Job was active longer than specified deadline"),
+        last_transition_time: Some(now),
+    });
+    status
+}

@@ -1,0 +1,27 @@
+//! The explorer: every behaviour of small scopes, held against properties.
+//!
+//! [`world`] is the state of a cluster, [`step`] what may happen in it, [`properties`] what must hold for ever,
+//! and [`mod@check`] the search.
+
+pub mod alphabet;
+pub mod check;
+pub mod compact;
+pub mod counterexample;
+pub mod engine;
+pub mod env;
+pub mod found;
+pub mod history;
+pub mod liveness;
+pub mod mutants;
+pub mod process;
+pub mod progress;
+pub mod properties;
+pub mod reference;
+pub mod scope;
+pub mod scopes;
+pub mod script;
+pub mod similar;
+pub mod step;
+pub mod subject;
+pub mod ttl;
+pub mod world;

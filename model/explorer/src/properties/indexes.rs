@@ -1,0 +1,177 @@
+//! Indexed Jobs.
+
+use super::Property;
+use crate::history::{End, PodPast};
+use crate::world::Life;
+use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::guards::decision::Reason;
+use jobcheck_spec::indexes::{Index, IndexSet};
+use jobcheck_spec::job::{FailureAction, Job};
+
+/// FT-06, FT-12, PC-21: a completed index has had a pod that succeeded.
+pub const COMPLETED_INDEXES_ARE_EARNED: Property = Property {
+    req: Req::FT12,
+    name: "an index that is completed has had a pod that succeeded",
+    broken: |life| {
+        let completed = indexed(life)?.status.completed(None);
+        let earned: IndexSet = ended(life, End::Success).filter_map(|past| past.index).collect();
+        let unearned = completed.iter().find(|index| !earned.contains(*index))?;
+        Some(format!("index {unearned} is completed, and no pod of it succeeded"))
+    },
+    premise: |it| indexed(it.life).is_some_and(|job| !job.status.completed_indexes.is_empty()),
+};
+
+/// PC-21.
+pub const SUCCEEDED_IS_THE_NUMBER_OF_INDEXES: Property = Property {
+    req: Req::PC21,
+    name: "succeeded is the number of completed indexes",
+    broken: |life| {
+        let status = &indexed(life)?.status;
+        let completed = i64::from(status.completed(None).len());
+        (completed != i64::from(status.succeeded))
+            .then(|| format!("succeeded is {} where {completed} indexes are completed", status.succeeded))
+    },
+    premise: |it| indexed(it.life).is_some_and(|job| job.status.succeeded > 0),
+};
+
+/// BI-14, SS-17, S-02.
+pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
+    req: Req::BI14,
+    name: "no index is completed and failed",
+    broken: |life| {
+        let status = &indexed(life)?.status;
+        let index = status.completed(None).first_common(&status.failed_set(None))?;
+        Some(format!("index {index} is completed and failed"))
+    },
+    premise: |it| {
+        let both = |index: &Index| {
+            has_ended(it.life, *index, End::Success) && has_ended(it.life, *index, End::Failure)
+        };
+        it.life.past.pods.iter().filter_map(|past| past.index).any(|index| both(&index))
+    },
+};
+
+/// BI-01: an index fails once its limit is exceeded, or by FailIndex.
+pub const FAILED_INDEXES_HAD_THEIR_RETRIES: Property = Property {
+    req: Req::BI01,
+    name: "an index that has failed has used its retries up",
+    broken: |life| {
+        let job = indexed(life)?;
+        let limit = usize::try_from(job.spec.backoff_limit_per_index?).unwrap_or(usize::MAX);
+        if has_fail_index(job) {
+            return None;
+        }
+        let failed = job.status.failed_set(None);
+        let index = failed.iter().find(|index| failures(life, *index) <= limit)?;
+        Some(format!("index {index} has failed with {} failures", failures(life, index)))
+    },
+    premise: |it| indexed(it.life).is_some_and(|job| !job.status.failed_set(None).is_empty()),
+};
+
+fn has_fail_index(job: &Job) -> bool {
+    let rules = job.spec.pod_failure_policy.as_ref().map(|policy| &policy.rules);
+    rules.is_some_and(|rules| rules.iter().any(|rule| rule.action == FailureAction::FailIndex))
+}
+
+/// Pods of an index that failed, or were deleted.
+fn failures(life: &Life, index: Index) -> usize {
+    let failed = |past: &&PodPast| past.index == Some(index) && !past.ignored && is_failure(past);
+    life.past.pods.iter().filter(failed).count()
+}
+
+fn is_failure(past: &PodPast) -> bool {
+    past.has_failed() || past.deleted
+}
+
+/// BI-04.
+pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
+    req: Req::BI04,
+    name: "a failed index gets no pod",
+    broken: |life| {
+        life.past
+            .slips
+            .retry_of_failed_index
+            .map(|uid| format!("pod {} was created for a failed index", uid.0))
+    },
+    premise: |it| {
+        let undecided = it.life.past.decision.is_none();
+        undecided && indexed(it.life).is_some_and(|job| !job.status.failed_set(None).is_empty())
+    },
+};
+
+/// BI-02, BI-08, BI-17: a replacement knows how often its index has failed.
+pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
+    req: Req::BI02,
+    name: "a replacement carries the number of failures of its index",
+    broken: |life| {
+        let uid = life.past.slips.wrong_failure_count?;
+        Some(format!("pod {} was born with a wrong failure count", uid.0))
+    },
+    premise: |it| {
+        let retried = |pod: &&jobcheck_spec::pod::Pod| pod.failure_count > 0;
+        it.life.pods.iter().find(retried).is_some()
+    },
+};
+
+/// BI-07: Complete, by completions, leaves no failed index behind.
+pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
+    req: Req::BI07,
+    name: "a Job with a failed index does not complete by completions",
+    broken: |life| {
+        let job = indexed(life)?;
+        let decision = life.past.decision.as_ref()?;
+        // Of what was scaled away nothing counts (PC-23).
+        let most = decision.completions.and_then(|most| u32::try_from(most).ok());
+        let failed = job.status.failed_set(most);
+        let by_completions = Reason::CompletionsReached.is_said_by(&decision.reason);
+        (by_completions && !failed.is_empty()).then(|| format!("the indexes \"{failed}\" have failed"))
+    },
+    premise: |it| {
+        let status = indexed(it.life).map(|job| &job.status);
+        status.is_some_and(|status| status.succeeded > 0 && !status.failed_set(None).is_empty())
+    },
+};
+
+/// BI-06: more indexes failed than allowed.
+pub const TOO_MANY_FAILED_INDEXES: Property = Property {
+    req: Req::BI06,
+    name: "a Job that fails by maxFailedIndexes has had more failed indexes",
+    broken: |life| {
+        let decision = life.past.decision.as_ref()?;
+        if *decision.reason != *Reason::MaxFailedIndexesExceeded.as_str() {
+            return None;
+        }
+        let limit = usize::try_from(decision.max_failed_indexes?).unwrap_or(0);
+        let failed = decision.failed_indexes;
+        (failed <= limit).then(|| format!("{failed} indexes had failed, {limit} were allowed"))
+    },
+    premise: |it| {
+        let reason = it.life.past.decision.as_ref().map(|decision| decision.reason.clone());
+        reason.is_some_and(|reason| *reason == *Reason::MaxFailedIndexesExceeded.as_str())
+    },
+};
+
+/// PC-17, PC-23: pods are created for indexes below `completions`, and higher ones are not kept.
+pub const NO_INDEX_BEYOND_COMPLETIONS: Property = Property {
+    req: Req::PC17,
+    name: "no pod is created for an index beyond completions",
+    broken: |life| {
+        let most = u32::try_from(life.past.most?).unwrap_or(0);
+        indexed(life)?;
+        let index = life.past.pods.iter().filter_map(|past| past.index).find(|index| *index >= most)?;
+        Some(format!("index {index} is beyond {most} completions"))
+    },
+    premise: |it| indexed(it.life).is_some() && it.life.past.pods.len() > 1,
+};
+
+fn indexed(life: &Life) -> Option<&Job> {
+    life.job.as_deref().filter(|job| job.spec.is_indexed())
+}
+
+fn ended(life: &Life, end: End) -> impl Iterator<Item = &PodPast> {
+    life.past.pods.iter().filter(move |past| past.end == Some(end))
+}
+
+fn has_ended(life: &Life, index: Index, end: End) -> bool {
+    ended(life, end).any(|past| past.index == Some(index))
+}

@@ -1,0 +1,119 @@
+//! What must always hold, stated over what really happened ([`crate::history`]), never over what a guard reads.
+//!
+//! Each property names the requirement that it is about, and a premise: a situation in which it could be
+//! broken. A premise that is never reached makes the property worthless, so that a check reports it.
+
+mod conduct;
+mod counting;
+mod ending;
+mod gates;
+mod indexes;
+mod namesakes;
+mod pods;
+mod server;
+mod standstill;
+
+pub use server::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED};
+pub use standstill::{STANDSTILL, standstill};
+
+use crate::scope::Scope;
+use crate::world::{Life, World};
+use jobcheck_spec::catalogue::Req;
+
+/// Something that must hold in every reachable world.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The requirement; no two properties have the same.
+    pub req: Req,
+    /// What holds, in words.
+    pub name: &'static str,
+    /// What is wrong with a Job; `None` where nothing is.
+    pub broken: fn(&Life) -> Option<String>,
+    /// Whether a Job is in a situation in which the property could be broken.
+    pub premise: fn(&Situation<'_>) -> bool,
+}
+
+impl Property {
+    /// Whether it is about an algorithm, and says nothing of the specification itself.
+    #[must_use]
+    pub fn is_of_an_algorithm(&self) -> bool {
+        let of_an_algorithm = [
+            server::EVERY_WRITE_IS_ADMITTED.req,
+            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
+            namesakes::NO_DELAY_IS_INHERITED.req,
+            ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
+            conduct::NO_FUTILE_CREATION.req,
+        ];
+        of_an_algorithm.contains(&self.req)
+    }
+}
+
+/// A Job in a world, for premises.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The world.
+    pub world: &'a World,
+    /// The Job.
+    pub life: &'a Life,
+    /// What bounds the world.
+    pub scope: &'a Scope,
+}
+
+/// The properties, the three that everybody names first.
+pub const PROPERTIES: &[Property] = &[
+    counting::COUNTED_ONCE,
+    ending::NOTHING_TERMINATES_AT_THE_END,
+    ending::COMPLETION_TIME_ONLY_WITH_COMPLETE,
+    counting::FIRST_RECORD_STANDS,
+    counting::NO_POD_IS_LOST,
+    counting::WANTED_PODS_STAY_COUNTABLE,
+    counting::RECORDED_SUCCESSES_ARE_REAL,
+    counting::RECORDED_FAILURES_ARE_REAL,
+    counting::IGNORED_FAILURES_DO_NOT_COUNT,
+    counting::COUNTERS_ARE_THE_COUNTED_PODS,
+    ending::END_REPEATS_THE_DECISION,
+    ending::DECISION_COMES_EARLIER,
+    ending::DECISION_STAYS,
+    ending::NO_END_OVER_A_POD_THAT_HOLDS,
+    ending::SILENCE_AFTER_THE_END,
+    ending::COMPLETE_MEANS_ENOUGH_SUCCESSES,
+    ending::LIMIT_WAS_EXCEEDED,
+    ending::FAIL_JOB_HAS_A_POD,
+    ending::SUCCESS_POLICY_HAS_ITS_INDEXES,
+    ending::DEADLINE_HAD_PASSED,
+    pods::NO_POD_AFTER_THE_DECISION,
+    pods::ACTIVE_WITHIN_PARALLELISM,
+    pods::NO_MORE_PODS_THAN_NEEDED,
+    pods::REPLACEMENT_WAITS,
+    pods::ONE_ACTIVE_POD_FOR_EACH_INDEX,
+    pods::INDEX_IS_FREE_BEFORE_IT_IS_REUSED,
+    pods::NO_POD_WHILE_SUSPENDED,
+    pods::DELAY_AFTER_A_FAILURE,
+    indexes::COMPLETED_INDEXES_ARE_EARNED,
+    indexes::SUCCEEDED_IS_THE_NUMBER_OF_INDEXES,
+    indexes::NO_INDEX_IN_BOTH_TEXTS,
+    indexes::FAILED_INDEXES_HAD_THEIR_RETRIES,
+    indexes::FAILED_INDEX_IS_NOT_RETRIED,
+    indexes::FAILURE_COUNT_IS_CARRIED_ON,
+    indexes::COMPLETE_HAS_NO_FAILED_INDEX,
+    indexes::TOO_MANY_FAILED_INDEXES,
+    indexes::NO_INDEX_BEYOND_COMPLETIONS,
+    server::EVERY_WRITE_IS_ADMITTED,
+    server::NOTHING_IS_REFUSED,
+    server::START_TIME_STAYS,
+    server::NO_START_TIME_WHILE_SUSPENDED,
+    server::EXPIRED_JOBS_ONLY,
+    server::TTL_HAD_PASSED,
+    gates::NO_TERMINATING_WITHOUT_ITS_GATE,
+    gates::NO_INTERIM_WITHOUT_ITS_GATES,
+    gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
+    gates::EXTERNAL_JOBS_ARE_LET_GO,
+    gates::ONE_MANAGER_WRITES,
+    namesakes::NO_DELAY_IS_INHERITED,
+    conduct::NO_FINISHED_POD_IS_DELETED,
+    conduct::THE_END_IS_ANNOUNCED_AT_ONCE,
+    conduct::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
+    conduct::AN_INDEX_IS_LEFT_TO_ITSELF,
+    conduct::DELAY_OF_AN_INDEX_SURVIVES,
+    conduct::NO_FUTILE_CREATION,
+];

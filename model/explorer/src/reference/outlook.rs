@@ -1,0 +1,72 @@
+//! What a sync decides when it has read its caches, in words: for stories.
+
+use jobcheck_spec::job::{JobSpec, JobStatus};
+
+use crate::process::io::{Io, Replies};
+use crate::reference::claim::claim;
+use crate::reference::decide::{Fate, decide};
+use crate::reference::read::{Census, Read};
+use crate::reference::switches::Switch;
+use crate::reference::sync::{Settings, completes};
+
+/// The end that a sync which has read this decides on, and why; `None` where it decides nothing that is not stored
+/// already.
+#[must_use]
+pub fn decision(read: &Read, settings: &Settings<'_>) -> Option<String> {
+    let job = read.job.as_ref()?;
+    if settings.leaves_alone(job) || job.status.is_finished() || read.finished_unseen {
+        return None;
+    }
+    let replies = Replies::default();
+    let mut io = Io::replaying(&replies, None);
+    if claim(job, read, settings, &mut io) != Ok(None) {
+        return None;
+    }
+    let spec = &*job.spec;
+    let census = Census::of(job, read, settings);
+    let fate = match decide(spec, &job.status, read, &census, &mut io) {
+        Ok(fate) => fate,
+        // Which of several pods the message names is chance.
+        Err(_) => return Some("PodFailurePolicy: several pods match a FailJob rule".to_owned()),
+    };
+    let active = i32::try_from(census.active.len()).unwrap_or(i32::MAX);
+    let fate = fate.or_else(|| completes(job, read, settings, &census, active));
+    let fate = fate.filter(|fate| !fate.announced)?;
+    let hasty = settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
+    let waits = if fate.reason.as_ref() == "CompletionsReached" || read.satisfied || hasty {
+        ""
+    } else {
+        ", not before every pod has been seen"
+    };
+    Some(format!("{}: {}{waits}", fate.reason, why(&fate, spec, &job.status, read, &census)))
+}
+
+fn why(fate: &Fate, spec: &JobSpec, status: &JobStatus, read: &Read, census: &Census<'_>) -> String {
+    match &*fate.reason {
+        "BackoffLimitExceeded" if census.restarts() > 0 => {
+            format!("{} restarts, backoffLimit {}", census.restarts(), spec.backoff_limit.unwrap_or_default())
+        }
+        "BackoffLimitExceeded" if census.failed <= i64::from(spec.backoff_limit.unwrap_or_default()) => {
+            let limit = spec.backoff_limit.unwrap_or_default();
+            format!("{} syncs that failed or found a failure, backoffLimit {limit}", read.requeues + 1)
+        }
+        "BackoffLimitExceeded" => {
+            format!("{} failed, backoffLimit {}", census.failed, spec.backoff_limit.unwrap_or_default())
+        }
+        "DeadlineExceeded" => {
+            let start = status.start_time.unwrap_or(read.now);
+            let deadline = spec.active_deadline_seconds.unwrap_or_default();
+            format!("{} s since startTime, activeDeadlineSeconds {deadline}", read.now.since(start))
+        }
+        "FailedIndexes" | "MaxFailedIndexesExceeded" => {
+            let failed = census.failed_indexes.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("failed indexes \"{failed}\", {} completed", census.succeeded)
+        }
+        "SuccessPolicy" => format!("completed indexes \"{}\"", census.completed),
+        "CompletionsReached" => {
+            let wanted = spec.completions.map_or("nil".to_owned(), |completions| completions.to_string());
+            format!("{} succeeded, completions {wanted}", census.succeeded)
+        }
+        _ => fate.message.to_string(),
+    }
+}

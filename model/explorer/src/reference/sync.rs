@@ -1,0 +1,207 @@
+//! One sync of a Job, in the order of requirements.md 0.2.
+
+use crate::subject::Subject;
+use jobcheck_spec::constants::Constants;
+use jobcheck_spec::gates::Gates;
+use jobcheck_spec::job::{
+    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
+};
+use jobcheck_spec::time::Time;
+
+use crate::process::io::{Effect, Io, Stop};
+use crate::reference::account::{Accounting, put};
+use crate::reference::claim::claim;
+use crate::reference::decide::{Fate, decide};
+use crate::reference::manage::{Counts, Manager, Went};
+use crate::reference::read::{Census, Read};
+use crate::reference::switches::{Switch, Switches};
+
+/// What does not change between the syncs of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Whose decisions they are.
+    pub subject: &'a Subject,
+    /// Departures from the algorithm.
+    pub switches: &'a Switches,
+    /// The numbers that it was started with.
+    pub constants: &'a Constants,
+    /// The feature gates that it was started with.
+    pub gates: Gates,
+    /// Whether pods carry times.
+    pub has_delays: bool,
+    /// The codes with which failing containers exit.
+    pub exit_codes: &'a [i32],
+}
+
+impl Settings<'_> {
+    /// MB-02, UG-14: whether the Job is left to another manager.
+    #[must_use]
+    pub fn leaves_alone(&self, job: &Job) -> bool {
+        let looks = self.gates.job_managed_by && !self.switches.on(Switch::IgnoresManagedBy);
+        looks && !job.is_managed_by_built_in()
+    }
+
+    /// RP-02, UG-05, S-31: whether a pod is replaced only once it has ended. A pod failure policy asks for that too.
+    #[must_use]
+    pub fn is_patient(&self, spec: &JobSpec) -> bool {
+        let policy = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
+        (policy && self.gates.job_pod_replacement_policy) || spec.pod_failure_policy.is_some()
+    }
+
+    /// BI-01, UG-09.
+    #[must_use]
+    pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
+        let counts =
+            self.gates.job_backoff_limit_per_index || self.switches.on(Switch::LimitsIndexesWithoutGate);
+        spec.backoff_limit_per_index.filter(|_| counts)
+    }
+
+    /// UG-07: whether an end is announced, and waits for pods that terminate.
+    #[must_use]
+    pub fn delays_the_end(&self) -> bool {
+        self.gates.job_managed_by || self.gates.job_pod_replacement_policy
+    }
+}
+
+/// Syncs a Job.
+///
+/// # Errors
+///
+/// A call without an answer, or the failure of the sync.
+pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
+    let Some(job) = &read.job else {
+        io.note(Effect::Forget);
+        return Ok(());
+    };
+    if settings.leaves_alone(job) || job.status.is_finished() || read.finished_unseen {
+        return Ok(());
+    }
+    let claimed = claim(job, read, settings, io)?;
+    Sync { job, read: claimed.as_ref().unwrap_or(read), settings }.run(io)
+}
+
+struct Sync<'a> {
+    job: &'a Job,
+    read: &'a Read,
+    settings: &'a Settings<'a>,
+}
+
+impl Sync<'_> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), Stop> {
+        let (job, read) = (self.job, self.read);
+        let spec = &*job.spec;
+        let mut census = Census::of(job, read, self.settings);
+        census.settle_ties(io)?;
+        let mut status = JobStatus {
+            uncounted: Some(job.status.uncounted.clone().unwrap_or_default()),
+            ..job.status.clone()
+        };
+        if status.start_time.is_none() && !spec.is_suspended() {
+            status.start_time = Some(read.now);
+        }
+        let mut counts = Counts {
+            active: i32::try_from(census.active.len()).unwrap_or(i32::MAX),
+            ready: census.ready,
+            terminating: census.terminating,
+        };
+        let manager = Manager { read, spec, census: &census, settings: self.settings };
+        let mut fate = decide(spec, &status, read, &census, io)?;
+        let mut verdict_waits = false;
+        let went;
+        if let Some(decided) = fate.clone() {
+            went = manager.delete_active(&mut counts, io)?;
+            self.gives_up(went, Switch::ForgetsCountsAfterFailedDeletion)?;
+            let hasty = self.settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
+            if went == Went::Wrong || (!read.satisfied && !hasty) {
+                // TC-08: pods may be left that nobody would release.
+                verdict_waits =
+                    decided.by_fail_job && !self.settings.switches.on(Switch::DropsFailJobVerdict);
+                fate = None;
+            }
+        } else {
+            let manages = read.satisfied && !job.deleting;
+            went = if manages { manager.manage(&mut counts, io)? } else { Went::Well };
+            self.gives_up(went, Switch::ForgetsStatusAfterFailedCreation)?;
+            fate = completes(job, read, self.settings, &census, counts.active);
+            if fate.is_none() && manages {
+                self.show_suspension(&mut status);
+            }
+        }
+        self.arm_deadline(&status, io);
+        status.active = counts.active;
+        status.ready = Some(counts.ready);
+        let reported = self.settings.gates.job_pod_replacement_policy
+            || self.settings.switches.on(Switch::ReportsTerminatingWithoutGate);
+        status.terminating = Some(counts.terminating).filter(|_| reported);
+        let terminating = counts.terminating;
+        let (census, settings) = (&census, self.settings);
+        let accounting = Accounting { job, read, census, settings, fate, verdict_waits, terminating, status };
+        accounting.run(io)?;
+        if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// A departure: what failed ends the sync.
+    fn gives_up(&self, went: Went, departure: Switch) -> Result<(), Stop> {
+        if went == Went::Wrong && self.settings.switches.on(departure) { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
+    fn show_suspension(&self, status: &mut JobStatus) {
+        let now = self.read.now;
+        let shown = status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+        let suspended = self.job.spec.is_suspended();
+        let wanted = if suspended { ConditionStatus::True } else { ConditionStatus::False };
+        if shown == Some(ConditionStatus::False)
+            && !suspended
+            && self.settings.switches.on(Switch::ResetsStartTimeAfterResume)
+        {
+            status.start_time = Some(now);
+        }
+        if shown == Some(wanted) || (shown.is_none() && !suspended) {
+            return;
+        }
+        status.start_time = if suspended { None } else { Some(now) };
+        let (reason, message) =
+            if suspended { ("JobSuspended", "Job suspended") } else { ("JobResumed", "Job resumed") };
+        let condition = Condition {
+            kind: ConditionKind::Suspended,
+            status: wanted,
+            reason: Text::from(reason),
+            message: Text::from(message),
+            last_transition_time: Some(now),
+        };
+        put(status, condition, false);
+    }
+
+    /// SU-10.
+    fn arm_deadline(&self, status: &JobStatus, io: &mut Io<'_>) {
+        let spec = &self.job.spec;
+        let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended());
+        if let (Some(deadline), Some(start)) = (deadline, status.start_time) {
+            let end: Time = start.plus(deadline);
+            let starts = self.job.status.start_time.is_none();
+            if end > self.read.now && (starts || !self.settings.switches.on(Switch::ArmsDeadlineAtStartOnly))
+            {
+                io.note(Effect::Wake(end));
+            }
+        }
+    }
+}
+
+/// PC-24, PC-25; S-08: not before every pod that was created has been seen.
+#[must_use]
+pub fn completes(
+    job: &Job,
+    read: &Read,
+    settings: &Settings<'_>,
+    census: &Census<'_>,
+    active: i32,
+) -> Option<Fate> {
+    let enough = match job.spec.completions {
+        None => census.succeeded > 0,
+        Some(completions) => census.succeeded >= i64::from(completions),
+    };
+    let seen = read.creations_seen || settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
+    let over = active == 0 || settings.switches.on(Switch::LeavesExtraPods);
+    (enough && over && seen).then(|| Fate::completions_reached(settings.gates))
+}

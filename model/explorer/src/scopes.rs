@@ -1,0 +1,407 @@
+//! The named scopes.
+
+pub(crate) mod environment;
+pub mod gates;
+pub mod progress;
+pub mod reference;
+
+use std::sync::Arc;
+
+use crate::env::user::{SpecEdit, UserAction};
+use crate::history::Past;
+use crate::process::state::Process;
+use crate::process::steps::Faults;
+use crate::reference::ttl::TtlController;
+use crate::scope::{Algorithm, Scope};
+use crate::world::{Life, Manager, World};
+use jobcheck_spec::apiserver::Propagation;
+use jobcheck_spec::apiserver::{RuleSet, created};
+use jobcheck_spec::constants::Constants;
+use jobcheck_spec::incarnation;
+use jobcheck_spec::job::{
+    CompletionMode, FailureAction, Job, JobSpec, JobStatus, PodFailurePolicy, PodFailureRule,
+    PodReplacementPolicy, SuccessPolicy, SuccessRule, Template,
+};
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+/// The world that a scope starts from: its Jobs are created, nothing has happened to them.
+#[must_use]
+pub fn initial(scope: &Scope) -> World {
+    let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
+        let manager = Manager { gates: scope.gates_after(0), ..Manager::default() };
+        let process = Process { knowledge: manager.clone(), ..Process::started() };
+        let processes = vec![process; scope.algorithm.processes];
+        let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
+        let life = Life::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
+        let past = Past { gates: manager.gates, ..life.past };
+        let mut life = Life { manager, processes, ttl, past, ..life };
+        scope.found.iter().for_each(|found| life.find(*found));
+        life
+    });
+    let lives = lives.collect();
+    World { now: Time(0), position: 0, lives }
+}
+
+/// The Job of this number as it is created; its UID tells it from others of the name.
+pub(crate) fn job_with(rules: &RuleSet, number: u128, uid: Uid, spec: &JobSpec) -> Job {
+    let sent = Job {
+        uid,
+        name: format!("job-{number}").into(),
+        namespace: "default".into(),
+        generation: 0,
+        created: Time(0),
+        deleting: false,
+        finalizers: Vec::new(),
+        metadata_digest: 0,
+        spec: Arc::new(spec.clone()),
+        status: JobStatus::default(),
+    };
+    created(rules, &sent)
+}
+
+/// The scope of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Scope> {
+    [all(), gates::gates()].concat().into_iter().find(|scope| scope.name == name)
+}
+
+/// All scopes whose managers have all gates on, the smallest ideas first; [`gates`] has those of the others.
+#[must_use]
+pub fn all() -> Vec<Scope> {
+    [twinned(), environment::all()].concat()
+}
+
+/// The scopes that the twin in TLA+ (`model/tla`) has, too.
+#[must_use]
+pub fn twinned() -> Vec<Scope> {
+    vec![
+        non_indexed(),
+        deleted_pods(),
+        full_lists(),
+        ready_pods(),
+        work_queue(),
+        indexed(),
+        indexed_deletion(),
+        backoff_limit(),
+        backoff_delay(),
+        replace_failed(),
+        replace_failed_indexes(),
+        replace_terminating(),
+        fail_job(),
+        ignored_failures(),
+        success_policy(),
+        per_index(),
+        fail_index(),
+        max_failed_indexes(),
+        suspend(),
+        deadline(),
+        elastic(),
+        ttl(),
+        job_deletion(),
+        stale_pods(),
+        stale_job(),
+        two_jobs(),
+        crash(),
+        crash_full_lists(),
+        crash_indexed(),
+        crash_per_index(),
+        crash_backoff(),
+    ]
+}
+
+/// A Job without policies: one completion, one pod at a time.
+pub(crate) fn plain() -> JobSpec {
+    JobSpec {
+        parallelism: Some(1),
+        completions: Some(1),
+        backoff_limit: Some(0),
+        template: Template { container_names: vec!["main".into()], ..Template::default() },
+        ..JobSpec::default()
+    }
+}
+
+pub(crate) fn many(completions: i32, parallelism: i32) -> JobSpec {
+    JobSpec { completions: Some(completions), parallelism: Some(parallelism), ..plain() }
+}
+
+/// A Job with `backoffLimitPerIndex`.
+pub(crate) fn limited_per_index(limit: i32, spec: JobSpec) -> JobSpec {
+    JobSpec { backoff_limit: None, backoff_limit_per_index: Some(limit), ..spec }
+}
+
+pub(crate) fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
+    JobSpec { completion_mode: Some(CompletionMode::Indexed), ..many(completions, parallelism) }
+}
+
+/// Nothing lags, no time passes, no user.
+pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) -> Scope {
+    Scope {
+        name,
+        about,
+        jobs: vec![spec],
+        pods,
+        lag: 0,
+        job_lag: false,
+        ticks: 0,
+        phases: false,
+        unready: false,
+        endless: false,
+        unasked: &[],
+        unscheduled: false,
+        flips: false,
+        restarts: 0,
+        exit_codes: &[1],
+        user: Vec::new(),
+        found: Vec::new(),
+        disruptions: Vec::new(),
+        algorithm: Algorithm::default(),
+        faults: Faults::default(),
+        refused: Vec::new(),
+        late_requests: false,
+        progress: false,
+        constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
+        gates: Vec::new(),
+        rules: RuleSet::V1_36,
+        script: None,
+        without: Vec::new(),
+    }
+}
+
+fn non_indexed() -> Scope {
+    let about = "two completions at once; one failure is allowed";
+    scope("non-indexed", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 4)
+}
+
+fn deleted_pods() -> Scope {
+    let about = "a user deletes a pod that runs, and one that has ended";
+    let base = scope("deleted-pods", about, many(2, 2), 3);
+    Scope { user: vec![UserAction::DeletePod, UserAction::DeleteEndedPod], ..base }
+}
+
+fn full_lists() -> Scope {
+    let about = "the lists hold one UID at a time";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
+    let base = scope("full-lists", about, spec, 4);
+    Scope { constants: Constants { max_uncounted_pods: 1, ..base.constants }, ..base }
+}
+
+fn ready_pods() -> Scope {
+    let about = "pods run and become ready before they end";
+    Scope { phases: true, ..scope("ready-pods", about, many(2, 2), 3) }
+}
+
+fn work_queue() -> Scope {
+    let about = "no completions: the first success ends the Job once the others have ended";
+    let spec = JobSpec { completions: None, backoff_limit: Some(1), ..many(1, 2) };
+    scope("work-queue", about, spec, 4)
+}
+
+fn indexed() -> Scope {
+    let about = "two indexes; one failure is allowed";
+    scope("indexed", about, JobSpec { backoff_limit: Some(1), ..many_indexes(2, 2) }, 4)
+}
+
+fn indexed_deletion() -> Scope {
+    let about = "two indexes, of which a user deletes a pod";
+    Scope { user: vec![UserAction::DeletePod], ..scope("indexed-deletion", about, many_indexes(2, 2), 4) }
+}
+
+fn backoff_limit() -> Scope {
+    let about = "one pod after another, until backoffLimit is exceeded";
+    scope("backoff-limit", about, JobSpec { backoff_limit: Some(2), ..plain() }, 4)
+}
+
+fn backoff_delay() -> Scope {
+    let about = "delays of 1 s and 2 s after failures, on a clock";
+    let spec = JobSpec { backoff_limit: Some(2), ..plain() };
+    let base = scope("backoff-delay", about, spec, 4);
+    Scope { ticks: 4, constants: Constants { pod_failure_backoff_ms: 1000, ..base.constants }, ..base }
+}
+
+fn replace_failed() -> Scope {
+    let about = "podReplacementPolicy Failed: a pod that terminates holds its slot";
+    let spec = JobSpec { backoff_limit: Some(1), ..patient(many(2, 2)) };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed", about, spec, 4) }
+}
+
+fn replace_failed_indexes() -> Scope {
+    let about = "podReplacementPolicy Failed: a pod that terminates holds its index";
+    let spec = JobSpec { backoff_limit: Some(1), ..patient(many_indexes(2, 2)) };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed-indexes", about, spec, 4) }
+}
+
+pub(crate) fn patient(spec: JobSpec) -> JobSpec {
+    JobSpec { pod_replacement_policy: Some(PodReplacementPolicy::Failed), ..spec }
+}
+
+fn replace_terminating() -> Scope {
+    let about = "podReplacementPolicy TerminatingOrFailed: a pod that terminates has failed, however it ends";
+    let spec = JobSpec {
+        pod_replacement_policy: Some(PodReplacementPolicy::TerminatingOrFailed),
+        backoff_limit: Some(1),
+        ..many(2, 2)
+    };
+    Scope { user: vec![UserAction::DeletePod], ..scope("replace-terminating", about, spec, 4) }
+}
+
+pub(crate) fn policy(rules: Vec<PodFailureRule>) -> Option<PodFailurePolicy> {
+    Some(PodFailurePolicy { rules })
+}
+
+fn fail_job() -> Scope {
+    let about = "a pod failure policy that fails the Job at exit code 42";
+    let pod_failure_policy = policy(vec![PodFailureRule::on_exit_code(FailureAction::FailJob, 42)]);
+    let spec = JobSpec { pod_failure_policy, backoff_limit: Some(1), ..many(2, 2) };
+    Scope { exit_codes: &[1, 42], ..scope("fail-job", about, spec, 4) }
+}
+
+fn ignored_failures() -> Scope {
+    let about = "a pod failure policy that ignores exit code 3";
+    let pod_failure_policy = policy(vec![PodFailureRule::on_exit_code(FailureAction::Ignore, 3)]);
+    let spec = JobSpec { pod_failure_policy, ..many(2, 2) };
+    Scope { exit_codes: &[1, 3], ..scope("ignored-failures", about, spec, 4) }
+}
+
+fn success_policy() -> Scope {
+    let about = "a success policy that is met by index 0 of two";
+    let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
+    let success_policy = Some(SuccessPolicy { rules: vec![rule] });
+    let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
+    scope("success-policy", about, spec, 4)
+}
+
+fn per_index() -> Scope {
+    let about = "backoffLimitPerIndex 1: each index has one retry";
+    let spec = limited_per_index(1, many_indexes(2, 2));
+    scope("per-index", about, spec, 4)
+}
+
+fn fail_index() -> Scope {
+    let about = "a pod failure policy that fails an index at exit code 42, whatever retries are left";
+    let spec = JobSpec {
+        backoff_limit: None,
+        backoff_limit_per_index: Some(1),
+        pod_failure_policy: policy(vec![PodFailureRule::on_exit_code(FailureAction::FailIndex, 42)]),
+        ..many_indexes(2, 1)
+    };
+    Scope { exit_codes: &[1, 42], ..scope("fail-index", about, spec, 4) }
+}
+
+fn max_failed_indexes() -> Scope {
+    let about = "no retries, and no failed index is allowed; a user deletes a pod";
+    let spec = JobSpec {
+        backoff_limit: None,
+        backoff_limit_per_index: Some(0),
+        max_failed_indexes: Some(0),
+        ..many_indexes(2, 2)
+    };
+    Scope { user: vec![UserAction::DeletePod], ..scope("max-failed-indexes", about, spec, 3) }
+}
+
+fn suspend() -> Scope {
+    let about = "a user suspends and resumes, on a clock";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
+    Scope {
+        user: vec![UserAction::SUSPEND, UserAction::RESUME],
+        ticks: 1,
+        ..scope("suspend", about, spec, 3)
+    }
+}
+
+fn deadline() -> Scope {
+    let about = "activeDeadlineSeconds 2, on a clock";
+    let spec = JobSpec { active_deadline_seconds: Some(2), backoff_limit: Some(1), ..many(1, 1) };
+    Scope { ticks: 3, ..scope("deadline", about, spec, 3) }
+}
+
+fn elastic() -> Scope {
+    let about = "an Indexed Job is scaled down to one index, and up again";
+    let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
+    Scope { user: vec![UserAction::scale(1), UserAction::scale(2)], ..scope("elastic", about, spec, 3) }
+}
+
+fn ttl() -> Scope {
+    let about = "ttlSecondsAfterFinished 1, which the user sets to 2, on a clock";
+    let spec = JobSpec { ttl_seconds_after_finished: Some(1), ..plain() };
+    Scope {
+        user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))],
+        ticks: 3,
+        ..scope("ttl", about, spec, 2)
+    }
+}
+
+fn job_deletion() -> Scope {
+    let about = "the Job is deleted, its pods first or later";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 1) };
+    Scope {
+        user: vec![
+            UserAction::DeleteJob(Propagation::Foreground),
+            UserAction::DeleteJob(Propagation::Background),
+        ],
+        ..scope("job-deletion", about, spec, 3)
+    }
+}
+
+fn stale_pods() -> Scope {
+    let about = "the Pod cache lags by up to two changes";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
+    Scope { lag: 2, user: vec![UserAction::DeletePod], ..scope("stale-pods", about, spec, 3) }
+}
+
+fn stale_job() -> Scope {
+    let about = "the Job cache lags by one version, while the user suspends and resumes";
+    let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
+    Scope {
+        lag: 1,
+        job_lag: true,
+        user: vec![UserAction::SUSPEND, UserAction::RESUME],
+        ..scope("stale-job", about, spec, 3)
+    }
+}
+
+fn two_jobs() -> Scope {
+    let about = "two Jobs at once, which have nothing to do with each other";
+    let base = scope("two-jobs", about, plain(), 1);
+    Scope { jobs: vec![plain(), plain()], ..base }
+}
+
+/// The manager dies once, and its Pod cache lags.
+fn crashing(base: Scope, lag: usize) -> Scope {
+    Scope { faults: Faults { crashes: 1, ..base.faults }, lag, ..base }
+}
+
+fn crash() -> Scope {
+    let about = "the manager dies once; its Pod cache lags by up to two changes";
+    crashing(scope("crash", about, many(2, 2), 3), 2)
+}
+
+fn crash_full_lists() -> Scope {
+    let about = "the manager dies once, and the lists hold one UID at a time; its Pod cache lags by up to two changes";
+    let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
+    let base = scope("crash-full-lists", about, spec, 3);
+    let constants = Constants { max_uncounted_pods: 1, ..base.constants };
+    crashing(Scope { constants, ..base }, 2)
+}
+
+fn crash_indexed() -> Scope {
+    let about = "the manager of two indexes dies once, and a user deletes a pod; its Pod cache lags by up to two changes";
+    let base = scope("crash-indexed", about, many_indexes(2, 2), 3);
+    crashing(Scope { user: vec![UserAction::DeletePod], ..base }, 2)
+}
+
+fn crash_per_index() -> Scope {
+    let about =
+        "the manager of a Job with backoffLimitPerIndex 1 dies once; its Pod cache lags by one change";
+    let spec = limited_per_index(1, many_indexes(2, 2));
+    crashing(scope("crash-per-index", about, spec, 4), 1)
+}
+
+fn crash_backoff() -> Scope {
+    let about =
+        "the manager dies once, and forgets the delays after failures, on a clock; its Pod cache lags by one";
+    let spec = JobSpec { backoff_limit: Some(2), ..plain() };
+    let base = scope("crash-backoff", about, spec, 3);
+    let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
+    crashing(Scope { ticks: 2, constants, ..base }, 1)
+}

@@ -1,0 +1,321 @@
+//! The kinds of steps: what statistics and generated tests count by, and what must be possible somewhere.
+
+use super::Step;
+use crate::alphabet::Write;
+use crate::env::disruption::DisruptionStep;
+use crate::env::kubelet::KubeletStep;
+use crate::env::user::{SpecEdit, UserAction, UserStep};
+use crate::process::io::CallName;
+use crate::process::steps::{Fortune, ProcessStep};
+use crate::reference::ttl::TtlStep;
+use jobcheck_spec::apiserver::Propagation;
+
+/// An enumeration, and the name of each variant.
+macro_rules! kinds {
+    ($($kind:ident = $name:literal,)*) => {
+        /// A kind of step: a sort of event in the environment, or a request and what became of it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum StepKind {
+            $(#[doc = $name] $kind,)*
+        }
+
+        impl StepKind {
+            /// All kinds, in the order of their discriminants, which is that of reports.
+            pub const ALL: &[StepKind] = &[$(StepKind::$kind,)*];
+
+            /// What a report calls it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(StepKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    PodScheduled = "pod scheduled",
+    PodRuns = "pod runs",
+    PodBecomesReady = "pod becomes ready",
+    PodCeasesToBeReady = "pod ceases to be ready",
+    ContainerRestarted = "container restarted",
+    PodSucceeds = "pod succeeds",
+    PodFails = "pod fails",
+    SuccessTakenBack = "success taken back",
+    PodRemoved = "pod removed",
+    PodEvicted = "pod evicted",
+    NodeLost = "node lost",
+    PodDeletedByForce = "pod deleted by force",
+    EvictedPodDeleted = "evicted pod deleted",
+    PodGivenUpByPodGc = "pod given up by pod GC",
+    UserDeletesPod = "user deletes a pod",
+    UserTakesOwnerAway = "user takes the owner away",
+    UserChangesLabels = "user changes labels",
+    UserSuspends = "user suspends",
+    UserResumes = "user resumes",
+    UserScales = "user scales",
+    UserSetsParallelism = "user sets parallelism",
+    UserSetsTtl = "user sets the TTL",
+    UserRemovesTtl = "user removes the TTL",
+    UserSetsDeadline = "user sets the deadline",
+    UserRemovesDeadline = "user removes the deadline",
+    UserSetsBackoffLimit = "user sets backoffLimit",
+    UserSetsMaxFailedIndexes = "user sets maxFailedIndexes",
+    UserSetsPodReplacementPolicy = "user sets podReplacementPolicy",
+    UserDeniesCondition = "user denies a condition",
+    JobDeletedInForeground = "user deletes the Job in the foreground",
+    JobDeletedInBackground = "user deletes the Job in the background",
+    JobDeletedLeavingPods = "user deletes the Job, leaving pods",
+    JobDeletedOnceMore = "user deletes the Job once more",
+    OwnerDeleted = "user deletes the Job's owner",
+    NamespaceDeleted = "user deletes the namespace",
+    JobCreatedAgain = "user creates the Job again",
+    MirrorReports = "mirror reports",
+    DependentCollected = "dependent collected",
+    JobRemoved = "Job removed",
+    JobExpired = "Job expired",
+    SecondPassed = "second passed",
+    SyncStarted = "sync started",
+    SyncStartedAfterList = "sync started after a new list",
+    FirstOfEqualsChosen = "first of equals chosen",
+    PodCreated = "pod created",
+    CreationFails = "pod creation fails",
+    CreationAnswerLost = "answer to pod creation lost",
+    PodDeletion = "pod deletion",
+    DeletionFails = "pod deletion fails",
+    DeletionAnswerLost = "answer to pod deletion lost",
+    FinalizerRemoved = "finalizer removed",
+    RemovalFails = "finalizer removal fails",
+    RemovalAnswerLost = "answer to finalizer removal lost",
+    PodAdopted = "pod adopted",
+    AdoptionFails = "pod adoption fails",
+    AdoptionAnswerLost = "answer to pod adoption lost",
+    PodGivenUp = "pod given up",
+    GivingUpFails = "giving a pod up fails",
+    GivingUpAnswerLost = "answer to giving a pod up lost",
+    StatusWritten = "status written",
+    StatusWriteFails = "status write fails",
+    StatusAnswerLost = "answer to status write lost",
+    OrphanLookedAt = "orphan looked at",
+    OrphanRequestFails = "request for an orphan fails",
+    OrphanAnswerLost = "answer about an orphan lost",
+    PodCacheAdvanced = "Pod cache advanced",
+    PodCacheListedAnew = "Pod cache listed anew",
+    JobCacheAdvanced = "Job cache advanced",
+    JobCacheListedAnew = "Job cache listed anew",
+    ProcessDies = "process dies",
+    ProcessDiesMidRequest = "process dies with a request on its way",
+    LateRequestHandled = "late request handled",
+    SecondLeaderStarts = "second leader starts",
+    SecondLeaderStops = "second leader stops",
+    Rollout = "process with other gates takes over",
+    TtlSync = "TTL sync",
+    TtlRead = "TTL read",
+    TtlReadFails = "TTL read fails",
+    TtlDeletion = "TTL deletion",
+    TtlDeletionFails = "TTL deletion fails",
+    TtlAnswerLost = "answer to TTL deletion lost",
+    TtlCacheAdvanced = "TTL cache advanced",
+    TtlControllerDies = "TTL controller dies",
+    ScriptGoesOn = "script goes on",
+}
+
+impl StepKind {
+    /// Whether only an algorithm takes such steps: the specification alone has no syncs, and none of its writes fails.
+    #[must_use]
+    pub fn is_of_an_algorithm(self) -> bool {
+        use StepKind as Kind;
+        (Kind::SyncStarted <= self && self <= Kind::FirstOfEqualsChosen)
+            || (Kind::OrphanLookedAt <= self && self <= Kind::OrphanAnswerLost)
+            || (Kind::TtlSync <= self && self <= Kind::TtlControllerDies)
+            || matches!(
+                self,
+                Kind::CreationFails
+                    | Kind::CreationAnswerLost
+                    | Kind::DeletionFails
+                    | Kind::DeletionAnswerLost
+                    | Kind::RemovalFails
+                    | Kind::RemovalAnswerLost
+                    | Kind::AdoptionFails
+                    | Kind::AdoptionAnswerLost
+                    | Kind::GivingUpFails
+                    | Kind::GivingUpAnswerLost
+                    | Kind::StatusWriteFails
+                    | Kind::StatusAnswerLost
+                    | Kind::PodCacheListedAnew
+                    | Kind::JobCacheListedAnew
+                    | Kind::ProcessDiesMidRequest
+                    | Kind::LateRequestHandled
+                    | Kind::SecondLeaderStarts
+                    | Kind::SecondLeaderStops
+            )
+    }
+
+    /// All that a scope without a script may have.
+    pub fn outside_scripts() -> impl Iterator<Item = StepKind> {
+        StepKind::ALL.iter().copied().filter(|kind| *kind != StepKind::ScriptGoesOn)
+    }
+}
+
+/// The kind of a step.
+pub(super) fn kind(step: &Step) -> StepKind {
+    match step {
+        Step::Write(_, write) => of_write(write),
+        Step::Kubelet(_, _, what) => of_kubelet(*what),
+        Step::Disrupt(_, _, what) => of_disruption(*what),
+        Step::User(_, _, what) => of_user(what),
+        Step::Collect(..) => StepKind::DependentCollected,
+        Step::RemoveJob(_) => StepKind::JobRemoved,
+        Step::Expire(_) => StepKind::JobExpired,
+        Step::ShowPod(_) => StepKind::PodCacheAdvanced,
+        Step::ShowJob(_) => StepKind::JobCacheAdvanced,
+        Step::Crash(_) => StepKind::ProcessDies,
+        Step::Process(_, _, what) => of_process(*what),
+        Step::Ttl(_, what) => of_ttl(*what),
+        Step::Land(_) => StepKind::LateRequestHandled,
+        Step::Rollout(_) => StepKind::Rollout,
+        Step::Tick => StepKind::SecondPassed,
+        Step::Proceed => StepKind::ScriptGoesOn,
+    }
+}
+
+fn of_write(write: &Write) -> StepKind {
+    match write {
+        Write::CreatePod(_) => StepKind::PodCreated,
+        Write::DeletePod(_) => StepKind::PodDeletion,
+        Write::ReleasePod(_) => StepKind::FinalizerRemoved,
+        Write::AdoptPod(_) => StepKind::PodAdopted,
+        Write::GiveUpPod(_) => StepKind::PodGivenUp,
+        Write::Status(_) => StepKind::StatusWritten,
+    }
+}
+
+fn of_kubelet(what: KubeletStep) -> StepKind {
+    match what {
+        KubeletStep::Schedule => StepKind::PodScheduled,
+        KubeletStep::Run => StepKind::PodRuns,
+        KubeletStep::Ready => StepKind::PodBecomesReady,
+        KubeletStep::Unready => StepKind::PodCeasesToBeReady,
+        KubeletStep::Restart => StepKind::ContainerRestarted,
+        KubeletStep::Succeed => StepKind::PodSucceeds,
+        KubeletStep::Fail(_) => StepKind::PodFails,
+        KubeletStep::Flip => StepKind::SuccessTakenBack,
+        KubeletStep::Remove => StepKind::PodRemoved,
+    }
+}
+
+fn of_disruption(what: DisruptionStep) -> StepKind {
+    match what {
+        DisruptionStep::Evict => StepKind::PodEvicted,
+        DisruptionStep::LoseNode => StepKind::NodeLost,
+        DisruptionStep::ForceDelete => StepKind::PodDeletedByForce,
+        DisruptionStep::Delete => StepKind::EvictedPodDeleted,
+        DisruptionStep::GiveUp => StepKind::PodGivenUpByPodGc,
+    }
+}
+
+fn of_user(what: &UserStep) -> StepKind {
+    let action = match what {
+        UserStep::DeletePod(_) => return StepKind::UserDeletesPod,
+        UserStep::StripOwner(_) => return StepKind::UserTakesOwnerAway,
+        UserStep::Relabel(_) => return StepKind::UserChangesLabels,
+        UserStep::Job(action) => action,
+    };
+    match action {
+        UserAction::DeletePod | UserAction::DeleteEndedPod => StepKind::UserDeletesPod,
+        UserAction::StripOwner => StepKind::UserTakesOwnerAway,
+        UserAction::Relabel => StepKind::UserChangesLabels,
+        UserAction::Edit(edit) => of_edit(*edit),
+        UserAction::DenyFailureTarget | UserAction::DenyFailed => StepKind::UserDeniesCondition,
+        UserAction::DeleteJob(asked) | UserAction::DeleteFinished(asked) => match asked {
+            Propagation::Foreground => StepKind::JobDeletedInForeground,
+            Propagation::Background => StepKind::JobDeletedInBackground,
+            Propagation::Orphan => StepKind::JobDeletedLeavingPods,
+        },
+        UserAction::DeleteAgain(_) => StepKind::JobDeletedOnceMore,
+        UserAction::DeleteOwner => StepKind::OwnerDeleted,
+        UserAction::DeleteNamespace => StepKind::NamespaceDeleted,
+        UserAction::Recreate => StepKind::JobCreatedAgain,
+        UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
+            StepKind::MirrorReports
+        }
+    }
+}
+
+fn of_edit(edit: SpecEdit) -> StepKind {
+    match edit {
+        SpecEdit::Suspend | SpecEdit::SuspendStarted => StepKind::UserSuspends,
+        SpecEdit::Resume => StepKind::UserResumes,
+        SpecEdit::Scale(_) => StepKind::UserScales,
+        SpecEdit::SetParallelism(_) => StepKind::UserSetsParallelism,
+        SpecEdit::SetTtl(None) => StepKind::UserRemovesTtl,
+        SpecEdit::SetTtl(Some(_)) => StepKind::UserSetsTtl,
+        SpecEdit::SetDeadline(None) => StepKind::UserRemovesDeadline,
+        SpecEdit::SetDeadline(Some(_)) => StepKind::UserSetsDeadline,
+        SpecEdit::SetBackoffLimit(_) => StepKind::UserSetsBackoffLimit,
+        SpecEdit::SetMaxFailedIndexes(_) => StepKind::UserSetsMaxFailedIndexes,
+        SpecEdit::SetReplacementPolicy(_) => StepKind::UserSetsPodReplacementPolicy,
+    }
+}
+
+fn of_process(what: ProcessStep) -> StepKind {
+    match what {
+        ProcessStep::Sync(delivery) if delivery.relists => StepKind::SyncStartedAfterList,
+        ProcessStep::Sync(_) => StepKind::SyncStarted,
+        ProcessStep::Choose(_) => StepKind::FirstOfEqualsChosen,
+        ProcessStep::Call(name, fortune) => of_call(name, fortune),
+        ProcessStep::Orphan(_, Fortune::Handled) => StepKind::OrphanLookedAt,
+        ProcessStep::Orphan(_, Fortune::Fails) => StepKind::OrphanRequestFails,
+        ProcessStep::Orphan(_, Fortune::AnswerLost) => StepKind::OrphanAnswerLost,
+        ProcessStep::ShowPod => StepKind::PodCacheAdvanced,
+        ProcessStep::RelistPods => StepKind::PodCacheListedAnew,
+        ProcessStep::ShowJob => StepKind::JobCacheAdvanced,
+        ProcessStep::RelistJobs => StepKind::JobCacheListedAnew,
+        ProcessStep::Crash => StepKind::ProcessDies,
+        ProcessStep::CrashInFlight(_) => StepKind::ProcessDiesMidRequest,
+        ProcessStep::Usurp => StepKind::SecondLeaderStarts,
+        ProcessStep::Resign => StepKind::SecondLeaderStops,
+    }
+}
+
+fn of_call(name: CallName, fortune: Fortune) -> StepKind {
+    let [handled, fails, lost] = match name {
+        CallName::CreatePod(_) => {
+            [StepKind::PodCreated, StepKind::CreationFails, StepKind::CreationAnswerLost]
+        }
+        CallName::DeletePod(_) => {
+            [StepKind::PodDeletion, StepKind::DeletionFails, StepKind::DeletionAnswerLost]
+        }
+        CallName::ReleasePod(_) => {
+            [StepKind::FinalizerRemoved, StepKind::RemovalFails, StepKind::RemovalAnswerLost]
+        }
+        CallName::AdoptPod(_) => {
+            [StepKind::PodAdopted, StepKind::AdoptionFails, StepKind::AdoptionAnswerLost]
+        }
+        CallName::GiveUpPod(_) => {
+            [StepKind::PodGivenUp, StepKind::GivingUpFails, StepKind::GivingUpAnswerLost]
+        }
+        CallName::WriteStatus => {
+            [StepKind::StatusWritten, StepKind::StatusWriteFails, StepKind::StatusAnswerLost]
+        }
+    };
+    match fortune {
+        Fortune::Handled => handled,
+        Fortune::Fails => fails,
+        Fortune::AnswerLost => lost,
+    }
+}
+
+fn of_ttl(what: TtlStep) -> StepKind {
+    match what {
+        TtlStep::Sync => StepKind::TtlSync,
+        TtlStep::Get(Fortune::Handled) => StepKind::TtlRead,
+        TtlStep::Get(Fortune::Fails | Fortune::AnswerLost) => StepKind::TtlReadFails,
+        TtlStep::Delete(Fortune::Handled) => StepKind::TtlDeletion,
+        TtlStep::Delete(Fortune::Fails) => StepKind::TtlDeletionFails,
+        TtlStep::Delete(Fortune::AnswerLost) => StepKind::TtlAnswerLost,
+        TtlStep::Show => StepKind::TtlCacheAdvanced,
+        TtlStep::Crash => StepKind::TtlControllerDies,
+    }
+}

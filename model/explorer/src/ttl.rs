@@ -1,0 +1,119 @@
+//! The TTL-after-finished controller: its one write, guard and effect.
+
+use std::sync::Arc;
+
+use crate::history::Removal;
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::world::{JobId, Life, World};
+use jobcheck_spec::apiserver::{Propagation, deleted};
+use jobcheck_spec::guards::ttl::{JobDeletion, judge_ttl_deletion};
+use jobcheck_spec::job::Job;
+use jobcheck_spec::requirement::Findings;
+use jobcheck_spec::time::Time;
+use jobcheck_spec::uid::Uid;
+
+/// The DELETE, where the specification admits it.
+pub fn enabled(world: &World, id: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+    let life = world.life(id);
+    let Some(job) = life.job.as_ref().filter(|_| life.ttl.is_none()) else { return };
+    let concerned = job.spec.ttl_seconds_after_finished.is_some();
+    if concerned && !job.deleting && scope.admits(&judge(world, id)) {
+        steps.push(Step::Expire(id));
+    }
+}
+
+/// Judges the DELETE by the stored Job: the controller has just read it afresh (TT-06).
+#[must_use]
+pub fn judge(world: &World, id: JobId) -> Findings {
+    let mut findings = Findings::new();
+    if let Some(job) = &world.life(id).job {
+        let deletion = JobDeletion {
+            propagation: Some("Foreground".to_owned()),
+            uid_precondition: Some(job.uid),
+            request_known: true,
+            latest: Some(world.now),
+        };
+        judge_ttl_deletion(&[job], &deletion, &mut findings);
+    }
+    findings
+}
+
+/// The Job waits for its pods.
+pub fn apply(world: &mut World, id: JobId, scope: &Scope) {
+    let now = world.now;
+    let life = world.life_mut(id);
+    let Some(job) = life.job.clone() else { return };
+    life.past.removal = Some(removal(life, std::slice::from_ref(&job), now));
+    life.set_job(deleted(&job, Propagation::Foreground), scope.job_lag);
+}
+
+/// What a deletion did, as it really was: `held` are the versions that etcd held since the Job was read.
+fn removal(life: &Life, held: &[Arc<Job>], clock: Time) -> Removal {
+    let ended = life.past.ending.as_ref().and_then(|ending| ending.said);
+    let expired = |job: &Arc<Job>| {
+        let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
+        ended.zip(ttl).is_some_and(|(ended, ttl)| clock >= ended.plus(ttl))
+    };
+    Removal { finished: life.past.ending.is_some(), expired: held.iter().any(expired) }
+}
+
+/// A DELETE by a TTL controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// The UID that is its precondition.
+    pub uid: Option<Uid>,
+    /// Whether a precondition is that the Job has not changed since it was read (TT-06).
+    pub if_unchanged: bool,
+    /// Whether the propagation is Foreground; else it is Background.
+    pub foreground: bool,
+}
+
+impl Request {
+    /// The propagation policy.
+    #[must_use]
+    pub fn propagation(&self) -> &'static str {
+        if self.foreground { "Foreground" } else { "Background" }
+    }
+
+    /// Whether the server finds the Job that it asks for, of which it held these versions since it was read.
+    #[must_use]
+    pub fn fits(&self, job: &Job, held: &[Arc<Job>]) -> bool {
+        let unchanged = held.len() <= 1 || !self.if_unchanged;
+        self.uid.is_none_or(|uid| uid == job.uid) && unchanged
+    }
+}
+
+/// The server handles a DELETE, which is judged by the versions that etcd held since the controller's GET. Whether
+/// there was such a Job.
+pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: Time, scope: &Scope) -> bool {
+    let Some(job) = life.job.clone().filter(|job| request.fits(job, held)) else { return false };
+    let findings = judge_request(request, held, clock);
+    let broken = scope.verdict(findings).map(|broken| broken.req);
+    life.past.objection = life.past.objection.or(broken);
+    if !job.deleting {
+        life.past.removal = Some(removal(life, held, clock));
+    }
+    let asked = if request.foreground { Propagation::Foreground } else { Propagation::Background };
+    let after = deleted(&job, asked);
+    // A second DELETE changes what becomes of the pods, or nothing.
+    if after.as_ref() != Some(&*job) {
+        life.set_job(after, scope.job_lag);
+    }
+    true
+}
+
+/// Judges a DELETE by the versions that etcd held since the controller's GET.
+#[must_use]
+pub fn judge_request(request: &Request, held: &[Arc<Job>], clock: Time) -> Findings {
+    let deletion = JobDeletion {
+        propagation: Some(request.propagation().to_owned()),
+        uid_precondition: request.uid,
+        request_known: true,
+        latest: Some(clock),
+    };
+    let mut findings = Findings::new();
+    let readable: Vec<&Job> = held.iter().map(AsRef::as_ref).collect();
+    judge_ttl_deletion(&readable, &deletion, &mut findings);
+    findings
+}

@@ -1,0 +1,45 @@
+//! Values in the words of a message: no quotes, brackets or `Some` of the language.
+
+use std::fmt::{Debug, Display};
+
+use crate::job::Text;
+
+/// A value that may be absent.
+#[must_use]
+pub fn or_none<T: Display>(value: Option<T>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+}
+
+/// A value of an enumeration that may be absent, by its name.
+#[must_use]
+pub fn name_or_none<T: Debug>(value: Option<T>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
+}
+
+/// Labels as `key=value`.
+#[must_use]
+pub fn labels(pairs: &[(Text, Text)]) -> String {
+    let words: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// Numbers with commas.
+#[must_use]
+pub fn numbers(values: &[i32]) -> String {
+    let words: Vec<String> = values.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_language_shows() {
+        assert_eq!(or_none(Some(3)), "3");
+        assert_eq!(or_none::<i32>(None), "none");
+        assert_eq!(name_or_none(Some(crate::job::CompletionMode::Indexed)), "Indexed");
+        assert_eq!(labels(&[("a".into(), "1".into()), ("b".into(), "2".into())]), "a=1, b=2");
+        assert_eq!((labels(&[]), numbers(&[1, 2])), ("none".to_owned(), "1, 2".to_owned()));
+    }
+}

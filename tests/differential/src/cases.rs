@@ -1,0 +1,96 @@
+//! Random objects near the edges of the rules.
+
+use std::sync::Arc;
+
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::job::Job;
+use serde_json::Value;
+
+use crate::json;
+use crate::pod::Pod;
+use crate::random::Random;
+use crate::{specs, statuses};
+
+/// A stored Job and what a client makes of it, each as JSON.
+pub struct Update {
+    /// The stored object.
+    pub old: Value,
+    /// The object as the request has it.
+    pub new: Value,
+}
+
+/// A write of the status.
+pub fn status(random: &mut Random) -> Update {
+    let mut old = specs::base(&RuleSet::V1_36);
+    statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
+    old.status = statuses::arbitrary(random, &old);
+    let mut new = old.clone();
+    if random.one_in(2) {
+        statuses::advance(random, &mut new.status);
+    }
+    for _ in 0..random.below(4) {
+        statuses::vary(random, &mut new.status);
+    }
+    let pod = Pod::plain();
+    Update { old: value(&old, &pod), new: value(&new, &pod) }
+}
+
+/// A write of the specification.
+pub fn spec(random: &mut Random) -> Update {
+    let (mut old, mut old_pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
+    specs::choose_kind(random, Arc::make_mut(&mut old.spec));
+    old.status = statuses::arbitrary(random, &old);
+    for _ in 0..random.below(4) {
+        old_pod.vary(random);
+    }
+    for _ in 0..random.below(2) {
+        specs::vary(random, &mut old);
+    }
+    let suspend = random.pick(&[Some(true), Some(false)]);
+    Arc::make_mut(&mut old.spec).suspend = suspend;
+    let (mut new, mut new_pod) = (old.clone(), old_pod.clone());
+    for _ in 0..random.below(3) {
+        specs::vary(random, &mut new);
+    }
+    for _ in 0..random.below(3) {
+        new_pod.vary(random);
+    }
+    Update { old: value(&old, &old_pod), new: value(&new, &new_pod) }
+}
+
+/// A Job that a client sends: with what the server generates left out, as a rule, and some defaults too.
+pub fn sent(random: &mut Random) -> Value {
+    let (mut job, mut pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
+    specs::choose_kind(random, Arc::make_mut(&mut job.spec));
+    for _ in 0..random.below(4) {
+        specs::vary(random, &mut job);
+    }
+    if random.one_in(4) {
+        pod.vary(random);
+    }
+    if random.one_in(4) {
+        job.status = statuses::arbitrary(random, &job);
+    }
+    let mut sent = value(&job, &pod);
+    if !random.one_in(5) {
+        sent["spec"]["template"]["metadata"]["labels"] = serde_json::json!({"app": "x"});
+        sent["spec"]["selector"] = Value::Null;
+    }
+    for key in
+        ["parallelism", "completions", "backoffLimit", "completionMode", "suspend", "podReplacementPolicy"]
+    {
+        if random.one_in(4) {
+            sent["spec"][key] = Value::Null;
+        }
+    }
+    if random.one_in(8) {
+        let length = random.pick(&[57, 58, 61, 62, 63, 64]);
+        let name = random.pick(&["a.b".to_owned(), "A".to_owned(), "-a".to_owned(), "a".repeat(length)]);
+        sent["metadata"]["name"] = Value::from(name);
+    }
+    sent
+}
+
+fn value(job: &Job, pod: &Pod) -> Value {
+    serde_json::from_str(&json::job(job, pod)).expect("the generator writes JSON")
+}
