@@ -47,13 +47,13 @@ impl Unannounced<'_> {
     fn judge_on_the_way(&self, job: &Job, new: &JobStatus, findings: &mut Findings) {
         let mut plain = Findings::new();
         (self.announced)(job, new, &mut plain);
-        if !plain.broken.is_empty() {
-            if let Some(interim) = (self.in_mind)() {
-                let mut imagined = Findings::new();
-                (self.announced)(job, &with(new, interim), &mut imagined);
-                if imagined.broken.is_empty() {
-                    return;
-                }
+        if !plain.broken.is_empty()
+            && let Some(interim) = (self.in_mind)()
+        {
+            let mut imagined = Findings::new();
+            (self.announced)(job, &with(new, interim), &mut imagined);
+            if imagined.broken.is_empty() {
+                return;
             }
         }
         findings.broken.extend(plain.broken);
