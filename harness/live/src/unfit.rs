@@ -47,7 +47,7 @@ fn is_of_processes(step: &Step) -> bool {
 /// Whether a write of a controller comes to be, and its sender does not know of it. Only where the request is known again
 /// can a judge be told so.
 fn is_unheard(step: &Step) -> bool {
-    let is_lost = step.request.is_some_and(|it| it.outcome == Some(Outcome::AnswerLost));
+    let is_lost = step.request.is_some_and(|it| it.outcome == Some(Outcome::ResponseLost));
     is_lost || step.late_request.is_some() || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 

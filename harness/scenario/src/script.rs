@@ -3,9 +3,9 @@
 use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
-use jobcheck_explorer::process::steps::{Faults, Fortune};
+use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Script, What,
+    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, RequestHandling, Script, What,
 };
 use jobcheck_explorer::world::JobId;
 use jobcheck_spec::gates::Gates;
@@ -31,7 +31,7 @@ pub struct Needs {
     /// How often faults happen.
     pub faults: Faults,
     /// Whether the request of a dead process may arrive.
-    pub late_requests: bool,
+    pub delayed_requests: bool,
     /// Seconds that pass.
     pub ticks: i64,
     /// Whether pods run and become ready.
@@ -195,7 +195,7 @@ impl Translation<'_> {
             return Ok(Some(self.disrupt(target, Disruption::LoseNode, DisruptionStep::LoseNode)));
         }
         if let Some(target) = step.pod_gc {
-            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::GiveUp)));
+            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::FailByPodGc)));
         }
         if let Some(deletion) = step.delete_pod {
             let target = PodTarget { pod: deletion.pod, index: deletion.index };
@@ -292,8 +292,8 @@ impl Translation<'_> {
                             "leave `outcome` out: the request is on the way when the controller dies".into(),
                         );
                     }
-                    self.needs.late_requests = true;
-                    sent(&request, Fate::Orphaned)
+                    self.needs.delayed_requests = true;
+                    sent(&request, RequestHandling::Orphaned)
                 }
                 (ControllerName::Ttl, Some(_)) => {
                     Err("in the model no request of a dead TTL controller arrives".to_owned())
@@ -301,8 +301,8 @@ impl Translation<'_> {
             };
         }
         if step.second_leader.is_some() {
-            one_more(&mut faults.usurpations)?;
-            return Ok(vec![What::Usurp]);
+            one_more(&mut faults.second_leaders)?;
+            return Ok(vec![What::ElectSecondLeader]);
         }
         if let Some(rollout) = &step.rollout {
             if self.needs.gates.len() >= usize::from(u8::MAX) {
@@ -316,10 +316,10 @@ impl Translation<'_> {
             return Ok(vec![What::Await, What::CatchUp(caches(watch.watch))]);
         }
         if let Some(resignation) = step.resign {
-            return Ok(vec![What::Resign(u8::from(resignation.leader == Leader::Second))]);
+            return Ok(vec![What::StopOldLeader(u8::from(resignation.leader == Leader::Second))]);
         }
         Ok(vec![match () {
-            () if step.late_request.is_some() => What::Land,
+            () if step.late_request.is_some() => What::HandleDelayed,
             () if step.settle.is_some() => What::Settle,
             () if step.catch_up.is_some() => {
                 (self.holds.pods, self.holds.jobs) = (false, false);
@@ -331,18 +331,18 @@ impl Translation<'_> {
 
     fn request(&mut self, request: &Request, outcome: Outcome) -> Result<Vec<What>, String> {
         let faults = &mut self.needs.faults;
-        let fortune = match outcome {
-            Outcome::Handled => Fortune::Handled,
+        let outcome = match outcome {
+            Outcome::Handled => RequestOutcome::Handled,
             Outcome::Fails => {
                 one_more(&mut faults.failures)?;
-                Fortune::Fails
+                RequestOutcome::Fails
             }
-            Outcome::AnswerLost => {
+            Outcome::ResponseLost => {
                 one_more(&mut faults.losses)?;
-                Fortune::AnswerLost
+                RequestOutcome::ResponseLost
             }
         };
-        sent(request, Fate::Sent(fortune))
+        sent(request, RequestHandling::Sent(outcome))
     }
 
     /// What is held from now on.

@@ -462,7 +462,7 @@ pub enum Outcome {
     /// It fails, and nothing is changed.
     Fails,
     /// It is handled, and its answer is lost.
-    AnswerLost,
+    ResponseLost,
 }
 
 /// Which watch.

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::request::Request as Sent;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_scenario::runtime::{
     Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
@@ -11,7 +11,7 @@ use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
-use crate::fate::Fate;
+use crate::handling::Handling;
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
 use crate::start::{rolled_out, settings};
@@ -52,7 +52,7 @@ impl<'a> Play<'a> {
         version: RuleSet,
         scenario: &'a Scenario,
         seed: u64,
-        departures: &Switches,
+        mutations: &Mutations,
     ) -> Result<Play<'a>, String> {
         let subject = scenario.subject().on(version);
         let header = header(&subject, &format!("scenario {}, seed {seed}", scenario.name));
@@ -67,7 +67,7 @@ impl<'a> Play<'a> {
         }
         let now = cluster.now();
         let processes =
-            vec![Process::started(&mut cluster.server, now, settings(&subject), departures.clone())];
+            vec![Process::started(&mut cluster.server, now, settings(&subject), mutations.clone())];
         let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
         let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
         Ok(Play {
@@ -185,13 +185,13 @@ impl<'a> Play<'a> {
         let request = process.next_request(self.cluster.now(), &mut self.rng, &mut began);
         began.iter().for_each(|began| self.observed(began));
         let Some(request) = request else { return !began.is_empty() };
-        match self.fate(&request, ControllerName::Job) {
-            Fate::Dies => {
+        match self.handling(&request, ControllerName::Job) {
+            Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart(number, None);
             }
-            fate => {
-                let response = self.send(&request, &fate, process::ACTOR);
+            handling => {
+                let response = self.send(&request, &handling, process::ACTOR);
                 let now = self.cluster.now();
                 self.processes[number].answered(response.as_ref(), &mut self.cluster.server, now);
             }
@@ -202,13 +202,13 @@ impl<'a> Play<'a> {
     fn work_ttl(&mut self) -> bool {
         let now = self.cluster.now();
         let Some(request) = self.ttl.as_mut().and_then(|ttl| ttl.next_request(now)) else { return false };
-        match self.fate(&request, ControllerName::Ttl) {
-            Fate::Dies => {
+        match self.handling(&request, ControllerName::Ttl) {
+            Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart_ttl();
             }
-            fate => {
-                let response = self.send(&request, &fate, ttl::ACTOR);
+            handling => {
+                let response = self.send(&request, &handling, ttl::ACTOR);
                 let now = self.cluster.now();
                 self.ttl.as_mut().into_iter().for_each(|ttl| ttl.answered(response.as_ref(), now));
             }
@@ -292,8 +292,8 @@ impl<'a> Play<'a> {
         } else if step.second_leader.is_some() {
             let settings = self.processes[0].settings().clone();
             let now = self.cluster.now();
-            let departures = self.processes[0].departures().clone();
-            self.processes.push(Process::started(&mut self.cluster.server, now, settings, departures));
+            let mutations = self.processes[0].mutations().clone();
+            self.processes.push(Process::started(&mut self.cluster.server, now, settings, mutations));
         } else if let Some(resignation) = step.resign {
             let number = usize::from(resignation.leader == Leader::Second);
             if self.processes.len() < 2 {
@@ -359,8 +359,8 @@ impl<'a> Play<'a> {
         self.cluster.advance(SignedDuration::from_millis(1));
         self.cluster.mark(mark);
         let now = self.cluster.now();
-        let departures = self.processes[number].departures().clone();
-        self.processes[number] = Process::started(&mut self.cluster.server, now, settings, departures);
+        let mutations = self.processes[number].mutations().clone();
+        self.processes[number] = Process::started(&mut self.cluster.server, now, settings, mutations);
     }
 
     fn restart_ttl(&mut self) {

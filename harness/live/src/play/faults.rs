@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Verb as Sent, Watched, held};
+use jobcheck_faultproxy::{Asked, Cut, Delivery, Handle, Handling, Late, Verb as Sent, Watched, held};
 use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
 use jobcheck_scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
 use jobcheck_traces::Resource;
@@ -67,29 +67,29 @@ impl Play<'_> {
     pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
         let Question { leader, asked, reply } = question;
         self.faults.last = Some(Instant::now());
-        let fate = self.fate(leader, &asked)?;
+        let handling = self.handling(leader, &asked)?;
         // One that is gone meanwhile needs no answer.
-        let _ = reply.send(fate);
+        let _ = reply.send(handling);
         Ok(())
     }
 
     /// What becomes of a request: the step may wait for it.
-    fn fate(&mut self, leader: usize, asked: &Asked) -> Result<Fate, Error> {
+    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
         let scenario = self.scenario;
         let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Ok(Fate::Forward);
+            return Ok(Handling::Forward);
         };
         let job = &self.entry(step.job.as_deref()).name;
-        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Fate::Forward) };
+        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Handling::Forward) };
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
         let body = body(asked);
         let told = in_words(asked, body.as_ref());
         if !is_due || !told.fits(awaited, &self.stage, job) {
-            return Ok(Fate::Forward);
+            return Ok(Handling::Forward);
         }
         self.faults.met += 1;
         if self.faults.met < awaited.nth.unwrap_or(1) {
-            return Ok(Fate::Forward);
+            return Ok(Handling::Forward);
         }
         self.next();
         if step.crash.is_some() {
@@ -100,24 +100,24 @@ impl Play<'_> {
                 let error = refusal(awaited, &told, &self.stage.namespace());
                 self.faults.failed += 1;
                 self.recording.refused(asked, actor(&asked.agent), &error);
-                Fate::RefuseWith(error.status())
+                Handling::RefuseWith(error.status())
             }
-            Some(Outcome::AnswerLost) => {
+            Some(Outcome::ResponseLost) => {
                 self.faults.failed += 1;
                 self.recording.loses_answer(&asked.id, actor(&asked.agent));
-                Fate::LoseAnswer
+                Handling::LoseAnswer
             }
-            Some(Outcome::Handled) | None => Fate::Forward,
+            Some(Outcome::Handled) | None => Handling::Forward,
         })
     }
 
     /// Its sender dies, and the request waits.
-    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Fate, Error> {
+    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
         let (held, late) = held();
         let is_write = asked.verb != Sent::Get;
         self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
         self.restart(leader, None)?;
-        Ok(Fate::Hold(held))
+        Ok(Handling::Hold(held))
     }
 
     /// What happens to the controllers, and to their watches; whether it has happened.

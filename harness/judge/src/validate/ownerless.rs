@@ -3,7 +3,7 @@
 use std::fmt::Formatter;
 
 use jobcheck_spec::apiserver::CONTROLLER_UID_LABEL;
-use jobcheck_spec::guards::release::{judge_release, may_release_by_truth};
+use jobcheck_spec::guards::finalizer_removal::{judge_finalizer_removal, may_remove_finalizer_by_truth};
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
@@ -49,7 +49,7 @@ impl Judge {
     /// whose pods are all known: its creation is missing, and what became of it since. The late answer to a request for
     /// one that went shows it without finalizer.
     pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
-        let known = self.strays.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
+        let known = self.ownerless.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
         if known || !pod.finalizer || event.verb == Some(Verb::Create) || event.form == Form::Watch {
             return;
         }
@@ -104,7 +104,7 @@ impl Track {
         if deletes {
             self.misses_answer(event);
         }
-        let Some(before) = self.history.strays.get(pod.uid).cloned() else {
+        let Some(before) = self.history.ownerless.get(pod.uid).cloned() else {
             if gives_up || deletes {
                 self.note_time(event);
             }
@@ -139,7 +139,7 @@ impl Track {
     /// FT-21: what nobody controls nobody counts. Who has not seen that has to have another reason.
     fn judge_stray_release(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
         let counted = &self.counted.counted;
-        if may_release_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
+        if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
             self.premises.premise(Req::FT21);
             self.judged += 1;
             return;
@@ -152,10 +152,10 @@ impl Track {
         let read = self.bounds;
         self.bounds = read.beside();
         self.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
-            if view.strays.is_some_and(|strays| strays.get(pod.uid).is_some()) {
+            if view.ownerless.is_some_and(|ownerless| ownerless.get(pod.uid).is_some()) {
                 findings.premise(Req::FT21);
             } else {
-                judge_release(view, pod, &|uid| chosen.contains(&uid), findings);
+                judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings);
             }
         });
         self.bounds = read;
@@ -163,11 +163,11 @@ impl Track {
 }
 
 /// Puts a pod where it belongs; its state before. `strays` are those that nobody controls.
-pub(super) fn put(owned: &mut Pods, strays: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
+pub(super) fn put(owned: &mut Pods, ownerless: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
     let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
     let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
     // Strays are few.
-    let unused = strays.is_empty() && stray.is_none();
-    let was_stray = if unused { None } else { strays.set(uid, stray) };
+    let unused = ownerless.is_empty() && stray.is_none();
+    let was_stray = if unused { None } else { ownerless.set(uid, stray) };
     owned.set(uid, own).or(was_stray)
 }

@@ -9,7 +9,7 @@ use crate::cluster::NAMESPACE;
 use crate::run::Play;
 
 /// What becomes of a request.
-pub(crate) enum Fate {
+pub(crate) enum Handling {
     /// The server handles it.
     Handled,
     /// It is refused so before anything is done.
@@ -22,29 +22,29 @@ pub(crate) enum Fate {
 
 impl Play<'_> {
     /// What becomes of a request: the step may wait for it.
-    pub(crate) fn fate(&mut self, sent: &Sent, of: ControllerName) -> Fate {
+    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName) -> Handling {
         let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Fate::Handled;
+            return Handling::Handled;
         };
-        let Some(awaited) = step.awaited(of) else { return Fate::Handled };
+        let Some(awaited) = step.awaited(of) else { return Handling::Handled };
         let job = &self.entry(step.job.as_deref()).name;
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
         if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
-            return Fate::Handled;
+            return Handling::Handled;
         }
         self.met += 1;
         if self.met < awaited.nth.unwrap_or(1) {
-            return Fate::Handled;
+            return Handling::Handled;
         }
         self.next();
-        if step.crash.is_some() { Fate::Dies } else { fate_of(awaited, sent) }
+        if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
     }
 
     /// Sends a request, and what its sender hears.
-    pub(crate) fn send(&mut self, request: &Sent, fate: &Fate, actor: &str) -> Option<Response> {
-        match fate {
-            Fate::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
-            Fate::Lost => {
+    pub(crate) fn send(&mut self, request: &Sent, handling: &Handling, actor: &str) -> Option<Response> {
+        match handling {
+            Handling::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
+            Handling::Lost => {
                 // Reads are in no trace.
                 if request.verb.writes() {
                     self.cluster.fault("lostResponse", actor, "the answer does not arrive");
@@ -52,7 +52,7 @@ impl Play<'_> {
                 self.cluster.ask(request);
                 None
             }
-            Fate::Handled | Fate::Dies => Some(self.cluster.ask(request)),
+            Handling::Handled | Handling::Dies => Some(self.cluster.ask(request)),
         }
     }
 }
@@ -71,10 +71,10 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-fn fate_of(awaited: &Request, sent: &Sent) -> Fate {
+fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
     match awaited.outcome {
-        Some(Met::Fails) => Fate::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
-        Some(Met::AnswerLost) => Fate::Lost,
-        Some(Met::Handled) | None => Fate::Handled,
+        Some(Met::Fails) => Handling::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
+        Some(Met::ResponseLost) => Handling::Lost,
+        Some(Met::Handled) | None => Handling::Handled,
     }
 }

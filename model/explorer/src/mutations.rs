@@ -4,7 +4,7 @@ use jobcheck_spec::apiserver::RuleSet;
 
 /// A departure from the algorithm. Off, the algorithm is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Switch {
+pub enum Mutation {
     /// S-01, S-02: a UID in `uncounted.failed` whose pod has succeeded counts as a success in decisions.
     CountsListedFailureAsSuccess,
     /// L2: failed indexes are computed without regard to completed ones.
@@ -48,23 +48,23 @@ pub enum Switch {
     /// UG-01: pods that have ended are counted without their finalizer.
     CountsLegacyPods,
     /// J-05, 1.36: a listed pod that has lost its owner is counted while it holds its finalizer.
-    CountsListedStrays,
+    CountsRecordedOwnerlessPods,
     /// J-04, 1.36: the failure policy is asked about pods that have not ended when their Job fails.
     MatchesPolicyBeforeTheEnd,
     /// Before 1.36: a sync does not wait until the caches show the process's own writes.
     SyncsBeforeOwnWritesAreSeen,
     /// B01: a pod whose finalizer was removed is looked at as long as the cache shows the finalizer.
-    ForgetsReleases,
+    ForgetsRemovals,
     /// J-03, 1.36: a pod that is gone when it is released is looked at as long as the cache shows its finalizer.
-    ForgetsVanishedReleases,
+    ForgetsVanishedRemovals,
     /// B02: a status write that conflicts is made again, on the version that is stored.
     OverwritesOnConflict,
     /// B03: all UIDs are counted once the last removal has worked.
-    CountsWholeListAfterLastRelease,
+    CountsWholeListAfterLastRemoval,
     /// B16: a UID is counted although the removal of its finalizer failed.
-    CountsDespiteFailedRelease,
+    CountsDespiteFailedRemoval,
     /// B16: one finalizer after the other is removed, up to the first that cannot be.
-    StopsAtFailedRelease,
+    StopsAtFailedRemoval,
     /// PC-13: where a pod could not be created no status is written.
     ForgetsStatusAfterFailedCreation,
     /// TC-08: where a pod could not be deleted, none that has ended is counted.
@@ -120,7 +120,7 @@ pub enum Switch {
     /// B32: the indexes are written only where one was completed.
     WritesIndexesOnlyWhenNew,
     /// B33: a failed pod is released before its replacement was created.
-    ReleasesBeforeReplacement,
+    RemovesFinalizerBeforeReplacement,
     /// B34: the interim condition is written together with the terminal one.
     AnnouncesWithTheEnd,
     /// B35: a sync whose creation failed is not tried again.
@@ -184,20 +184,20 @@ pub enum Switch {
 
 /// A set of switches.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Switches(Vec<Switch>);
+pub struct Mutations(Vec<Mutation>);
 
-impl Switches {
+impl Mutations {
     /// These switches.
     #[must_use]
-    pub fn of(switches: &[Switch]) -> Switches {
-        Switches(switches.to_vec())
+    pub fn of(mutations: &[Mutation]) -> Mutations {
+        Mutations(mutations.to_vec())
     }
 
     /// The rules of an API server, with the departures that are its own.
     #[must_use]
     pub fn on_server(&self, rules: RuleSet) -> RuleSet {
         let exempt = rules.suspended_with_zero_completions;
-        let asks = self.on(Switch::ServerAsksEmptyJobForStartTime);
+        let asks = self.on(Mutation::ServerAsksEmptyJobForStartTime);
         RuleSet { suspended_with_zero_completions: exempt && !asks, ..rules }
     }
 
@@ -208,13 +208,13 @@ impl Switches {
     }
 
     /// Those that are on.
-    pub fn iter(&self) -> impl Iterator<Item = Switch> {
+    pub fn iter(&self) -> impl Iterator<Item = Mutation> {
         self.0.iter().copied()
     }
 
     /// Whether a switch is on.
     #[must_use]
-    pub fn on(&self, switch: Switch) -> bool {
-        self.0.contains(&switch)
+    pub fn on(&self, mutation: Mutation) -> bool {
+        self.0.contains(&mutation)
     }
 }

@@ -14,11 +14,13 @@ use jobcheck_spec::words::numbers;
 /// One line for each Job, one for the world that it is in.
 #[must_use]
 pub fn head(scope: &Scope) -> Vec<String> {
-    let lives = initial(scope).lives;
-    let several = lives.len() > 1;
+    let job_states = initial(scope).job_states;
+    let several = job_states.len() > 1;
     let mut lines: Vec<String> = Vec::new();
-    for (number, job) in
-        lives.iter().enumerate().filter_map(|(number, life)| Some((number, life.job.as_ref()?)))
+    for (number, job) in job_states
+        .iter()
+        .enumerate()
+        .filter_map(|(number, job_state)| Some((number, job_state.job.as_ref()?)))
     {
         let name = if several { format!("Job {number}") } else { "Job".to_owned() };
         lines.push(format!("{name}: {}", spec_text(&job.spec)));
@@ -198,9 +200,9 @@ fn faults(scope: &Scope, parts: &mut Vec<String>) {
     parts.extend(times(faults.failures, "request may fail", "requests may fail"));
     parts.extend(times(faults.losses, "answer may be lost", "answers may be lost"));
     parts.extend(times(faults.crashes, "crash", "crashes"));
-    if scope.late_requests {
+    if scope.delayed_requests {
         parts.push("a request of the dead process may still be handled".to_owned());
     }
-    parts.extend(times(faults.usurpations, "time two leaders", "times two leaders"));
+    parts.extend(times(faults.second_leaders, "time two leaders", "times two leaders"));
     parts.extend(scope.refused.iter().map(|refusal| format!("refused for ever: {refusal}")));
 }

@@ -1,12 +1,14 @@
 //! Known defects, made from the shipped controllers.
 //!
-//! `plan` itself stays as it is shipped: a [`Switch`] changes what it is shown, or what it wants. Which defects cannot be
-//! made so, as they are about a step that this plan does not have, [`Departure::of`] tells.
+//! `plan` itself stays as it is shipped: a [`Mutation`] changes what it is shown, or what it wants. Which defects cannot be
+//! made so, as they are about a step that this plan does not have, [`Interference::of`] tells.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jobcheck_controller::job::command::{Command, Plan, PodRef, Release, Sequence, StatusWrite, Step, When};
+use jobcheck_controller::job::command::{
+    Command, FinalizerRemoval, Plan, PodRef, Sequence, StatusWrite, Step, When,
+};
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use jobcheck_controller::job::observed::{
     Controller, Deletion, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
@@ -14,13 +16,13 @@ use jobcheck_controller::job::observed::{
 use jobcheck_controller::job::plan::plan;
 use jobcheck_controller::values::{Text, Uid};
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::reference::switches::{Switch, Switches};
+use jobcheck_explorer::mutations::{Mutation, Mutations};
 
-use self::Departure::{Around, Does, Mistakes, Sees};
+use self::Interference::{Around, Does, Mistakes, Sees};
 
 /// How a defect is made from the shipped controllers.
 #[derive(Clone, Copy, Debug)]
-pub enum Departure {
+pub enum Interference {
     /// The plan is made from something else than what was observed.
     Sees(fn(&mut Seen)),
     /// Something else is done than the plan wants.
@@ -42,8 +44,8 @@ pub struct Seen {
 
 /// The plan of the shipped controllers, with these departures.
 #[must_use]
-pub fn plan_with(switches: &Switches, observed: &Observed<'_>) -> Plan {
-    if switches.is_empty() {
+pub fn plan_with(mutations: &Mutations, observed: &Observed<'_>) -> Plan {
+    if mutations.is_empty() {
         return plan(observed);
     }
     let truth = Seen {
@@ -52,19 +54,19 @@ pub fn plan_with(switches: &Switches, observed: &Observed<'_>) -> Plan {
         memory: observed.memory.clone(),
         settings: observed.settings.clone(),
     };
-    let departures: Vec<Departure> = switches.iter().filter_map(Departure::of).collect();
+    let interferences: Vec<Interference> = mutations.iter().filter_map(Interference::of).collect();
     let mut seen = truth.clone();
-    for departure in &departures {
-        if let Departure::Sees(see) | Departure::Mistakes(see, _) = departure {
+    for interference in &interferences {
+        if let Interference::Sees(see) | Interference::Mistakes(see, _) = interference {
             see(&mut seen);
         }
     }
-    let gate = observed.caches_show_own_writes || switches.on(Switch::SyncsBeforeOwnWritesAreSeen);
+    let gate = observed.caches_show_own_writes || mutations.on(Mutation::SyncsBeforeOwnWritesAreSeen);
     let Seen { job, pods, memory, settings } = &seen;
     let shown = Observed { job, pods, memory, caches_show_own_writes: gate, now: observed.now, settings };
     let mut plan = plan(&shown);
-    for departure in &departures {
-        if let Departure::Does(act) | Departure::Mistakes(_, act) = departure {
+    for interference in &interferences {
+        if let Interference::Does(act) | Interference::Mistakes(_, act) = interference {
             act(&truth, &mut plan);
         }
     }
@@ -74,24 +76,24 @@ pub fn plan_with(switches: &Switches, observed: &Observed<'_>) -> Plan {
 /// Whether the shipped controllers can be made to have a defect.
 #[must_use]
 pub fn can_have(mutant: &Mutant) -> bool {
-    mutant.switches.iter().all(|switch| Departure::of(*switch).is_some())
+    mutant.mutations.iter().all(|mutation| Interference::of(*mutation).is_some())
 }
 
 /// Whether it is then in their plan for a Job, whatever surrounds that.
 #[must_use]
 pub fn is_of_the_plan(mutant: &Mutant) -> bool {
-    let is_planned = |switch: &Switch| {
-        Departure::of(*switch).is_some_and(|departure| !matches!(departure, Departure::Around))
+    let is_planned = |mutation: &Mutation| {
+        Interference::of(*mutation).is_some_and(|mutation| !matches!(mutation, Interference::Around))
     };
-    mutant.switches.iter().all(is_planned)
+    mutant.mutations.iter().all(is_planned)
 }
 
 /// How each defect is made. Of those that are missing, the plan of these controllers has nothing in which they could be: it
 /// counts nothing that is to be seen, waits for no event, and decides what the reference algorithm decides in another order.
-const MADE: &[(Switch, Departure)] = &[
-    (Switch::RecordsByPhaseOnly, Sees(|seen| seen.unlist(Phase::Succeeded, |lists| &mut lists.failed))),
+const MADE: &[(Mutation, Interference)] = &[
+    (Mutation::RecordsByPhaseOnly, Sees(|seen| seen.unlist(Phase::Succeeded, |lists| &mut lists.failed))),
     (
-        Switch::RecordsFlippedSuccess,
+        Mutation::RecordsFlippedSuccess,
         Mistakes(
             |seen| seen.unlist(Phase::Failed, |lists| &mut lists.succeeded),
             |seen, plan| {
@@ -105,7 +107,7 @@ const MADE: &[(Switch, Departure)] = &[
         ),
     ),
     (
-        Switch::FinishesSuspendedWithoutStartTime,
+        Mutation::FinishesSuspendedWithoutStartTime,
         Does(|seen, plan| {
             let ends = |kind: &str| matches!(kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET | COMPLETE | FAILED);
             rewrite(plan, |_, after| {
@@ -116,7 +118,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::FailedIndexNotMinusCompleted,
+        Mutation::FailedIndexNotMinusCompleted,
         Does(|seen, plan| {
             let failed = seen.indexes(Phase::Failed);
             rewrite(plan, |_, after| {
@@ -127,17 +129,17 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::AppendsBesideFalseInterim,
+        Mutation::AppendsBesideFalseInterim,
         Does(|_, plan| append(plan, &[FAILURE_TARGET, SUCCESS_CRITERIA_MET])),
     ),
-    (Switch::AppendsTerminalConditions, Does(|_, plan| append(plan, &[FAILED, COMPLETE]))),
-    (Switch::ChecksCapAfterAdding, Sees(|seen| seen.settings.max_uncounted_pods += 1)),
+    (Mutation::AppendsTerminalConditions, Does(|_, plan| append(plan, &[FAILED, COMPLETE]))),
+    (Mutation::ChecksCapAfterAdding, Sees(|seen| seen.settings.max_uncounted_pods += 1)),
     (
-        Switch::AdoptsEndedPods,
+        Mutation::AdoptsEndedPods,
         Mistakes(
-            |seen| seen.ended_strays().for_each(adopted),
+            |seen| seen.terminated_ownerless().for_each(adopted),
             |seen, plan| {
-                let pods = seen.clone().ended_strays().map(|pod| reference(pod)).collect::<Vec<_>>();
+                let pods = seen.clone().terminated_ownerless().map(|pod| reference(pod)).collect::<Vec<_>>();
                 if !pods.is_empty() {
                     plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::AdoptPods(pods))]));
                 }
@@ -145,22 +147,22 @@ const MADE: &[(Switch, Departure)] = &[
         ),
     ),
     (
-        Switch::CountsLegacyPods,
+        Mutation::CountsLegacyPods,
         Sees(|seen| {
             let ended = |pod: &&mut PodFacts| matches!(pod.phase, Phase::Succeeded | Phase::Failed);
             seen.pods.iter_mut().filter(ended).for_each(|pod| pod.tracking_finalizer = true);
         }),
     ),
     (
-        Switch::CountsListedStrays,
+        Mutation::CountsRecordedOwnerlessPods,
         Sees(|seen| {
-            let stray = |pod: &&mut PodFacts| pod.controller == Controller::Nobody;
-            seen.pods.iter_mut().filter(stray).for_each(|pod| pod.tracking_finalizer = false);
+            let ownerless_pod = |pod: &&mut PodFacts| pod.controller == Controller::Nobody;
+            seen.pods.iter_mut().filter(ownerless_pod).for_each(|pod| pod.tracking_finalizer = false);
         }),
     ),
-    (Switch::ForgetsReleases, Sees(|seen| seen.memory.released.clear())),
+    (Mutation::ForgetsRemovals, Sees(|seen| seen.memory.finalizer_removed.clear())),
     (
-        Switch::CountsDespiteFailedRelease,
+        Mutation::CountsDespiteFailedRemoval,
         Does(|_, plan| {
             let sequences = std::mem::take(&mut plan.sequences);
             let apart = |Sequence { when, steps }: Sequence| {
@@ -170,7 +172,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::StopsAtFailedRelease,
+        Mutation::StopsAtFailedRemoval,
         Does(|_, plan| {
             for sequence in &mut plan.sequences {
                 sequence.steps = sequence.steps.drain(..).flat_map(one_by_one).collect();
@@ -178,7 +180,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ForgetsStatusAfterFailedCreation,
+        Mutation::ForgetsStatusAfterFailedCreation,
         Does(|_, plan| {
             let creates = |step: &Step| matches!(step.command, Command::CreatePods(_));
             let steps = std::mem::take(&mut plan.sequences).into_iter().flat_map(|it| it.steps);
@@ -187,58 +189,58 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ForgetsCountsAfterFailedDeletion,
+        Mutation::ForgetsCountsAfterFailedDeletion,
         Does(|_, plan| plan.sequences.retain(|sequence| sequence.when != When::NotStopped)),
     ),
     (
-        Switch::RecomputesCounters,
+        Mutation::RecomputesCounters,
         Does(|seen, plan| {
             let succeeded = seen.count(Phase::Succeeded);
             rewrite(plan, |_, after| after.succeeded = succeeded);
         }),
     ),
     (
-        Switch::RecomputesFailures,
+        Mutation::RecomputesFailures,
         Does(|seen, plan| {
             let failed = seen.count(Phase::Failed);
             rewrite(plan, |_, after| after.failed = failed);
         }),
     ),
     (
-        Switch::CountsPodsNotIndexes,
+        Mutation::CountsPodsNotIndexes,
         Does(|seen, plan| {
             let succeeded = seen.count(Phase::Succeeded);
             rewrite(plan, |before, after| after.succeeded = succeeded.max(before.succeeded));
         }),
     ),
-    (Switch::MeetsSuccessPolicyWithoutGate, Sees(|seen| seen.settings.gates.success_policy = true)),
-    (Switch::LimitsIndexesWithoutGate, Sees(|seen| seen.settings.gates.backoff_limit_per_index = true)),
-    (Switch::ReportsTerminatingWithoutGate, Sees(|seen| seen.settings.gates.pod_replacement_policy = true)),
-    (Switch::AnnouncesWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
-    (Switch::RetriesWithoutNamespace, Sees(|seen| seen.memory.refused = None)),
-    (Switch::IgnoresManagedBy, Sees(|seen| seen.job.spec.managed_by = None)),
-    (Switch::IgnoresBackoffLimit, Sees(|seen| seen.job.spec.backoff_limit = i32::MAX)),
+    (Mutation::MeetsSuccessPolicyWithoutGate, Sees(|seen| seen.settings.gates.success_policy = true)),
+    (Mutation::LimitsIndexesWithoutGate, Sees(|seen| seen.settings.gates.backoff_limit_per_index = true)),
+    (Mutation::ReportsTerminatingWithoutGate, Sees(|seen| seen.settings.gates.pod_replacement_policy = true)),
+    (Mutation::AnnouncesWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
+    (Mutation::RetriesWithoutNamespace, Sees(|seen| seen.memory.refused = None)),
+    (Mutation::IgnoresManagedBy, Sees(|seen| seen.job.spec.managed_by = None)),
+    (Mutation::IgnoresBackoffLimit, Sees(|seen| seen.job.spec.backoff_limit = i32::MAX)),
     (
-        Switch::IgnoresRestarts,
+        Mutation::IgnoresRestarts,
         Sees(|seen| {
             let containers = seen.pods.iter_mut().flat_map(|pod| Arc::make_mut(&mut pod.containers));
             containers.for_each(|container| container.restarts = 0);
         }),
     ),
     (
-        Switch::TakesPodsOfOthers,
+        Mutation::TakesPodsOfOthers,
         Sees(|seen| {
             let selected = seen.pods.iter_mut().filter(|pod| pod.selected);
             selected.for_each(|pod| pod.controller = Controller::ThisJob);
         }),
     ),
     (
-        Switch::FinishesWhilePodsTerminate,
+        Mutation::FinishesWhilePodsTerminate,
         Sees(|seen| seen.pods.retain(|pod| !terminates(pod) || pod.tracking_finalizer)),
     ),
-    (Switch::ReplacesTerminatingPods, Sees(|seen| seen.pods.retain(|pod| !terminates(pod)))),
+    (Mutation::ReplacesTerminatingPods, Sees(|seen| seen.pods.retain(|pod| !terminates(pod)))),
     (
-        Switch::ComparesTerminatingWithItself,
+        Mutation::ComparesTerminatingWithItself,
         Does(|_, plan| {
             for sequence in &mut plan.sequences {
                 sequence.steps.retain(
@@ -248,7 +250,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ReportsNoneActiveDuringDelay,
+        Mutation::ReportsNoneActiveDuringDelay,
         Does(|_, plan| {
             if plan.decisions.iter().any(|decision| decision.requirement == "BO-02") {
                 rewrite(plan, |_, after| (after.active, after.ready) = (0, Some(0)));
@@ -256,7 +258,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::WritesIndexesOnlyWhenNew,
+        Mutation::WritesIndexesOnlyWhenNew,
         Does(|_, plan| {
             rewrite(plan, |before, after| {
                 if after.succeeded <= before.succeeded {
@@ -267,18 +269,22 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ReleasesBeforeReplacement,
+        Mutation::RemovesFinalizerBeforeReplacement,
         Does(|seen, plan| {
             let held = |pod: &&PodFacts| pod.phase == Phase::Failed && pod.tracking_finalizer;
-            let release = |pod| Release { pod: reference(pod), policy_action: None };
-            let releases: Vec<Release> = seen.pods.iter().filter(held).map(release).collect();
-            if !releases.is_empty() {
-                plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::ReleasePods(releases))]));
+            let remove_finalizer = |pod| FinalizerRemoval { pod: reference(pod), policy_action: None };
+            let finalizer_removals: Vec<FinalizerRemoval> =
+                seen.pods.iter().filter(held).map(remove_finalizer).collect();
+            if !finalizer_removals.is_empty() {
+                plan.sequences.insert(
+                    0,
+                    Sequence::always(vec![Step::from(Command::RemoveFinalizers(finalizer_removals))]),
+                );
             }
         }),
     ),
     (
-        Switch::AnnouncesWithTheEnd,
+        Mutation::AnnouncesWithTheEnd,
         Does(|_, plan| {
             rewrite(plan, |_, after| {
                 if !conditions::finished(&after.conditions) {
@@ -289,7 +295,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ArmsDeadlineAtStartOnly,
+        Mutation::ArmsDeadlineAtStartOnly,
         Does(|seen, plan| {
             if seen.job.status.start_time.is_some() {
                 plan.wake_after = None;
@@ -297,7 +303,7 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ForgetsFailuresWhenNoneIsNew,
+        Mutation::ForgetsFailuresWhenNoneIsNew,
         Sees(|seen| {
             let known = &seen.memory.backoff.seen;
             let new = |pod: &PodFacts| pod.phase == Phase::Failed && !known.contains(&pod.uid);
@@ -307,46 +313,46 @@ const MADE: &[(Switch, Departure)] = &[
         }),
     ),
     (
-        Switch::ForgetsSuccessCriteriaMet,
+        Mutation::ForgetsSuccessCriteriaMet,
         Sees(|seen| {
             let met = |kind: &str| kind == SUCCESS_CRITERIA_MET;
             seen.job.status.conditions.retain(|condition| !met(&condition.kind));
         }),
     ),
     (
-        Switch::DatesDeletionsFromCreation,
+        Mutation::DatesDeletionsFromCreation,
         Sees(|seen| {
             for pod in seen.pods.iter_mut().filter(|pod| terminates(pod)) {
                 pod.deletion = pod.created.map(|at| Deletion { at, grace_seconds: 0 });
             }
         }),
     ),
-    (Switch::SyncsBeforeOwnWritesAreSeen, Sees(|seen| seen.memory.deleted.clear())),
-    (Switch::GateIgnoresDeletions, Sees(|seen| seen.memory.deleted.clear())),
-    (Switch::SwallowsCreateErrors, Around),
-    (Switch::StripsAdoptedPods, Around),
-    (Switch::ForgetsOwnerlessPods, Around),
-    (Switch::ForgetsPodsOfGoneJobs, Around),
-    (Switch::ForgetsPodsOfFinishedJobs, Around),
-    (Switch::ForgetsLatePods, Around),
-    (Switch::ServerAsksEmptyJobForStartTime, Around),
-    (Switch::KeepsFailuresByName, Around),
-    (Switch::KeepsFailuresAcrossRelist, Around),
-    (Switch::TtlTrustsItsCache, Around),
-    (Switch::TtlOmitsUidPrecondition, Around),
-    (Switch::TtlTakesInterimForEnd, Around),
-    (Switch::TtlClampsFutureEnd, Around),
-    (Switch::TtlDeletesInBackground, Around),
-    (Switch::TtlIsNotQueuedAgain, Around),
-    (Switch::TtlTakesAnyConditionForEnd, Around),
-    (Switch::TtlDeletesAgain, Around),
+    (Mutation::SyncsBeforeOwnWritesAreSeen, Sees(|seen| seen.memory.deleted.clear())),
+    (Mutation::GateIgnoresDeletions, Sees(|seen| seen.memory.deleted.clear())),
+    (Mutation::SwallowsCreateErrors, Around),
+    (Mutation::StripsAdoptedPods, Around),
+    (Mutation::ForgetsOwnerlessPods, Around),
+    (Mutation::ForgetsPodsOfGoneJobs, Around),
+    (Mutation::ForgetsPodsOfFinishedJobs, Around),
+    (Mutation::ForgetsLatePods, Around),
+    (Mutation::ServerAsksEmptyJobForStartTime, Around),
+    (Mutation::KeepsFailuresByName, Around),
+    (Mutation::KeepsFailuresAcrossRelist, Around),
+    (Mutation::TtlTrustsItsCache, Around),
+    (Mutation::TtlOmitsUidPrecondition, Around),
+    (Mutation::TtlTakesInterimForEnd, Around),
+    (Mutation::TtlClampsFutureEnd, Around),
+    (Mutation::TtlDeletesInBackground, Around),
+    (Mutation::TtlIsNotQueuedAgain, Around),
+    (Mutation::TtlTakesAnyConditionForEnd, Around),
+    (Mutation::TtlDeletesAgain, Around),
 ];
 
-impl Departure {
+impl Interference {
     /// How a defect is made; `None` where these controllers have nothing in which it could be.
     #[must_use]
-    pub fn of(switch: Switch) -> Option<Departure> {
-        MADE.iter().find(|(made, _)| *made == switch).map(|(_, departure)| *departure)
+    pub fn of(mutation: Mutation) -> Option<Interference> {
+        MADE.iter().find(|(made, _)| *made == mutation).map(|(_, mutation)| *mutation)
     }
 }
 
@@ -371,7 +377,7 @@ impl Seen {
     }
 
     /// Pods that have ended, that nobody controls, and that the selector matches.
-    fn ended_strays(&mut self) -> impl Iterator<Item = &mut PodFacts> {
+    fn terminated_ownerless(&mut self) -> impl Iterator<Item = &mut PodFacts> {
         let lives = self.job.deletion.is_none();
         self.pods.iter_mut().filter(move |pod| {
             let ended = matches!(pod.phase, Phase::Succeeded | Phase::Failed);
@@ -416,8 +422,8 @@ fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
 /// A batch of removals as a step for each.
 fn one_by_one(step: Step) -> Vec<Step> {
     match step.command {
-        Command::ReleasePods(pods) => {
-            pods.into_iter().map(|pod| Step::from(Command::ReleasePods(vec![pod]))).collect()
+        Command::RemoveFinalizers(pods) => {
+            pods.into_iter().map(|pod| Step::from(Command::RemoveFinalizers(vec![pod]))).collect()
         }
         _ => vec![step],
     }

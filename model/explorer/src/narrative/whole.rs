@@ -2,8 +2,8 @@
 
 use super::head::head;
 use super::{Line, tell};
-use crate::found::Found;
-use crate::history::Past;
+use crate::counterexample::Counterexample;
+use crate::ghost::GhostHistory;
 use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
 use crate::scope::Scope;
 use crate::scopes::initial;
@@ -18,12 +18,12 @@ pub const REST: &str = "and no event or timer will wake anyone";
 
 /// A counterexample, told.
 #[derive(Clone, Debug)]
-pub struct Story {
+pub struct Narrative {
     /// The Jobs, and the world that they are in.
     pub head: Vec<String>,
     /// The steps.
     pub lines: Vec<Line>,
-    /// [`Found::turn`].
+    /// [`Counterexample::turn`].
     pub turn: Option<usize>,
     /// What is broken.
     pub end: String,
@@ -31,12 +31,12 @@ pub struct Story {
     pub asked: Option<Req>,
 }
 
-impl Story {
+impl Narrative {
     /// Tells what was found in a scope, with the requirement that was looked for, where there is one.
     #[must_use]
-    pub fn of(scope: &Scope, found: &Found, asked: Option<Req>) -> Story {
+    pub fn of(scope: &Scope, found: &Counterexample, asked: Option<Req>) -> Narrative {
         let lines = tell(scope, &found.path);
-        Story { head: head(scope), lines, turn: found.turn, end: end(scope, found), asked }
+        Narrative { head: head(scope), lines, turn: found.turn, end: end(scope, found), asked }
     }
 
     /// Whether nothing goes on where it ends.
@@ -46,7 +46,7 @@ impl Story {
     }
 }
 
-fn end(scope: &Scope, found: &Found) -> String {
+fn end(scope: &Scope, found: &Counterexample) -> String {
     match cause(scope, found) {
         Some(req) if is_of_a_write(found) => format!("broken, {req}: {}", req.entry().sentence),
         Some(req) => format!("broken, {req}: {}: {}", found.property, found.why),
@@ -54,23 +54,23 @@ fn end(scope: &Scope, found: &Found) -> String {
     }
 }
 
-fn is_of_a_write(found: &Found) -> bool {
+fn is_of_a_write(found: &Counterexample) -> bool {
     let req = found.number.map(|number| PROPERTIES[number].req);
     req == Some(EVERY_WRITE_IS_ADMITTED.req) || req == Some(NOTHING_IS_REFUSED.req)
 }
 
 /// The requirement behind what is broken: of a write that is not admitted or refused, the one that it broke.
 #[must_use]
-pub fn cause(scope: &Scope, found: &Found) -> Option<Req> {
+pub fn cause(scope: &Scope, found: &Counterexample) -> Option<Req> {
     let Some(number) = found.number else { return found.req };
     let req = PROPERTIES[number].req;
-    let past = |of: fn(&Past) -> Option<Req>| {
+    let ghost = |of: fn(&GhostHistory) -> Option<Req>| {
         let world: World = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
-        world.lives.iter().find_map(|life| of(&life.past))
+        world.job_states.iter().find_map(|job_state| of(&job_state.ghost))
     };
     match req {
-        _ if req == EVERY_WRITE_IS_ADMITTED.req => past(|past| past.objection),
-        _ if req == NOTHING_IS_REFUSED.req => past(|past| past.refused),
+        _ if req == EVERY_WRITE_IS_ADMITTED.req => ghost(|ghost| ghost.objection),
+        _ if req == NOTHING_IS_REFUSED.req => ghost(|ghost| ghost.refused),
         _ => Some(req),
     }
 }

@@ -12,7 +12,7 @@ use crate::values::{Text, Time};
 
 /// How a Job ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct Termination {
     /// Whether it will be Complete, else Failed.
     pub succeeds: bool,
     /// The reason of both conditions (TC-02).
@@ -72,7 +72,7 @@ fn long(count: usize) -> i64 {
 
 /// The first of these that holds (TC-01). What is stored is never taken back (TC-06); failure comes before success.
 #[must_use]
-pub fn fate(view: &View, indexes: &Indexes, tally: Tally) -> Option<Fate> {
+pub fn termination(view: &View, indexes: &Indexes, tally: Tally) -> Option<Termination> {
     stored(view)
         .or_else(|| failed_by_rule(view))
         .or_else(|| failed_by_count(view, tally))
@@ -83,9 +83,9 @@ pub fn fate(view: &View, indexes: &Indexes, tally: Tally) -> Option<Fate> {
 }
 
 /// An interim condition is honoured whatever the gates say: a rollback does not revive a Job (UG-03).
-fn stored(view: &View) -> Option<Fate> {
+fn stored(view: &View) -> Option<Termination> {
     let conditions = &view.job().status.conditions;
-    let fate = |found: &Condition, succeeds| Fate {
+    let termination = |found: &Condition, succeeds| Termination {
         succeeds,
         reason: found.reason.clone(),
         message: found.message.clone(),
@@ -93,12 +93,12 @@ fn stored(view: &View) -> Option<Fate> {
         by_stopping: false,
     };
     find_true(conditions, SUCCESS_CRITERIA_MET)
-        .map(|it| fate(it, true))
-        .or_else(|| find_true(conditions, FAILURE_TARGET).map(|it| fate(it, false)))
+        .map(|it| termination(it, true))
+        .or_else(|| find_true(conditions, FAILURE_TARGET).map(|it| termination(it, false)))
 }
 
 /// PF-08: all failed pods of the Job are asked, also those that are released.
-fn failed_by_rule(view: &View) -> Option<Fate> {
+fn failed_by_rule(view: &View) -> Option<Termination> {
     let job = view.job();
     view.pods.iter().filter(|it| it.facts.phase == Phase::Failed).find_map(|pod| {
         let found = view.policy_match(pod).filter(|it| it.action == PodFailureAction::FailJob)?;
@@ -108,7 +108,7 @@ fn failed_by_rule(view: &View) -> Option<Fate> {
     })
 }
 
-fn failed_by_count(view: &View, tally: Tally) -> Option<Fate> {
+fn failed_by_count(view: &View, tally: Tally) -> Option<Termination> {
     let exceeded = tally.failed > i64::from(view.job().spec.backoff_limit) || restarted_too_often(view);
     exceeded.then(|| {
         failure(interim(view), "BackoffLimitExceeded", "Job has reached the specified backoff limit")
@@ -127,7 +127,7 @@ fn restarted_too_often(view: &View) -> bool {
     restarts >= i64::from(spec.backoff_limit).max(1)
 }
 
-fn failed_by_deadline(view: &View) -> Option<Fate> {
+fn failed_by_deadline(view: &View) -> Option<Termination> {
     let past = time_left(view).is_some_and(|left| left.is_zero());
     past.then(|| failure(interim(view), "DeadlineExceeded", "Job was active longer than specified deadline"))
 }
@@ -159,7 +159,7 @@ pub fn running_since(view: &View) -> Option<Time> {
     Some(job.status.start_time.filter(|_| runs_already(view)).unwrap_or(view.observed.now.truncated()))
 }
 
-fn failed_by_indexes(view: &View, indexes: &Indexes) -> Option<Fate> {
+fn failed_by_indexes(view: &View, indexes: &Indexes) -> Option<Termination> {
     let failed = indexes.failed_count();
     let borne = view.job().spec.max_failed_indexes.map(|it| usize::try_from(it).unwrap_or(0));
     if indexes.failed.is_some() && borne.is_some_and(|borne| failed > borne) {
@@ -170,7 +170,7 @@ fn failed_by_indexes(view: &View, indexes: &Indexes) -> Option<Fate> {
     (failed > 0 && all).then(|| failure(interim(view), "FailedIndexes", "Job has failed indexes"))
 }
 
-fn succeeded_by_policy(view: &View, indexes: &Indexes) -> Option<Fate> {
+fn succeeded_by_policy(view: &View, indexes: &Indexes) -> Option<Termination> {
     let rules = view.job().spec.success_policy.as_ref()?;
     if !view.indexed() || !view.gates().success_policy {
         return None;
@@ -181,7 +181,7 @@ fn succeeded_by_policy(view: &View, indexes: &Indexes) -> Option<Fate> {
 }
 
 /// PC-24, TC-14: and no pod of the Job is at work, or will be after this plan.
-fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
+fn succeeded_by_count(view: &View, tally: Tally) -> Option<Termination> {
     let enough = match view.job().spec.completions {
         Some(completions) => tally.succeeded >= i64::from(completions),
         None => tally.succeeded > 0,
@@ -198,18 +198,18 @@ fn succeeded_by_count(view: &View, tally: Tally) -> Option<Fate> {
         // These words came with the success policy (KEP-3998); before, a Job completed without any.
         ("", "")
     };
-    Some(Fate { by_stopping: at_work, ..success(interim(view), reason, message) })
+    Some(Termination { by_stopping: at_work, ..success(interim(view), reason, message) })
 }
 
 fn interim(view: &View) -> Interim {
     if view.delays_terminal() { Interim::New } else { Interim::None }
 }
 
-fn failure(interim: Interim, reason: &str, message: &str) -> Fate {
+fn failure(interim: Interim, reason: &str, message: &str) -> Termination {
     let (reason, message) = (Text::from(reason), Text::from(message));
-    Fate { succeeds: false, reason, message, interim, by_stopping: false }
+    Termination { succeeds: false, reason, message, interim, by_stopping: false }
 }
 
-fn success(interim: Interim, reason: &str, message: &str) -> Fate {
-    Fate { succeeds: true, ..failure(interim, reason, message) }
+fn success(interim: Interim, reason: &str, message: &str) -> Termination {
+    Termination { succeeds: true, ..failure(interim, reason, message) }
 }

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub enum Fate {
+pub enum Handling {
     /// It is handled, and answered.
     Forward,
     /// It is answered so, and never reaches the API server.

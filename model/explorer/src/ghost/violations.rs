@@ -5,7 +5,7 @@ use jobcheck_spec::uid::Uid;
 
 /// Things that must never happen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Slips {
+pub struct Violations {
     /// A finished pod lost its finalizer although nothing in the status told of it.
     pub lost: Option<Uid>,
     /// A pod that ran and was wanted lost its finalizer, so that nothing will count it.
@@ -37,7 +37,7 @@ pub struct Slips {
     /// A status write did not announce the end that it had come to.
     pub silent_write: bool,
     /// A failed pod was released although nothing tells how often its index has failed.
-    pub released_alone: Option<Uid>,
+    pub finalizer_removed_alone: Option<Uid>,
     /// A pod was created sooner after a failure of its index than the first delay.
     pub hasty_retry: Option<Uid>,
     /// A pod was to be created although the process had been told that the namespace takes none.

@@ -1,13 +1,13 @@
 //! The way to where a Job strays from its end: a round that is made for ever, or a world in which all is at rest.
 
-use jobcheck_explorer::counterexample::{REST, ROUND, cause};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
+use jobcheck_explorer::narrative::{REST, ROUND, cause};
 use jobcheck_explorer::progress::PROGRESS;
 use jobcheck_explorer::scope::Scope;
 use serde_json::{Value, json};
 
 /// A counterexample to progress, as the address of the page writes ways.
-pub struct Straying {
+pub struct Cycle {
     /// The steps to where the round begins, or to where all is at rest.
     prefix: Vec<usize>,
     /// The steps of the round; none where nothing need happen any more.
@@ -16,13 +16,13 @@ pub struct Straying {
     broken: Value,
 }
 
-impl Straying {
+impl Cycle {
     /// What was found, if it is progress that is missing; `way` is the whole of it.
-    pub fn of(scope: &Scope, found: &Found, way: &[usize]) -> Option<Straying> {
+    pub fn of(scope: &Scope, found: &Counterexample, way: &[usize]) -> Option<Cycle> {
         let (prefix, round) = way.split_at_checked(found.turn?)?;
         let requirement = cause(scope, found).map(|req| req.id());
         let broken = json!({ "requirement": requirement, "property": PROGRESS, "why": found.why });
-        Some(Straying { prefix: prefix.to_vec(), round: round.to_vec(), broken })
+        Some(Cycle { prefix: prefix.to_vec(), round: round.to_vec(), broken })
     }
 
     /// How far a way has gone round, however often; none where it has not come so far, or has left the round.

@@ -1,6 +1,6 @@
 //! Jobs of one name, one after the other (PC-29).
 
-use super::Past;
+use super::GhostHistory;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -8,16 +8,16 @@ use jobcheck_spec::uid::Uid;
 /// UIDs of pods that no Job of the present has, from here on.
 const STRANGERS: u128 = 500;
 
-impl Past {
+impl GhostHistory {
     /// The history of the next Job of the name.
     #[must_use]
-    pub fn again(&self, job: &Job) -> Past {
+    pub fn again(&self, job: &Job) -> GhostHistory {
         let own = u8::try_from(self.pods.len()).unwrap_or(u8::MAX);
-        Past {
+        GhostHistory {
             incarnation: self.incarnation + 1,
             former: self.former.saturating_add(own),
             strangers: self.strangers,
-            ..Past::new(job)
+            ..GhostHistory::new(job)
         }
     }
 

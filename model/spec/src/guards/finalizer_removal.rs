@@ -2,7 +2,7 @@
 //! S-03).
 
 use crate::catalogue::Req;
-use crate::guards::counting::delays_release;
+use crate::guards::counting::delays_finalizer_removal;
 use crate::guards::decision::{Holds, Tally};
 use crate::guards::deletion::{Causes, has_bad_index, surplus};
 use crate::job::{ConditionKind, Job};
@@ -16,7 +16,7 @@ use crate::view::View;
 /// `stored` is the Job as etcd holds it, `None` once it is gone; `counted` tells whether the UID is in a
 /// counter.
 #[must_use]
-pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Uid) -> bool) -> bool {
+pub fn may_remove_finalizer_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Uid) -> bool) -> bool {
     // FT-20, FT-21: nothing is counted any more.
     let Some(job) = stored else { return true };
     let status = &job.status;
@@ -44,11 +44,16 @@ pub fn may_release_by_truth(stored: Option<&Job>, pod: &Pod, counted: &dyn Fn(Ui
     }
 }
 
-/// Judges the removal of a finalizer by an executor where [`may_release_by_truth`] finds no reason: it must
+/// Judges the removal of a finalizer by an executor where [`may_remove_finalizer_by_truth`] finds no reason: it must
 /// then be a removal that precedes a deletion, by some view (FT-16), or the Job is being deleted (FT-19).
 ///
 /// `chosen` tells whether the executor removed this finalizer for a deletion that is still to come.
-pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
+pub fn judge_finalizer_removal(
+    view: &View<'_>,
+    pod: &Pod,
+    chosen: &dyn Fn(Uid) -> bool,
+    findings: &mut Findings,
+) {
     if view.job.deleting {
         findings.premise(Req::FT19);
         return;
@@ -78,7 +83,7 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
     }
     if read.phase == Phase::Failed && read.is_ignored() && view.spec().backoff_limit_per_index.is_some() {
         // BI-08: its replacement carries its counts on, ignored failures too (BI-02).
-        let waits = !view.job.status.is_decided() && delays_release(view, read, &Tally::of(view));
+        let waits = !view.job.status.is_decided() && delays_finalizer_removal(view, read, &Tally::of(view));
         let expected = "a pod of an index that does not wait for its replacement";
         findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
         return;
@@ -107,8 +112,8 @@ pub fn judge_release(view: &View<'_>, pod: &Pod, chosen: &dyn Fn(Uid) -> bool, f
     let req = if early { Req::FT17 } else { Req::FT14 };
     let expected = "a pod that has ended, or that is deleted next";
     // Active pods are chosen; one that terminates already is counted once it has ended.
-    let given_up = seen.is_active() && causes.uncounted();
-    if findings.require(req, given_up, what, expected, Said::later(|| said(seen)))
+    let is_choice = seen.is_active() && causes.uncounted();
+    if findings.require(req, is_choice, what, expected, Said::later(|| said(seen)))
         && causes.surplus
         && !causes.suspended
         && !causes.bad_index

@@ -3,12 +3,12 @@
 use crate::alphabet::{self, Write, refusal};
 use crate::process::commit;
 use crate::process::io::Call;
-use crate::process::steps::{Fortune, ProcessStep, orphan_call, orphan_decision};
+use crate::process::steps::{ProcessStep, RequestOutcome, orphan_call, orphan_decision};
 use crate::reference::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::ttl;
-use crate::world::{Life, World};
+use crate::world::{JobState, World};
 use jobcheck_spec::apiserver::{RuleSet, would_refuse_status};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::{Job, JobStatus};
@@ -68,9 +68,9 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
         Step::Write(job, write) => {
             // What is possible here breaks nothing but what the scope does not ask for.
             let findings = alphabet::judge(before, *job, write, scope);
-            let life = before.life(*job);
+            let job_state = before.job_state(*job);
             let refusal = match write {
-                Write::Status(status) => refused(life, status, scope),
+                Write::Status(status) => refused(job_state, status, scope),
                 _ => None,
             };
             Judgement { objections: told(findings, &|_| true), refusal }
@@ -78,31 +78,33 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
         Step::Expire(job) => {
             Judgement { objections: told(ttl::judge(before, *job), &|_| true), refusal: None }
         }
-        Step::Process(job, number, ProcessStep::Call(name, fortune)) if *fortune != Fortune::Fails => {
-            let (life, by) = (before.life(*job), usize::from(*number));
-            let sync = life.processes.get(by).and_then(|process| process.sync.as_ref());
+        Step::Process(job, number, ProcessStep::Call(name, outcome)) if *outcome != RequestOutcome::Fails => {
+            let (job_state, by) = (before.job_state(*job), usize::from(*number));
+            let sync = job_state.processes.get(by).and_then(|process| process.sync.as_ref());
             let Some(call) = sync.and_then(|sync| sync.call(*name)) else { return Judgement::default() };
             let asked = |req: Req| !scope.without.contains(&req);
-            let objections = told(commit::objections(life, by, call, now, scope), &asked);
-            let is_handled = !commit::conflicts(life, by, scope);
-            Judgement { objections, refusal: refused_call(life, call, scope).filter(|_| is_handled) }
+            let objections = told(commit::objections(job_state, by, call, now, scope), &asked);
+            let is_handled = !commit::conflicts(job_state, by, scope);
+            Judgement { objections, refusal: refused_call(job_state, call, scope).filter(|_| is_handled) }
         }
-        Step::Process(job, number, ProcessStep::Orphan(uid, fortune)) if *fortune != Fortune::Fails => {
-            let life = before.life(*job);
-            let decision = orphan_decision(life, usize::from(*number), *uid, scope);
+        Step::Process(job, number, ProcessStep::Orphan(uid, outcome))
+            if *outcome != RequestOutcome::Fails =>
+        {
+            let job_state = before.job_state(*job);
+            let decision = orphan_decision(job_state, usize::from(*number), *uid, scope);
             let Some(call) = decision.and_then(|decision| orphan_call(decision, *uid)) else {
                 return Judgement::default();
             };
-            let objections = told(commit::orphan_objections(life, &call), &|_| true);
+            let objections = told(commit::orphan_objections(job_state, &call), &|_| true);
             Judgement { objections, refusal: None }
         }
-        Step::Land(job) => {
-            let life = before.life(*job);
-            let late = life.late.as_ref().filter(|late| !late.conflicts);
-            let refusal = late.and_then(|late| refused_call(life, &late.call, scope));
+        Step::HandleDelayed(job) => {
+            let job_state = before.job_state(*job);
+            let delayed = job_state.delayed.as_ref().filter(|delayed| !delayed.conflicts);
+            let refusal = delayed.and_then(|delayed| refused_call(job_state, &delayed.call, scope));
             Judgement { objections: Vec::new(), refusal }
         }
-        Step::Ttl(job, TtlStep::Delete(fortune)) if *fortune != Fortune::Fails => {
+        Step::Ttl(job, TtlStep::Delete(outcome)) if *outcome != RequestOutcome::Fails => {
             let findings = crate::reference::ttl::objections(before, *job, scope);
             let asked = |req: Req| !scope.without.contains(&req);
             Judgement { objections: told(findings, &asked), refusal: None }
@@ -121,15 +123,15 @@ fn told(findings: Findings, asked: &dyn Fn(Req) -> bool) -> Vec<Told> {
     all
 }
 
-fn refused_call(life: &Life, call: &Call, scope: &Scope) -> Option<Told> {
+fn refused_call(job_state: &JobState, call: &Call, scope: &Scope) -> Option<Told> {
     match call {
-        Call::WriteStatus(status) => refused(life, status, scope),
+        Call::WriteStatus(status) => refused(job_state, status, scope),
         _ => None,
     }
 }
 
-fn refused(life: &Life, status: &JobStatus, scope: &Scope) -> Option<Told> {
-    let job = life.job.as_deref()?;
+fn refused(job_state: &JobState, status: &JobStatus, scope: &Scope) -> Option<Told> {
+    let job = job_state.job.as_deref()?;
     let sent = Job { status: status.clone(), ..job.clone() };
     let broken = refusal(job, &sent, scope)?;
     let told = Told::of(&broken);

@@ -1,22 +1,22 @@
 //! What a manager did that no process should that knows what etcd holds. What is told of a manager whose caches lag is
 //! told elsewhere: `fresh` is where they show everything.
 
-use super::{End, Past, PodPast};
+use super::{End, GhostHistory, PodHistory};
 use jobcheck_spec::indexes::IndexSet;
 use jobcheck_spec::job::{FailureAction, Job, JobStatus};
 use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::pods::Pods;
 
-impl Past {
+impl GhostHistory {
     /// A manager deletes a pod: FT-32, BI-16.
     pub fn deleted(&mut self, pod: &Pod, job: Option<&Job>, fresh: bool, pods: &Pods) {
         if !fresh || pod.deleting || !self.owns(pod) {
             return;
         }
         if pod.is_terminated() {
-            self.slips.deleted_finished.get_or_insert(pod.uid);
+            self.violations.deleted_finished.get_or_insert(pod.uid);
         } else if job.is_some_and(|job| self.is_left_to_its_index(pod, job, pods)) {
-            self.slips.deleted_for_others.get_or_insert(pod.uid);
+            self.violations.deleted_for_others.get_or_insert(pod.uid);
         }
     }
 
@@ -41,8 +41,9 @@ impl Past {
         let open = !status.completed(None).contains(index) && !status.failed_set(None).contains(index);
         // A success of the index, stored or not, makes the pod surplus; one that nobody knew of may have failed for it,
         // or make any pod one too many.
-        let settles =
-            |past: &PodPast| past.unasked || (past.index == Some(index) && past.end == Some(End::Success));
+        let settles = |ghost: &PodHistory| {
+            ghost.unasked || (ghost.index == Some(index) && ghost.end == Some(End::Success))
+        };
         let known = !self.pods.iter().any(settles);
         let alone = pods.index_use(index).active == 1 && known;
         open && alone && self.was_always_there(Some(index)) && pods.sums().active <= spec.parallelism_count()
@@ -67,14 +68,14 @@ impl Past {
 
     /// Pods that succeeded and count, or will; of an Indexed Job, their indexes.
     fn successes(&self, job: &Job) -> u32 {
-        let counts = |past: &&PodPast| {
-            past.end == Some(End::Success) && !past.released && past.listed != Some(End::Failure)
+        let counts = |ghost: &&PodHistory| {
+            ghost.end == Some(End::Success) && !ghost.finalizer_removed && ghost.listed != Some(End::Failure)
         };
         let successes = self.pods.iter().filter(counts);
         if job.spec.is_indexed() {
             // PC-23: of what was taken away, and may have come again, no success counts.
             let there = job.spec.completion_count().unwrap_or(0);
-            let indexes = successes.filter_map(|past| past.index);
+            let indexes = successes.filter_map(|ghost| ghost.index);
             let counting = indexes.filter(|index| *index < there && self.was_always_there(Some(*index)));
             counting.collect::<IndexSet>().len()
         } else {
@@ -87,7 +88,8 @@ impl Past {
     pub fn announces(&mut self, job: &Job, new: &JobStatus, fresh: bool, pods: &Pods) {
         let open = self.decision.is_none() && !new.is_decided() && !new.is_finished() && !job.deleting;
         if fresh && open && self.gates.delay_the_end() {
-            self.slips.silent_write |= self.has_failed_too_often(job, pods) || self.has_succeeded(job, pods);
+            self.violations.silent_write |=
+                self.has_failed_too_often(job, pods) || self.has_succeeded(job, pods);
         }
     }
 
@@ -96,13 +98,14 @@ impl Past {
     pub fn has_failed_too_often(&self, job: &Job, pods: &Pods) -> bool {
         let spec = &job.spec;
         let patient = spec.replaces_only_failed();
-        let failed = |past: &&PodPast| match past.end {
-            Some(End::Failure) => !past.ignored,
+        let failed = |ghost: &&PodHistory| match ghost.end {
+            Some(End::Failure) => !ghost.ignored,
             Some(End::Success) => false,
-            None => past.deleted && !patient,
+            None => ghost.deleted && !patient,
         };
-        let misplaced = |past: &PodPast| spec.completion_count().zip(past.index).is_some_and(|(n, i)| i >= n);
-        let count = self.counting(job, pods).filter(failed).filter(|past| !misplaced(past)).count();
+        let misplaced =
+            |ghost: &PodHistory| spec.completion_count().zip(ghost.index).is_some_and(|(n, i)| i >= n);
+        let count = self.counting(job, pods).filter(failed).filter(|ghost| !misplaced(ghost)).count();
         let limit = spec.backoff_limit.and_then(|limit| usize::try_from(limit).ok());
         limit.is_some_and(|limit| count > limit)
     }
@@ -112,9 +115,9 @@ impl Past {
     pub fn has_succeeded(&self, job: &Job, pods: &Pods) -> bool {
         let Some(completions) = job.spec.completion_count() else { return false };
         let ended_well =
-            |past: &&PodPast| past.end == Some(End::Success) && past.listed != Some(End::Failure);
+            |ghost: &&PodHistory| ghost.end == Some(End::Success) && ghost.listed != Some(End::Failure);
         // PC-23: of what was taken away no success counts, and which does that came again nobody can tell.
-        let stays = |past: &&PodPast| self.was_always_there(past.index);
+        let stays = |ghost: &&PodHistory| self.was_always_there(ghost.index);
         let successes = self.counting(job, pods).filter(ended_well).filter(stays);
         // S-02: a success of an index that has failed counts nowhere.
         let indexed = job.spec.is_indexed();
@@ -122,7 +125,7 @@ impl Past {
             return false;
         }
         let count = if indexed {
-            successes.filter_map(|past| past.index).collect::<IndexSet>().len()
+            successes.filter_map(|ghost| ghost.index).collect::<IndexSet>().len()
         } else {
             u32::try_from(successes.count()).unwrap_or(u32::MAX)
         };
@@ -130,21 +133,21 @@ impl Past {
     }
 
     /// Pods that the status tells of, or will: the finalizer holds them. Others were chosen for deletion (FT-16).
-    fn counting<'a>(&'a self, job: &'a Job, pods: &'a Pods) -> impl Iterator<Item = &'a PodPast> {
+    fn counting<'a>(&'a self, job: &'a Job, pods: &'a Pods) -> impl Iterator<Item = &'a PodHistory> {
         let completed = job.status.completed(None);
-        let counts = move |uid, past: &PodPast| {
+        let counts = move |uid, ghost: &PodHistory| {
             let completes =
-                past.end == Some(End::Success) && past.index.is_some_and(|it| completed.contains(it));
-            let told = past.listed.is_some() || completes;
-            let known = !past.released && !past.unasked && !past.flipped;
+                ghost.end == Some(End::Success) && ghost.index.is_some_and(|it| completed.contains(it));
+            let told = ghost.listed.is_some() || completes;
+            let known = !ghost.finalizer_removed && !ghost.unasked && !ghost.flipped;
             known && (told || pods.get(uid).is_some_and(|pod| pod.finalizer))
         };
-        self.numbered().filter(move |(uid, past)| counts(*uid, past)).map(|(_, past)| past)
+        self.numbered().filter(move |(uid, ghost)| counts(*uid, ghost)).map(|(_, ghost)| ghost)
     }
 
     /// A manager releases a failed pod: BI-15. Its index is open, and no other pod of the index is there that knows how
     /// often it has failed.
-    pub(super) fn released_alone(&mut self, pod: &Pod, job: &Job, pods: &Pods) {
+    pub(super) fn finalizer_removed_alone(&mut self, pod: &Pod, job: &Job, pods: &Pods) {
         // UG-10: what was done while the limits did not count is not looked at.
         let counts = job.spec.backoff_limit_per_index.is_some()
             && self.gates.job_backoff_limit_per_index
@@ -161,13 +164,13 @@ impl Past {
         let is_other = |other: &Pod| other.index == Some(index) && other.uid != pod.uid;
         let carried = pods.iter().any(|other| is_other(other) && knows(other));
         // One of the index that nobody knew of takes the place of a replacement, and counts nothing (BI-02).
-        let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
+        let surprised = self.pods.iter().any(|ghost| ghost.unasked && ghost.index == pod.index);
         // It was recorded once its replacement was there; what becomes of that is another matter (FT-16).
-        let settled = self.pod(pod.uid).is_some_and(|past| past.listed.is_some() && past.replaced);
+        let settled = self.pod(pod.uid).is_some_and(|ghost| ghost.listed.is_some() && ghost.replaced);
         // J-10: none can come.
         let in_vain = self.told_of_namespace;
         if open && !carried && !surprised && !settled && !in_vain {
-            self.slips.released_alone.get_or_insert(pod.uid);
+            self.violations.finalizer_removed_alone.get_or_insert(pod.uid);
         }
     }
 
@@ -178,7 +181,7 @@ impl Past {
         let of_index = |other: &&Pod| other.index == Some(index);
         let last = self.delaying(job, pods).filter(of_index).filter_map(|pod| pod.finished).max();
         if last.is_some_and(|last| pod.created.since(last) < first_delay) {
-            self.slips.hasty_retry.get_or_insert(pod.uid);
+            self.violations.hasty_retry.get_or_insert(pod.uid);
         }
     }
 
@@ -198,13 +201,13 @@ impl Past {
     fn delaying<'a>(&'a self, job: &'a Job, pods: &'a Pods) -> impl Iterator<Item = &'a Pod> {
         let patient = job.spec.replaces_only_failed();
         pods.iter().filter(move |pod| {
-            let past = self.pod(pod.uid);
-            let deleted_first = past.is_some_and(|past| past.deleted) && (!patient || self.was_impatient);
+            let ghost = self.pod(pod.uid);
+            let deleted_first = ghost.is_some_and(|ghost| ghost.deleted) && (!patient || self.was_impatient);
             if !deleted_first {
                 return pod.phase == Phase::Failed;
             }
             // FT-16: one that was chosen for deletion counts nowhere.
-            let counts = pod.finalizer || past.is_some_and(|past| past.listed.is_some());
+            let counts = pod.finalizer || ghost.is_some_and(|ghost| ghost.listed.is_some());
             pod.is_terminating() && !patient && counts
         })
     }

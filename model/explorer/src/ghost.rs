@@ -1,16 +1,16 @@
 //! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
 //! see it.
 
-mod again;
-mod conduct;
 mod decision;
 mod gated;
-mod slips;
+mod misbehaviour;
+mod recreation;
+mod violations;
 
 pub use decision::Decision;
 use decision::restarts;
 pub use gated::Writers;
-pub use slips::Slips;
+pub use violations::Violations;
 
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
@@ -24,10 +24,10 @@ use jobcheck_spec::uid::Uid;
 
 /// The history of one Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Past {
+pub struct GhostHistory {
     /// All pods that the manager ever created for this Job, in order: `Uid(n)` stands at n - 1, less those of former
     /// Jobs of the name.
-    pub pods: Vec<PodPast>,
+    pub pods: Vec<PodHistory>,
     /// Which Job of its name this is ([`jobcheck_spec::incarnation`]).
     pub incarnation: u8,
     /// Pods that former Jobs of the name had.
@@ -60,12 +60,12 @@ pub struct Past {
     /// Who wrote the status.
     pub writers: Writers,
     /// Things that must never happen, and have.
-    pub slips: Slips,
+    pub violations: Violations,
 }
 
 /// The history of one pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PodPast {
+pub struct PodHistory {
     /// Its completion index.
     pub index: Option<Index>,
     /// How it ended, once it has.
@@ -73,7 +73,7 @@ pub struct PodPast {
     /// Whether it was being deleted before it ended.
     pub deleted: bool,
     /// Whether it lost its finalizer before it ended: then nothing is to count it (FT-16).
-    pub released: bool,
+    pub finalizer_removed: bool,
     /// Whether a policy rule ignores its failure.
     pub ignored: bool,
     /// How often its containers were restarted before it ended.
@@ -134,11 +134,11 @@ pub struct Removal {
     pub expired: bool,
 }
 
-impl Past {
+impl GhostHistory {
     /// The history of a new Job.
     #[must_use]
-    pub fn new(job: &Job) -> Past {
-        Past {
+    pub fn new(job: &Job) -> GhostHistory {
+        GhostHistory {
             pods: Vec::new(),
             incarnation: 0,
             former: 0,
@@ -155,7 +155,7 @@ impl Past {
             removal: None,
             gates: Gates::ON,
             writers: Writers::default(),
-            slips: Slips::default(),
+            violations: Violations::default(),
         }
     }
 
@@ -167,11 +167,11 @@ impl Past {
 
     /// The pod's history.
     #[must_use]
-    pub fn pod(&self, uid: Uid) -> Option<&PodPast> {
+    pub fn pod(&self, uid: Uid) -> Option<&PodHistory> {
         self.pods.get(self.place(uid)?)
     }
 
-    fn pod_mut(&mut self, uid: Uid) -> Option<&mut PodPast> {
+    fn pod_mut(&mut self, uid: Uid) -> Option<&mut PodHistory> {
         let place = self.place(uid)?;
         self.pods.get_mut(place)
     }
@@ -181,7 +181,7 @@ impl Past {
     }
 
     /// The histories with the UIDs that they are of.
-    pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodPast)> {
+    pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodHistory)> {
         (u128::from(self.former) + 1..).map(Uid).zip(&self.pods)
     }
 
@@ -191,52 +191,52 @@ impl Past {
         if let Some(job) = job {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
-            let surprised = self.pods.iter().any(|past| past.unasked && past.index == pod.index);
+            let surprised = self.pods.iter().any(|ghost| ghost.unasked && ghost.index == pod.index);
             // UG-10: what failed while nobody counted is not known.
             let known = self.gates.job_backoff_limit_per_index;
             // A pod that was chosen for deletion counts nowhere, and what it had carried on is forgotten (FT-16).
-            let forgotten = self.pods.iter().any(|past| past.released && past.index == pod.index);
+            let forgotten = self.pods.iter().any(|ghost| ghost.finalizer_removed && ghost.index == pod.index);
             let fits = pod.failure_count == failures || (forgotten && pod.failure_count < failures);
             let wrong = !fits && fresh && !surprised && known && self.was_always_there(pod.index);
             if job.spec.backoff_limit_per_index.is_some() && wrong {
-                self.slips.wrong_failure_count = Some(pod.uid);
+                self.violations.wrong_failure_count = Some(pod.uid);
             }
             if job.spec.backoff_limit_per_index.is_none()
                 && fresh
                 && self.is_hasty(pod, job, first_delay, pods)
             {
-                self.slips.hasty_creation = Some(pod.uid);
+                self.violations.hasty_creation = Some(pod.uid);
             }
         }
         if job.is_some_and(|job| job.spec.backoff_limit_per_index.is_some()) {
-            let before = self.pods.iter_mut().filter(|past| past.index == pod.index);
-            before.for_each(|past| past.replaced = true);
+            let before = self.pods.iter_mut().filter(|ghost| ghost.index == pod.index);
+            before.for_each(|ghost| ghost.replaced = true);
         }
-        self.pods.push(PodPast::of(pod));
+        self.pods.push(PodHistory::of(pod));
     }
 
     /// A pod was created that no living process knew of.
     pub fn created_unasked(&mut self, pod: &Pod) {
-        self.pods.push(PodPast { unasked: true, ..PodPast::of(pod) });
+        self.pods.push(PodHistory { unasked: true, ..PodHistory::of(pod) });
     }
 
     fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
         if fresh && self.decision.is_some() {
-            self.slips.creation_after_decision = Some(pod.uid);
+            self.violations.creation_after_decision = Some(pod.uid);
         }
         if fresh && job.spec.is_suspended() {
-            self.slips.creation_while_suspended = Some(pod.uid);
+            self.violations.creation_while_suspended = Some(pod.uid);
         }
         let limited = job.spec.backoff_limit_per_index.is_some();
         let failed = job.status.failed_set(None);
         if limited && pod.index.is_some_and(|index| failed.contains(index)) {
-            self.slips.retry_of_failed_index = Some(pod.uid);
+            self.violations.retry_of_failed_index = Some(pod.uid);
         }
     }
 
     /// How many pods of this index have failed so far, ignored failures apart.
     fn failures_of(&self, index: Option<Index>, only_phase: bool) -> u32 {
-        let failed = |pod: &&PodPast| match pod.end {
+        let failed = |pod: &&PodHistory| match pod.end {
             // FT-13: what is recorded as failed stays so, however it ends.
             _ if pod.listed == Some(End::Failure) => true,
             Some(End::Failure) => !pod.ignored,
@@ -244,74 +244,82 @@ impl Past {
             None => !only_phase && pod.deleted,
         };
         // What was released before it ended was recorded, or chosen for deletion, and counts nowhere (FT-16).
-        let counts = |pod: &&PodPast| pod.index == index && (!pod.released || pod.listed.is_some());
+        let counts =
+            |pod: &&PodHistory| pod.index == index && (!pod.finalizer_removed || pod.listed.is_some());
         let counted = self.pods.iter().filter(counts).filter(failed);
         u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
     /// A pod changed in etcd.
     pub fn pod_changed(&mut self, after: &Pod) {
-        let Some(past) = self.pod_mut(after.uid) else { return };
-        past.unasked |= !after.controlled;
-        if past.end.is_none() {
-            past.deleted = after.deleting;
-            past.released = !after.finalizer;
-            past.ignored = after.is_ignored();
-            past.restarts = past.restarts.max(after.restarts);
-            past.end = match after.phase {
+        let Some(ghost) = self.pod_mut(after.uid) else { return };
+        ghost.unasked |= !after.controlled;
+        if ghost.end.is_none() {
+            ghost.deleted = after.deleting;
+            ghost.finalizer_removed = !after.finalizer;
+            ghost.ignored = after.is_ignored();
+            ghost.restarts = ghost.restarts.max(after.restarts);
+            ghost.end = match after.phase {
                 Phase::Succeeded => Some(End::Success),
                 Phase::Failed => Some(End::Failure),
                 Phase::Pending | Phase::Running | Phase::Unknown => None,
             };
         } else {
-            past.flipped |= past.end == Some(End::Success) && after.phase == Phase::Failed;
+            ghost.flipped |= ghost.end == Some(End::Success) && after.phase == Phase::Failed;
         }
     }
 
     /// The manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` tells whether its
     /// caches showed everything.
-    pub fn released(&mut self, pod: &Pod, seen: Option<&Pod>, job: Option<&Job>, fresh: bool, pods: &Pods) {
+    pub fn finalizer_removed(
+        &mut self,
+        pod: &Pod,
+        seen: Option<&Pod>,
+        job: Option<&Job>,
+        fresh: bool,
+        pods: &Pods,
+    ) {
         if !self.owns(pod) {
             return;
         }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
         // FT-16: what seemed to run was chosen for deletion, and counts nowhere.
         if seen.is_none_or(Pod::is_terminated) {
-            self.released_alone(pod, job, pods);
+            self.finalizer_removed_alone(pod, job, pods);
         }
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
-            self.slips.lost = Some(pod.uid);
+            self.violations.lost = Some(pod.uid);
         }
         let verdict = |pod: &Pod| pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_));
         if seen.is_some_and(verdict) && self.decision.is_none() {
-            self.slips.verdict_lost = Some(pod.uid);
+            self.violations.verdict_lost = Some(pod.uid);
         }
         if fresh && pod.is_active() && pod.controlled && self.is_wanted(pod, job, pods) {
-            self.slips.dropped = Some(pod.uid);
+            self.violations.dropped = Some(pod.uid);
         }
     }
 
     /// A pod was released that seemed to run: it was chosen for deletion, and counts nowhere, whatever it had come
     /// to (FT-16).
     pub fn chosen(&mut self, uid: Uid) {
-        if let Some(past) = self.pod_mut(uid) {
-            past.released = true;
+        if let Some(ghost) = self.pod_mut(uid) {
+            ghost.finalizer_removed = true;
         }
     }
 
     /// Whether the status tells of a pod that has ended, or need not.
     #[must_use]
     pub fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
-        let Some(past) = self.pod(pod.uid) else { return true };
+        let Some(ghost) = self.pod(pod.uid) else { return true };
         let in_range = pod.valid_index(job.spec.completion_count());
-        let by_index = match (job.spec.is_indexed(), past.end) {
+        let by_index = match (job.spec.is_indexed(), ghost.end) {
             (true, Some(End::Success)) => in_range.is_none_or(|index| {
                 job.status.completed(None).contains(index) || job.status.failed_set(None).contains(index)
             }),
             (true, Some(End::Failure) | None) => in_range.is_none(),
             (false, _) => false,
         };
-        by_index || past.ignored || past.listed.is_some()
+        by_index || ghost.ignored || ghost.listed.is_some()
     }
 
     /// A status write was stored.
@@ -329,15 +337,15 @@ impl Past {
             (End::Failure, old.uncounted_failed(), new.uncounted_failed()),
         ] {
             for uid in added(before, after) {
-                if let Some(past) = self.pod_mut(uid) {
-                    past.listed.get_or_insert(end);
+                if let Some(ghost) = self.pod_mut(uid) {
+                    ghost.listed.get_or_insert(end);
                 }
             }
         }
-        self.slips.write_after_end |= self.ending.is_some() && old != new;
-        self.slips.start_moved |= moves_start(spec, old, new);
+        self.violations.write_after_end |= self.ending.is_some() && old != new;
+        self.violations.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|past| !past.unasked);
+            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|ghost| !ghost.unasked);
             let living = pods.iter().filter(known);
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
@@ -348,13 +356,13 @@ impl Past {
 
     fn count(&mut self, old: &JobStatus, new: &JobStatus) {
         for uid in added(new.uncounted_succeeded(), old.uncounted_succeeded()) {
-            if let Some(past) = self.pod_mut(uid) {
-                past.counted_succeeded = (past.counted_succeeded + 1).min(2);
+            if let Some(ghost) = self.pod_mut(uid) {
+                ghost.counted_succeeded = (ghost.counted_succeeded + 1).min(2);
             }
         }
         for uid in added(new.uncounted_failed(), old.uncounted_failed()) {
-            if let Some(past) = self.pod_mut(uid) {
-                past.counted_failed = (past.counted_failed + 1).min(2);
+            if let Some(ghost) = self.pod_mut(uid) {
+                ghost.counted_failed = (ghost.counted_failed + 1).min(2);
             }
         }
     }
@@ -378,9 +386,9 @@ impl Past {
     }
 }
 
-impl Ledger for Past {
+impl Ledger for GhostHistory {
     fn is_counted(&self, uid: Uid) -> bool {
-        self.pod(uid).is_some_and(|past| past.counted_succeeded + past.counted_failed > 0)
+        self.pod(uid).is_some_and(|ghost| ghost.counted_succeeded + ghost.counted_failed > 0)
     }
 
     fn was_readopted(&self, _uid: Uid) -> bool {
@@ -404,19 +412,19 @@ impl Ledger for Past {
     }
 }
 
-impl PodPast {
+impl PodHistory {
     /// Whether it has been in phase `Failed`.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.end == Some(End::Failure) || self.flipped
     }
 
-    fn of(pod: &Pod) -> PodPast {
-        PodPast {
+    fn of(pod: &Pod) -> PodHistory {
+        PodHistory {
             index: pod.index,
             end: None,
             deleted: false,
-            released: false,
+            finalizer_removed: false,
             ignored: false,
             restarts: 0,
             flipped: false,

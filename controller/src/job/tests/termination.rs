@@ -51,7 +51,7 @@ fn completions_are_met_by_as_many_successes_and_no_active_pod() {
 /// PC-24, S-08: an orphan that is adopted is at work too.
 #[test]
 fn a_job_does_not_complete_beside_a_pod_that_it_adopts() {
-    let case = Case::new(job(), [pod("a").succeeded(), pod("b").stray()]);
+    let case = Case::new(job(), [pod("a").succeeded(), pod("b").ownerless_pod()]);
     assert!(goes_on(&case));
     assert_eq!(case.shape(), "adopt b | write, release a, write | release b, delete b");
 }

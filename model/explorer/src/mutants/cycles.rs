@@ -3,9 +3,9 @@
 use super::{Mutant, Shows};
 use crate::env::refusals::Refusal;
 use crate::env::user::{SpecEdit, UserAction};
-use crate::mutants::worlds::{failing, lagging, late, per_index, retries, small};
+use crate::mutants::worlds::{crashing, failing, lagging, per_index, retries, small};
+use crate::mutations::Mutation;
 use crate::process::steps::Faults;
-use crate::reference::switches::Switch;
 use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, patient};
 use jobcheck_spec::apiserver::Propagation;
@@ -14,123 +14,123 @@ use jobcheck_spec::job::JobSpec;
 use jobcheck_spec::uid::Uid;
 
 /// Them.
-pub const STRAYING: &[Mutant] = &[
+pub const CYCLES: &[Mutant] = &[
     Mutant {
         id: "L1",
         issues: &[],
         title: "a suspended Job that meets its end tries the same refused write for ever (S-04 again)",
-        switches: &[Switch::FinishesSuspendedWithoutStartTime],
+        mutations: &[Mutation::FinishesSuspendedWithoutStartTime],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
             ..small(patient(many(1, 1)), 1)
         },
-        shows: Shows::Strays(Req::SS10, 16),
+        shows: Shows::Ownerless(Req::SS10, 16),
     },
     Mutant {
         id: "L2",
         issues: &[],
         title: "an index is completed and failed at once, and the same status write is refused for ever (S-02b again)",
-        switches: &[Switch::FailedIndexNotMinusCompleted],
+        mutations: &[Mutation::FailedIndexNotMinusCompleted],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) },
-        shows: Shows::Strays(Req::SS17, 11),
+        shows: Shows::Ownerless(Req::SS17, 11),
     },
     Mutant {
         id: "B16b",
         issues: &["kubernetes/kubernetes#114366"],
         title: "a pod whose finalizer no webhook lets go keeps all others from being counted",
-        switches: &[Switch::StopsAtFailedRelease],
+        mutations: &[Mutation::StopsAtFailedRemoval],
         world: || small(many(2, 2), 2).refusing(Refusal::Patch(Uid(1))),
-        shows: Shows::Strays(Req::FT01, 9),
+        shows: Shows::Ownerless(Req::FT01, 9),
     },
     Mutant {
         id: "PC-13",
         issues: &[],
         title: "no status is written while a quota refuses pods",
-        switches: &[Switch::ForgetsStatusAfterFailedCreation],
+        mutations: &[Mutation::ForgetsStatusAfterFailedCreation],
         world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::PodsBeyond(1)) },
-        shows: Shows::Strays(Req::PC01, 3),
+        shows: Shows::Ownerless(Req::PC01, 3),
     },
     Mutant {
         id: "TC-08",
         issues: &[],
         title: "no pod is counted while one that has to go cannot be deleted",
-        switches: &[Switch::ForgetsCountsAfterFailedDeletion],
+        mutations: &[Mutation::ForgetsCountsAfterFailedDeletion],
         world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::Deletion(Uid(1))) },
-        shows: Shows::Strays(Req::FT01, 5),
+        shows: Shows::Ownerless(Req::FT01, 5),
     },
     Mutant {
         id: "J-06",
         issues: &[],
         title: "a pod that a late request creates for a finished Job keeps its finalizer",
-        switches: &[Switch::ForgetsLatePods],
-        world: || late(many(1, 1)),
-        shows: Shows::Strays(Req::FT23, 13),
+        mutations: &[Mutation::ForgetsLatePods],
+        world: || crashing(many(1, 1)),
+        shows: Shows::Ownerless(Req::FT23, 13),
     },
     Mutant {
         id: "J-09",
         issues: &[],
         title: "a pod that a relist shows when it is being deleted is waited for still, and gets no replacement",
         // As 1.36 is: without S-08 a Job whose pod has succeeded would wait, too.
-        switches: &[Switch::OverlooksCreationsInLists, Switch::CompletesBeforeAllPodsAreSeen],
+        mutations: &[Mutation::OverlooksCreationsInLists, Mutation::CompletesBeforeAllPodsAreSeen],
         world: || Scope { user: vec![UserAction::DeletePod], ..lagging(2, small(retries(1, many(1, 1)), 2)) },
-        shows: Shows::Strays(Req::PC11, 14),
+        shows: Shows::Ownerless(Req::PC11, 14),
     },
     Mutant {
         id: "J-10",
         issues: &[],
         title: "a failed pod waits for a replacement that cannot come, and its namespace waits for it",
-        switches: &[Switch::WaitsForReplacementInVain],
+        mutations: &[Mutation::WaitsForReplacementInVain],
         world: || {
             let spec = many_indexes(1, 1);
             Scope { user: vec![UserAction::DeleteNamespace], ..small(per_index(1, spec), 2) }
         },
-        shows: Shows::Strays(Req::PC11, 10),
+        shows: Shows::Ownerless(Req::PC11, 10),
     },
     Mutant {
         id: "B09",
         issues: &["kubernetes/kubernetes#125410"],
         title: "a Job that lists one UID in both lists tries the same refused write for ever (S-07 again)",
-        switches: &[Switch::RecordsFlippedSuccess],
+        mutations: &[Mutation::RecordsFlippedSuccess],
         world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
-        shows: Shows::Strays(Req::SS02, 10),
+        shows: Shows::Ownerless(Req::SS02, 10),
     },
     Mutant {
         id: "B04",
         issues: &["kubernetes/kubernetes#108645"],
         title: "pods of a deleted Job keep their finalizer for ever",
-        switches: &[Switch::ForgetsPodsOfGoneJobs],
+        mutations: &[Mutation::ForgetsPodsOfGoneJobs],
         world: || Scope {
             user: vec![UserAction::DeleteJob(Propagation::Background)],
             ..small(many(1, 1), 1)
         },
-        shows: Shows::Strays(Req::FT20, 7),
+        shows: Shows::Ownerless(Req::FT20, 7),
     },
     Mutant {
         id: "B06",
         issues: &["kubernetes/kubernetes#109429"],
         title: "nobody looks at the pods of a finished Job, and its deletion by TTL never ends",
-        switches: &[Switch::ForgetsPodsOfFinishedJobs],
-        world: || late(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
-        shows: Shows::Strays(Req::TT15, 17),
+        mutations: &[Mutation::ForgetsPodsOfFinishedJobs],
+        world: || crashing(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
+        shows: Shows::Ownerless(Req::TT15, 17),
     },
     Mutant {
         id: "B20",
         issues: &["kubernetes/kubernetes#121342"],
         title: "terminating is written only where something else has changed",
-        switches: &[Switch::ComparesTerminatingWithItself],
+        mutations: &[Mutation::ComparesTerminatingWithItself],
         world: || Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) },
-        shows: Shows::Strays(Req::RP08, 11),
+        shows: Shows::Ownerless(Req::RP08, 11),
     },
     Mutant {
         id: "B47",
         issues: &["kubernetes/kubernetes#110239", "kubernetes/kubernetes#62134"],
         title: "a deadline timer armed only at the start is lost with a restart",
-        switches: &[Switch::ArmsDeadlineAtStartOnly],
+        mutations: &[Mutation::ArmsDeadlineAtStartOnly],
         world: || {
             let deadline = JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) };
             let faults = Faults { crashes: 1, ..Faults::default() };
             Scope { ticks: 1, faults, ..lagging(1, small(deadline, 1)) }
         },
-        shows: Shows::Strays(Req::SU10, 6),
+        shows: Shows::Ownerless(Req::SU10, 6),
     },
 ];

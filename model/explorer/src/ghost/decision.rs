@@ -1,6 +1,6 @@
 //! That a Job's fate is decided.
 
-use super::{PodPast, first_true};
+use super::{PodHistory, first_true};
 use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus, RestartPolicy, Text};
 use jobcheck_spec::time::Time;
 
@@ -30,7 +30,12 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(super) fn of(spec: &JobSpec, status: &JobStatus, pods: &[PodPast], when: Time) -> Option<Decision> {
+    pub(super) fn of(
+        spec: &JobSpec,
+        status: &JobStatus,
+        pods: &[PodHistory],
+        when: Time,
+    ) -> Option<Decision> {
         let (condition, good) =
             first_true(status, &ConditionKind::SuccessCriteriaMet, &ConditionKind::FailureTarget)?;
         let (reason, message) = (condition.reason.clone(), condition.message.clone());
@@ -54,7 +59,7 @@ impl Decision {
 }
 
 /// BO-13: restarts of containers, where they count.
-pub(super) fn restarts(spec: &JobSpec, pods: &[PodPast]) -> u32 {
+pub(super) fn restarts(spec: &JobSpec, pods: &[PodHistory]) -> u32 {
     let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
     if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }
 }

@@ -1,6 +1,6 @@
 //! What feature gates ask of those who write, as it really was.
 
-use super::{Decision, Past, restarts};
+use super::{Decision, GhostHistory, restarts};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
@@ -15,28 +15,28 @@ pub struct Writers {
     pub external: bool,
 }
 
-impl Past {
+impl GhostHistory {
     /// The built-in wrote something about the Job, with these gates.
     pub fn built_in_wrote(&mut self, gates: Gates, job: Option<&Job>) {
         if gates.job_managed_by && job.is_some_and(|job| !job.is_managed_by_built_in()) {
-            self.slips.gates.get_or_insert(Req::UG15);
+            self.violations.gates.get_or_insert(Req::UG15);
         }
     }
 
-    /// A status write of the built-in with these gates was stored; [`Past::status_written`] knows of it already.
+    /// A status write of the built-in with these gates was stored; [`GhostHistory::status_written`] knows of it already.
     pub fn status_written_with(&mut self, gates: Gates, job: &Job, new: &JobStatus, now: Time) {
         self.writers.built_in |= !job.is_managed_by_built_in();
         let old = &job.status;
         let is_new = |it: &&Condition| it.status == ConditionStatus::True && !old.is_true(&it.kind);
         let mut fresh = new.conditions.iter().filter(is_new);
         let announced = fresh.find(|it| is_interim(&it.kind) && !is_of_a_policy(it)).is_some();
-        let slips = [
+        let violations = [
             (Req::UG05, !gates.job_pod_replacement_policy && new.terminating.is_some()),
             (Req::UG09, !gates.job_backoff_limit_per_index && new.failed_indexes.is_some()),
             (Req::UG07, !gates.delay_the_end() && announced),
         ];
-        if let Some((req, _)) = slips.into_iter().find(|(_, slipped)| *slipped) {
-            self.slips.gates.get_or_insert(req);
+        if let Some((req, _)) = violations.into_iter().find(|(_, violated)| *violated) {
+            self.violations.gates.get_or_insert(req);
         }
         if !gates.delay_the_end() && !old.is_finished() {
             self.ended_at_once(&job.spec, new, restarts(&job.spec, &self.pods), now);
