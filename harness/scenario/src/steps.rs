@@ -462,6 +462,7 @@ pub enum Outcome {
     /// It fails, and nothing is changed.
     Fails,
     /// It is handled, and its answer is lost.
+    #[serde(rename = "answerLost")]
     ResponseLost,
 }
 
