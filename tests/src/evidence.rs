@@ -33,6 +33,13 @@ const CODE: &[(&str, Kind)] = &[
     ("harness/judge/src/", Kind::Judge),
 ];
 
+/// Folders whose comments say which rule a function follows.
+const IMPLEMENTATIONS: &[(&str, Kind)] = &[
+    ("controller/src", Kind::Controller),
+    ("model/explorer/src/process", Kind::Algorithm),
+    ("model/explorer/src/reference", Kind::Algorithm),
+];
+
 /// Tables of ids that decide nothing.
 const TABLES: [&str; 2] = ["model/spec/src/catalogue.rs", "model/spec/src/requirement.rs"];
 
@@ -43,6 +50,11 @@ pub fn collect() -> BTreeSet<Item> {
     for folder in ["model/spec/src", "harness/judge/src"] {
         for path in files(folder, "rs") {
             code(&path, &mut items);
+        }
+    }
+    for (folder, kind) in IMPLEMENTATIONS {
+        for path in files(folder, "rs") {
+            implementation(&path, *kind, &mut items);
         }
     }
     for property in PROPERTIES {
@@ -108,6 +120,39 @@ fn code(path: &Path, items: &mut BTreeSet<Item>) {
             let in_table = line.trim_start().starts_with("(Req::");
             let name = function.filter(|_| in_table).unwrap_or(&holder).to_owned();
             items.insert(Item { req: entry.req, kind: *kind, name, file: file.clone() });
+        }
+    }
+}
+
+/// The functions and types of a source file whose comments name a requirement: documentation is about what follows it,
+/// another comment about the item that it is in.
+fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
+    let file = relative(path);
+    if file.contains("/tests") {
+        return;
+    }
+    let source = fs::read_to_string(path).unwrap_or_default();
+    let (mut holder, mut announced) = (None, BTreeSet::new());
+    for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines() {
+        let text = line.trim_start();
+        if text.starts_with("//!") {
+            continue;
+        }
+        if text.starts_with("///") {
+            announced.extend(named(text));
+            continue;
+        }
+        let items_of_code = ["fn ", "struct ", "enum "];
+        if let Some(name) = items_of_code.into_iter().find_map(|word| declared(line, word)) {
+            holder = Some(name.to_owned());
+        }
+        let comment = text.split_once("//").map(|(_, comment)| named(comment)).unwrap_or_default();
+        let is_item = !text.is_empty() && !text.starts_with('#');
+        let reqs = if is_item { std::mem::take(&mut announced) } else { BTreeSet::new() };
+        for req in reqs.into_iter().chain(comment) {
+            if let Some(name) = holder.clone() {
+                items.insert(Item { req, kind, name, file: file.clone() });
+            }
         }
     }
 }

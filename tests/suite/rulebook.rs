@@ -63,6 +63,8 @@ fn facts(req: Req, items: &BTreeSet<Item>) -> String {
     rows.push(("reported as", ids(&reported_as(req))));
     rows.push(("reported with", ids(&req.also())));
     for (label, kind) in [
+        ("shipped controllers", Kind::Controller),
+        ("reference algorithm", Kind::Algorithm),
         ("property", Kind::Property),
         ("mutant", Kind::Mutant),
         ("invalid trace", Kind::InvalidTrace),

@@ -64,6 +64,10 @@ fn evidence(rule: &Rule) -> String {
     if !also.is_empty() {
         out.push_str(&labelled("names", &ids(&also)));
     }
+    for (label, kind) in [("shipped", Kind::Controller), ("reference", Kind::Algorithm)] {
+        let functions = of(&|it| it == kind);
+        out.push_str(&items(label, &functions, SHOWN, |it| format!("{}  {DIM}{}{DIM:#}", it.name, it.file)));
+    }
     let property = of(&|kind| kind == Kind::Property);
     out.push_str(&items("property", &property, usize::MAX, |it| it.name.to_owned()));
     let mutants = of(&|kind| kind == Kind::Mutant);

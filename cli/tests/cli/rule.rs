@@ -21,8 +21,9 @@ fn a_rule_is_printed_with_its_reason_an_example_and_the_way_to_its_code() {
             let has_it = run.out.lines().any(|line| line.starts_with(label) && line.len() > label.len() + 4);
             assert!(has_it, "{id} has no {label}: {}", run.out);
         }
-        let leads_on =
-            ["code", "named by", "property"].iter().any(|label| run.out.contains(&format!("\n{label} ")));
+        let leads_on = ["code", "named by", "shipped", "reference"]
+            .iter()
+            .any(|label| run.out.contains(&format!("\n{label} ")));
         assert!(leads_on, "{id} leads nowhere: {}", run.out);
     }
 }

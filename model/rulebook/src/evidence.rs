@@ -16,6 +16,10 @@ pub enum Kind {
     Obligation,
     /// A function of the judge that decides the rule from the trace.
     Judge,
+    /// A function or type of the shipped controllers whose comments name the rule.
+    Controller,
+    /// A function or type of the reference algorithm or of the processes that run it, likewise.
+    Algorithm,
     /// A property that the explorer checks.
     Property,
     /// A known defect that breaks the rule.
@@ -28,11 +32,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Guard,
         Kind::ApiServer,
         Kind::Obligation,
         Kind::Judge,
+        Kind::Controller,
+        Kind::Algorithm,
         Kind::Property,
         Kind::Mutant,
         Kind::InvalidTrace,
@@ -47,6 +53,8 @@ impl Kind {
             Kind::ApiServer => "apiServer",
             Kind::Obligation => "obligation",
             Kind::Judge => "judge",
+            Kind::Controller => "controller",
+            Kind::Algorithm => "algorithm",
             Kind::Property => "property",
             Kind::Mutant => "mutant",
             Kind::InvalidTrace => "invalidTrace",
