@@ -125,9 +125,9 @@ fn decided(entry: &Requirement) -> String {
 const INTRODUCTION: &str = "\
 # Coverage
 
-For readers who ask what this project checks, and how much stands behind each rule. Every requirement has a row: how it is
-decided, how many functions decide it, and how many properties, mutants, invalid traces and scenarios stand for it. The id
-leads to the full text with links to all of them.
+For readers who ask what this project checks, and how much evidence each rule has. Each requirement has a row: how it is
+decided, and how many functions, properties, mutants, invalid traces and scenarios it has. The id leads to the full text
+with links to all of them.
 
 `tests/suite/rulebook.rs` generates this page.
 ";
