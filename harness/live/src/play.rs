@@ -102,8 +102,12 @@ struct Play<'a> {
 fn subject(scenario: &Scenario, plan: &Plan, rules: RuleSet) -> Subject {
     let mut subject = match plan.manager {
         Manager::Shipped { .. } => scenario.subject().on(rules),
+        Manager::BuiltIn { .. } => {
+            let gates = scenario.subject().gates;
+            return Subject { gates, ..Subject::default() }.on(rules);
+        }
         // They cannot be told otherwise.
-        Manager::BuiltIn { .. } | Manager::External => return Subject::default().on(rules),
+        Manager::External => return Subject::default().on(rules),
     };
     let usual = Subject::default().constants;
     if subject.constants.pod_failure_backoff_ms > PASSES {
@@ -227,11 +231,17 @@ impl<'a> Play<'a> {
                 self.note_rest(None);
                 return Ok(None);
             }
-            if self.since.elapsed() > self.plan.patience || self.is_overdue()? {
+            if self.since.elapsed() > self.patience() || self.is_overdue()? {
                 self.note_rest(None);
                 return Ok(Some(self.left_over()));
             }
         }
+    }
+
+    /// How long the step that comes next is waited for. A deviation that is expected may be that nothing comes.
+    fn patience(&self) -> Duration {
+        let deviates = self.scenario.deviations_on(self.plan.target()).next().is_some();
+        if deviates { self.plan.patience.max(witness::LONG_ENOUGH) } else { self.plan.patience }
     }
 
     fn hear(&mut self, heard: Heard) -> Result<(), Error> {
@@ -326,6 +336,10 @@ impl<'a> Play<'a> {
         }
         let (line, step) = (step.referenced.line(), &step.value);
         let entry = self.entry(step.job.as_deref());
+        if step.until.as_ref().is_some_and(|claims| objection(&self.stage, &entry.name, claims).is_none()) {
+            self.next();
+            return Ok(true);
+        }
         let due = self.passing.is_some() || self.is_due(step, entry);
         let sent = self.stage.connection.sent;
         let done = due && self.happens(step, entry, line)?;
@@ -391,9 +405,9 @@ impl<'a> Play<'a> {
 
     /// The first expectation that is not met.
     fn unexpected(&self) -> Option<String> {
-        self.scenario.expect.iter().find_map(|claims| {
-            let job = self.entry(claims.value.job.as_deref());
-            objection(&self.stage, &job.name, &claims.value)
+        self.scenario.expected_on(self.plan.target()).into_iter().find_map(|claims| {
+            let job = self.entry(claims.job.as_deref());
+            objection(&self.stage, &job.name, claims)
         })
     }
 

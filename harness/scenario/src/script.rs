@@ -110,6 +110,9 @@ struct Translation<'a> {
 
 impl Translation<'_> {
     fn step(&mut self, number: usize, line: u64, step: &Step) -> Result<(), String> {
+        if let Some(why) = beyond(step) {
+            return Err(why.to_owned());
+        }
         let job = self.scenario.job(step.job.as_deref())?;
         let when = step.when.as_ref().map(Claims::to_model).unwrap_or_default();
         let claims = step.r#await.as_ref().or(step.settle.as_ref());
@@ -178,7 +181,7 @@ impl Translation<'_> {
         if !needs.script.exit_codes.contains(&code) {
             needs.script.exit_codes.push(code);
         }
-        kubelet(PodTarget { pod: failure.pod, index: failure.index }, KubeletStep::Fail(code))
+        kubelet(PodTarget { pod: failure.pod, index: failure.index, all: None }, KubeletStep::Fail(code))
     }
 
     fn disrupt(&mut self, target: PodTarget, kind: Disruption, what: DisruptionStep) -> What {
@@ -198,7 +201,7 @@ impl Translation<'_> {
             return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::GiveUp)));
         }
         if let Some(deletion) = step.delete_pod {
-            let target = PodTarget { pod: deletion.pod, index: deletion.index };
+            let target = PodTarget { pod: deletion.pod, index: deletion.index, all: None };
             if deletion.force == Some(true) {
                 return Ok(Some(self.disrupt(target, Disruption::ForceDelete, DisruptionStep::ForceDelete)));
             }
@@ -341,6 +344,7 @@ impl Translation<'_> {
                 one_more(&mut faults.losses)?;
                 Fortune::AnswerLost
             }
+            Outcome::Held => return Err("no request is held here".to_owned()),
         };
         sent(request, Fate::Sent(fortune))
     }
@@ -358,6 +362,23 @@ impl Translation<'_> {
             set(watch.watch, false);
         }
         self.holds.paused = (self.holds.paused || step.pause.is_some()) && step.unpause.is_none();
+    }
+}
+
+/// Why the model has no word for a step, though other targets have.
+fn beyond(step: &Step) -> Option<&'static str> {
+    let watches = [step.hold, step.release, step.expire];
+    let leader = watches.into_iter().flatten().find_map(|watch| watch.leader);
+    if leader.or(step.request.and_then(|request| request.leader)).is_some() {
+        Some("the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin")
+    } else if step.until.is_some() {
+        Some("the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin")
+    } else if step.targets().any(|target| target.all == Some(true)) {
+        Some("the model has no step that happens to all pods: write one for each, or play it on sim, live or builtin")
+    } else if step.held_request.is_some() || step.request.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
+        Some("the model has no request that is held: play it on sim, live or builtin")
+    } else {
+        None
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Step {
     /// It happens once this holds, and while it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Claims>,
+    /// Of a `request`: each such request has the outcome until this holds, and the scenario goes on then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Claims>,
     /// It is left out where everybody has come to rest, and it cannot happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
@@ -104,6 +107,9 @@ pub struct Step {
     /// This becomes of the next such request of a controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
+    /// A request that is held goes on: the one that was held first, or the first about this pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_request: Option<HeldRequest>,
     /// No event of a watch reaches the controllers from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Watch>,
@@ -145,6 +151,9 @@ pub struct PodTarget {
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
+    /// Every pod to which it can happen, not one alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all: Option<bool>,
 }
 
 /// How a pod ends badly.
@@ -357,6 +366,24 @@ pub struct Request {
     /// With what it `fails`; 500 where it is left out. The target `model` has one failure for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
+    /// Only a request of this leader is meant, where there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<Leader>,
+}
+
+/// A request that was held, and what becomes of it now.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HeldRequest {
+    /// The number of the pod that it is about, from 1; the request that was held first where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod: Option<u8>,
+    /// `handled`, `fails` or `answerLost`; `handled` where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// With what it `fails`; 500 where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<FailureCode>,
 }
 
 /// The HTTP status of a request that fails though nothing is wrong with it: one that an API server may answer, and that says
@@ -463,6 +490,8 @@ pub enum Outcome {
     Fails,
     /// It is handled, and its answer is lost.
     AnswerLost,
+    /// It waits for a step `heldRequest`; the scenario goes on as soon as it was sent.
+    Held,
 }
 
 /// Which watch.
@@ -471,6 +500,9 @@ pub enum Outcome {
 pub struct Watch {
     /// Of what.
     pub watch: Watched,
+    /// The watch of this leader alone, where there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<Leader>,
 }
 
 /// What is watched.

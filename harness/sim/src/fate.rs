@@ -3,7 +3,7 @@
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
 use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
-use jobcheck_scenario::{ControllerName, Outcome as Met, Request};
+use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request};
 
 use crate::cluster::NAMESPACE;
 use crate::run::Play;
@@ -18,26 +18,59 @@ pub(crate) enum Fate {
     Lost,
     /// Its sender dies, and it may arrive later.
     Dies,
+    /// It waits until the scenario says what becomes of it.
+    Held(Request),
+}
+
+/// A request that waits.
+pub(crate) struct Held {
+    /// The number of the process that has sent it.
+    pub process: usize,
+    /// What it asks for.
+    pub request: Sent,
+    /// As the step names it that has held it.
+    pub awaited: Request,
+    /// The Job of that step.
+    pub job: String,
 }
 
 impl Play<'_> {
-    /// What becomes of a request: the step may wait for it.
-    pub(crate) fn fate(&mut self, sent: &Sent, of: ControllerName) -> Fate {
+    /// What becomes of a request of this process: the step may wait for it.
+    pub(crate) fn fate(&mut self, sent: &Sent, of: ControllerName, process: usize) -> Fate {
         let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
             return Fate::Handled;
         };
         let Some(awaited) = step.awaited(of) else { return Fate::Handled };
         let job = &self.entry(step.job.as_deref()).name;
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
+        let is_due = is_due && awaited.leader.is_none_or(is_its);
         if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
             return Fate::Handled;
         }
-        self.met += 1;
+        self.met = self.met.saturating_add(1);
         if self.met < awaited.nth.unwrap_or(1) {
             return Fate::Handled;
         }
-        self.next();
+        if step.until.is_none() {
+            self.next();
+        }
         if step.crash.is_some() { Fate::Dies } else { fate_of(awaited, sent) }
+    }
+
+    /// A request that was held goes on; whether there was one. A process that waits for an answer asks for nothing else, so
+    /// that each has one at most.
+    pub(crate) fn goes_on(&mut self, how: &HeldRequest) -> bool {
+        let cluster = &self.cluster;
+        let is_meant = |it: &Held| {
+            let awaited = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
+            how.pod.is_none() || asked(&it.request).fits(&awaited, cluster, &it.job)
+        };
+        let Some(number) = self.held.iter().position(is_meant) else { return false };
+        let Held { process, request, awaited, .. } = self.held.remove(number);
+        let fate = fate_of(&how.settles(&awaited), &request);
+        self.ask(process, &request, &fate);
+        true
     }
 
     /// Sends a request, and what its sender hears.
@@ -52,7 +85,7 @@ impl Play<'_> {
                 self.cluster.ask(request);
                 None
             }
-            Fate::Handled | Fate::Dies => Some(self.cluster.ask(request)),
+            Fate::Handled | Fate::Dies | Fate::Held(_) => Some(self.cluster.ask(request)),
         }
     }
 }
@@ -71,10 +104,11 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-fn fate_of(awaited: &Request, sent: &Sent) -> Fate {
+pub(crate) fn fate_of(awaited: &Request, sent: &Sent) -> Fate {
     match awaited.outcome {
         Some(Met::Fails) => Fate::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
         Some(Met::AnswerLost) => Fate::Lost,
+        Some(Met::Held) => Fate::Held(*awaited),
         Some(Met::Handled) | None => Fate::Handled,
     }
 }
