@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use clap::Args;
-use jobcheck_adapter::{departures, of_the_controller};
-use jobcheck_explorer::counterexample::Story;
+use jobcheck_adapter::{mutations, of_the_controller};
 use jobcheck_explorer::mutants::{Hunt, MUTANTS, Mutant};
+use jobcheck_explorer::narrative::Narrative;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_scenario::export_defect;
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::args::Global;
 use crate::check;
-use crate::save::Counterexample;
+use crate::save::Saved;
 use crate::styles::{BAD, BOLD, GOOD};
 
 /// Arguments of `jobcheck mutants`.
@@ -63,11 +63,11 @@ pub enum Format {
 }
 
 const AFTER_HELP: &str = "\
-Steps are those to what is broken; of a Job that never comes to its end, those to where it strays, and those of the
+Steps are those to what is broken; of a Job that never comes to its end, those to where it ownerless, and those of the
 round that it makes from there for ever (none where nothing more has to happen).
 
 Each defect is one or two lines of the reference algorithm, switched to what a Job controller did wrong once, or
-does today. A departure of Kubernetes 1.36 has the id of its finding (S-04, H3; J-01 was found with this model); a defect that was
+does today. A mutation of Kubernetes 1.36 has the id of its finding (S-04, H3; J-01 was found with this model); a defect that was
 reported upstream has that of the collection (B18). The same world without the defect must hold. With --subject controller
 the same is done to the controllers that are shipped.
 
@@ -128,7 +128,7 @@ impl Subject {
     }
 
     fn can_have(self, mutant: &Mutant) -> bool {
-        self == Subject::Algorithm || departures::can_have(mutant)
+        self == Subject::Algorithm || mutations::can_have(mutant)
     }
 }
 
@@ -199,7 +199,7 @@ fn write_scenario(file: &Path, run: &Run) -> bool {
 fn save(directory: &Path, runs: &[Run]) -> bool {
     let scopes: Vec<_> = runs.iter().map(Run::scope).collect();
     let found = runs.iter().zip(&scopes).filter_map(|(run, scope)| Some((run, scope, run.hunt.found()?)));
-    let counterexamples = found.map(|(run, scope, found)| Counterexample {
+    let counterexamples = found.map(|(run, scope, found)| Saved {
         name: run.mutant.id,
         scope,
         path: &found.path,
@@ -269,7 +269,7 @@ fn row(run: &Run, out: &mut String) {
 fn tell(run: &Run, out: &mut String) {
     let Some(found) = run.hunt.found() else { return };
     let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id, run.mutant.title);
-    check::tell(&Story::of(&run.scope(), found, Some(run.mutant.requirement())), out);
+    check::tell(&Narrative::of(&run.scope(), found, Some(run.mutant.requirement())), out);
     let _ = writeln!(out);
 }
 

@@ -16,7 +16,7 @@ use jobcheck_spec::Req;
 use jobcheck_traces::{Expected, ExpectedVerdict, Input};
 
 /// A way through a scope, and what is wrong with it.
-pub struct Counterexample<'a> {
+pub struct Saved<'a> {
     /// The file's name, without its extension.
     pub name: &'a str,
     /// The scope.
@@ -87,7 +87,7 @@ impl Names {
 }
 
 /// Writes each to a file, and says what `jobcheck replay` makes of it. Says whether that succeeded.
-pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Counterexample<'a>>) -> bool {
+pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Saved<'a>>) -> bool {
     let mut names = Names::default();
     for one in all {
         let file = directory.join(format!("{}.jsonl", names.distinct(one.name)));
@@ -154,7 +154,7 @@ pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, 
     })
 }
 
-fn write(directory: &Path, file: &Path, one: &Counterexample<'_>) -> anyhow::Result<()> {
+fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
     let requirement = one.requirement.filter(|req| req.entry().judged.by_trace());
     let expected = requirement.map(|req| Expected {
         verdict: ExpectedVerdict::Violates,

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-#[expect(clippy::disallowed_types, reason = "measuring is about the clock")]
 use std::time::Instant;
 
 use jobcheck_traces::{Input, Reader};
@@ -25,7 +24,6 @@ fn main() -> ExitCode {
 }
 
 fn measure(rounds: u32, inputs: &[Input]) -> Result<(), Box<dyn std::error::Error>> {
-    #[expect(clippy::disallowed_types, reason = "measuring is about the clock")]
     let start = Instant::now();
     let (mut bytes, mut lines, mut records) = (0, 0, 0);
     for _ in 0..rounds {

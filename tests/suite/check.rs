@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jobcheck_explorer::alphabet::Write;
 use jobcheck_explorer::check::{Bounds, Cut, Outcome, explore, explore_for};
-use jobcheck_explorer::counterexample;
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
+use jobcheck_explorer::narrative;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::gates::gates;
@@ -95,7 +95,7 @@ pub fn scope(name: &str) -> Scope {
 }
 
 /// The shortest way to where a property of this requirement is broken.
-pub fn broken(scope: &Scope, req: Req, symmetry: bool) -> Option<Found> {
+pub fn broken(scope: &Scope, req: Req, symmetry: bool) -> Option<Counterexample> {
     let is_wanted = |number: Option<usize>| number.is_some_and(|number| PROPERTIES[number].req == req);
     let bounds = Bounds { max_states: Some(200_000), symmetry, ..Bounds::none(1) };
     match explore_for(scope, &bounds, &is_wanted).outcome {
@@ -229,7 +229,7 @@ fn every_property_is_noticed_missing_by_some_entry() {
 fn a_counterexample_reads_as_a_story() {
     let scope = scope("deleted-pods").without(Req::TC04).without(Req::PC02);
     let found = broken(&scope, Req::TC04, false).unwrap();
-    let lines: Vec<String> = counterexample::tell(&scope, &found.path)
+    let lines: Vec<String> = narrative::tell(&scope, &found.path)
         .into_iter()
         .map(|line| {
             let stale = line.stale.map_or(String::new(), |stale| format!(", although {stale}"));
@@ -286,8 +286,8 @@ fn enabled_steps_are_admitted_and_edited_ones_refused() {
 #[test]
 fn the_jobs_of_all_scopes_are_valid() {
     for scope in all() {
-        for life in &initial(&scope).lives {
-            let job = life.job.as_deref().unwrap();
+        for job_state in &initial(&scope).job_states {
+            let job = job_state.job.as_deref().unwrap();
             assert_eq!(would_refuse_create(job), None, "{}", scope.name);
         }
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
-use jobcheck_explorer::counterexample::{cause, tell};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
+use jobcheck_explorer::narrative::{cause, tell};
 use jobcheck_explorer::process::steps::ProcessStep;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -24,7 +24,7 @@ fn explored(scope: &Scope) -> Exploration {
     explore(scope, &Bounds { partial_order: true, symmetry, ..Bounds::none(2) })
 }
 
-fn story(scope: &Scope, found: &Found) -> String {
+fn story(scope: &Scope, found: &Counterexample) -> String {
     tell(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
 }
 

@@ -78,7 +78,7 @@ fn every_invalid_trace_is_rejected_for_the_requirement_that_it_breaks() {
     );
 }
 
-/// The documented deviations of judging.md 1 and of docs/findings.md, but J-02.
+/// The documented deviations of judging.md 1 and of docs/findings/README.md, but J-02.
 const DEVIATIONS: [&str; 23] = [
     "H1", "H2", "H3", "H4", "J-01", "J-03", "J-04", "J-05", "J-06", "J-07", "J-08", "J-09", "S-01", "S-02",
     "S-03", "S-04", "S-05", "S-07", "S-08", "S-09", "S-12", "S-25", "TC-09",

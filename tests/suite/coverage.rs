@@ -206,7 +206,7 @@ fn defined_ids() -> BTreeSet<String> {
 }
 
 /// Deviations that were read in the source (H, S-25) or found with the model (J) first, and that recordings of ours show
-/// (docs/findings.md).
+/// (docs/findings/README.md).
 const CONFIRMED: [&str; 14] =
     ["H1", "H2", "H3", "H4", "J-01", "J-02", "J-03", "J-04", "J-05", "J-06", "J-07", "J-08", "J-09", "S-25"];
 

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, judge as judge_report};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_scenario::read;
@@ -96,7 +96,7 @@ fn runs_with_a_deadline_conform_without_the_lines_about_syncs() {
         let text = fs::read_to_string(root().join(format!("tests/scenarios/{name}.yaml"))).unwrap();
         let scenario = read(&text).unwrap();
         for seed in 0..20 {
-            let trace = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap().trace;
+            let trace = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap().trace;
             let trace = String::from_utf8(trace).unwrap();
             let shown: String = trace
                 .lines()

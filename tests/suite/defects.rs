@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use jobcheck_explorer::check::{Bounds, Outcome, graph};
-use jobcheck_explorer::history::End;
+use jobcheck_explorer::ghost::End;
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::process::io::CallName;
-use jobcheck_explorer::process::steps::{Faults, Fortune, ProcessStep};
+use jobcheck_explorer::process::steps::{Faults, ProcessStep, RequestOutcome};
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::named;
@@ -90,9 +90,9 @@ fn what_ended_before_the_upgrade_runs_again_and_nobody_is_blamed() {
     let scope = run_by_the_algorithm(named("legacy-pods").unwrap(), 0);
     let mut again = 0;
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, _, _| {
-        let past = &world.lives[0].past;
-        let ended_well = past.pods.iter().filter(|pod| pod.end == Some(End::Success));
-        let counted: u8 = past.pods.iter().map(|pod| pod.counted_succeeded).sum();
+        let ghost = &world.job_states[0].ghost;
+        let ended_well = ghost.pods.iter().filter(|pod| pod.end == Some(End::Success));
+        let counted: u8 = ghost.pods.iter().map(|pod| pod.counted_succeeded).sum();
         again += usize::from(counted == 2 && ended_well.count() > 2);
     });
     assert!(matches!(found.outcome, Outcome::Holds), "{:?}", found.outcome);
@@ -106,8 +106,8 @@ fn hasty_creations(crashes: u8) -> usize {
     let mut hasty = 0;
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
         let creates = |name: &CallName| matches!(name, CallName::CreatePod(_));
-        let Step::Process(_, _, ProcessStep::Call(name, Fortune::Handled)) = step else { return };
-        let failed = world.lives[0].pods.iter().filter(|pod| pod.phase == Phase::Failed);
+        let Step::Process(_, _, ProcessStep::Call(name, RequestOutcome::Handled)) = step else { return };
+        let failed = world.job_states[0].pods.iter().filter(|pod| pod.phase == Phase::Failed);
         let fresh = |end: jobcheck_spec::Time| world.now.since(end) < 1;
         hasty += usize::from(creates(name) && failed.filter_map(|pod| pod.finished).any(fresh));
     });

@@ -1,4 +1,4 @@
-//! What the model found on the built-in controller, in recordings of it (docs/findings.md): each deviation has its
+//! What the model found on the built-in controller, in recordings of it (docs/findings/README.md): each deviation has its
 //! label where the log shows its occasion, and nothing near it has.
 #![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
 

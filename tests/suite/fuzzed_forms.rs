@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_adapter::mutations::is_of_the_plan;
 use jobcheck_explorer::mutants::MUTANTS;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Assumption, Exit};
 use jobcheck_scenario::read;
 use jobcheck_sim::fuzz::{Draft, Menu};
@@ -43,12 +43,12 @@ struct Forms {
 
 /// The run of a seed, by controllers with these departures. None where a log does not tell enough of it, or the API server
 /// refuses the Job that is drawn.
-fn drawn(seed: u64, departures: &Switches) -> Option<Forms> {
+fn drawn(seed: u64, mutations: &Mutations) -> Option<Forms> {
     let text = Draft::of(seed, MENU).text("fuzz", "drawn");
     if has(&text, &NOT_IN_A_LOG) {
         return None;
     }
-    let outcome = jobcheck_sim::run(&read(&text).unwrap(), seed, departures).ok()?;
+    let outcome = jobcheck_sim::run(&read(&text).unwrap(), seed, mutations).ok()?;
     let lines = outcome.trace.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let lines: Vec<Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
     let assumed = |name: &str| number(lines[0]["assume"][name].as_str().unwrap());
@@ -73,7 +73,7 @@ fn wrong(lines: &[Value], assume: Vec<Assumption>) -> Option<String> {
 fn what_is_drawn_conforms_as_a_log_and_as_a_watch() {
     let (mut found, mut logs, mut watches) = (String::new(), 0, 0);
     for seed in 0..SEEDS {
-        let Some(Forms { log, watch, assume }) = drawn(seed, &Switches::default()) else { continue };
+        let Some(Forms { log, watch, assume }) = drawn(seed, &Mutations::default()) else { continue };
         logs += 1;
         if let Some(why) = wrong(&log, Vec::new()) {
             writeln!(found, "log of seed {seed}: {why}").unwrap();
@@ -92,9 +92,9 @@ fn what_is_drawn_conforms_as_a_log_and_as_a_watch() {
 fn known_defects_show_in_a_log_and_in_a_watch() {
     let (mut in_logs, mut in_watches) = (0, 0);
     for mutant in MUTANTS.iter().filter(|mutant| is_of_the_plan(mutant)) {
-        let departures = Switches::of(mutant.switches);
+        let mutations = Mutations::of(mutant.mutations);
         let (mut in_log, mut in_watch) = (false, false);
-        for it in (0..60).filter_map(|seed| drawn(seed, &departures)) {
+        for it in (0..60).filter_map(|seed| drawn(seed, &mutations)) {
             in_log = in_log || wrong(&it.log, Vec::new()).is_some();
             in_watch = in_watch || it.watch.is_some_and(|watch| wrong(&watch, it.assume).is_some());
             if in_log && in_watch {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_explorer::counterexample::tell;
-use jobcheck_explorer::history::End;
+use jobcheck_explorer::ghost::End;
+use jobcheck_explorer::narrative::tell;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -14,7 +14,7 @@ use jobcheck_explorer::scopes::gates::{
 };
 use jobcheck_explorer::scopes::reference::{rollouts, run_by_the_algorithm};
 use jobcheck_explorer::scopes::{initial, named};
-use jobcheck_explorer::world::{Life, World};
+use jobcheck_explorer::world::{JobState, World};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::gates::Gates;
@@ -79,32 +79,33 @@ fn gated(name: &str) -> Scope {
     algorithm(named(name).unwrap())
 }
 
-fn life(world: &World) -> &Life {
-    &world.lives[0]
+fn job_state(world: &World) -> &JobState {
+    &world.job_states[0]
 }
 
 fn status(world: &World) -> Option<&JobStatus> {
-    life(world).job.as_ref().map(|job| &job.status)
+    job_state(world).job.as_ref().map(|job| &job.status)
 }
 
 /// UG-06: the pod was counted while the gate was off, and ended well when it was on again.
 #[test]
 fn a_pod_that_counted_as_failed_while_the_gate_was_off_stays_so() {
     let worlds = worlds(&gated("gates/pod-replacement-policy"));
-    let met = worlds.iter().filter(|world| life(world).rollouts == 2).any(|world| {
+    let met = worlds.iter().filter(|world| job_state(world).rollouts == 2).any(|world| {
         let ended_well =
-            |past: &&jobcheck_explorer::history::PodPast| past.end == Some(End::Success) && past.deleted;
-        life(world).past.pods.iter().filter(ended_well).any(|past| past.counted_failed == 1)
+            |ghost: &&jobcheck_explorer::ghost::PodHistory| ghost.end == Some(End::Success) && ghost.deleted;
+        job_state(world).ghost.pods.iter().filter(ended_well).any(|ghost| ghost.counted_failed == 1)
     });
     assert!(met);
-    let twice = |past: &jobcheck_explorer::history::PodPast| past.counted_failed + past.counted_succeeded > 1;
-    assert!(!worlds.iter().any(|world| life(world).past.pods.iter().any(twice)));
+    let twice =
+        |ghost: &jobcheck_explorer::ghost::PodHistory| ghost.counted_failed + ghost.counted_succeeded > 1;
+    assert!(!worlds.iter().any(|world| job_state(world).ghost.pods.iter().any(twice)));
 }
 
 /// Whether a pod is created beside one that terminates.
 fn replaces_early(scope: &Scope) -> bool {
     worlds(scope).iter().any(|world| {
-        let sums = life(world).pods.sums();
+        let sums = job_state(world).pods.sums();
         sums.active > 0 && sums.terminating > 0
     })
 }
@@ -125,12 +126,12 @@ fn failed_indexes_run_again_while_their_gate_is_off() {
     let failed = |world: &World| status(world).is_some_and(|status| status.failed_set(None).contains(0));
     let completed = |world: &World| status(world).is_some_and(|status| status.completed(None).contains(0));
     let once = |world: &World| {
-        let pods = life(world).past.pods.iter().filter(|past| past.index == Some(0));
-        pods.filter(|past| past.end == Some(End::Failure)).count() == 1
+        let pods = job_state(world).ghost.pods.iter().filter(|ghost| ghost.index == Some(0));
+        pods.filter(|ghost| ghost.end == Some(End::Failure)).count() == 1
     };
     let worlds = worlds(&scope);
     assert!(worlds.iter().any(failed));
-    assert!(worlds.iter().any(|world| life(world).rollouts == 2 && once(world) && completed(world)));
+    assert!(worlds.iter().any(|world| job_state(world).rollouts == 2 && once(world) && completed(world)));
     // Without a change of gates one failure is the end of the index.
     let on = Scope { gates: Vec::new(), ..scope };
     assert!(!self::worlds(&on).iter().any(|world| once(world) && completed(world)));
@@ -165,7 +166,7 @@ fn stored(gates: Gates) -> BTreeSet<String> {
     let scope = algorithm(Scope { gates: vec![gates], ..base });
     let told = |world: &World| {
         let status = status(world).map(unworded);
-        format!("{status:?} {:?}", life(world).pods)
+        format!("{status:?} {:?}", job_state(world).pods)
     };
     worlds(&scope).iter().map(told).collect()
 }
@@ -247,10 +248,10 @@ fn no_job_succeeds_while_only_the_controller_has_the_gates() {
     let rules = RuleSet { pod_replacement_policy: false, ..LENIENT };
     let skewed = plain(rules, vec![Gates::ON]);
     assert_eq!(ends(&skewed), ["Failed".to_owned()].into());
-    let refused = worlds(&skewed).iter().find_map(|world| life(world).past.refused);
+    let refused = worlds(&skewed).iter().find_map(|world| job_state(world).ghost.refused);
     assert_eq!(refused, Some(Req::UG07));
     let held = |world: &World| {
-        life(world).past.refused.is_none() || life(world).pods.iter().all(|pod| pod.finalizer)
+        job_state(world).ghost.refused.is_none() || job_state(world).pods.iter().all(|pod| pod.finalizer)
     };
     assert!(worlds(&skewed).iter().all(held));
     assert_eq!(ends(&plain(rules, vec![WITHOUT_DELAY])).len(), 2);
@@ -265,7 +266,8 @@ fn a_job_with_a_success_policy_does_not_complete_without_the_gates() {
     let rules = RuleSet { pod_replacement_policy: false, ..LENIENT };
     let skewed = algorithm(Scope { gates: vec![off], rules, ..base });
     assert_eq!(ends(&skewed), ["Failed".to_owned()].into());
-    let refused: BTreeSet<_> = worlds(&skewed).iter().filter_map(|world| life(world).past.refused).collect();
+    let refused: BTreeSet<_> =
+        worlds(&skewed).iter().filter_map(|world| job_state(world).ghost.refused).collect();
     assert_eq!(refused, [Req::SS05].into());
 }
 
@@ -277,7 +279,7 @@ fn a_pod_that_was_created_while_the_gate_was_off_is_left_behind() {
     let found = explore(&scope, &Bounds::none(1));
     assert!(matches!(found.outcome, Outcome::Holds), "no write is wrong: {:?}", found.outcome);
     let left = |world: &World| {
-        let ended = life(world).pods.iter().any(|pod| pod.is_terminated() && pod.finalizer);
+        let ended = job_state(world).pods.iter().any(|pod| pod.is_terminated() && pod.finalizer);
         let frozen = status(world).is_some_and(|status| status.active == 1 && !status.is_finished());
         world.enabled(&scope).is_empty() && ended && frozen
     };

@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 use std::thread;
 
-use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_adapter::mutations::is_of_the_plan;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_apiserver::request::{Request, Subresource, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
@@ -83,7 +83,7 @@ const UNNOTICED: &[&str] = &[
 fn a_plan_with_a_defect_does_not_follow_the_paths_without_it() {
     let unnoticed = |mutant: &&Mutant| {
         let scope = of_the_controller(mutant.sound_scope());
-        let rig = Rig::with(Switches::of(mutant.switches));
+        let rig = Rig::with(Mutations::of(mutant.mutations));
         walked(&scope, 20_000, rig).difference.is_none()
     };
     // Where the world has a rule of the API server switched off, the embedded one has it still.

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use jobcheck_adapter::departures::is_of_the_plan;
+use jobcheck_adapter::mutations::is_of_the_plan;
 use jobcheck_explorer::mutants::MUTANTS;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scopes as model_scopes;
 use jobcheck_explorer::scopes::reference;
 use jobcheck_judge::report::{Assumption, Judging, judge};
@@ -200,8 +200,8 @@ fn counterexamples_have_their_verdicts() {
 #[test]
 fn simulated_runs_have_their_verdicts() {
     let mut verdicts = Vec::new();
-    let mut run = |name: &str, text: &str, seed: u64, departures: &Switches| {
-        if let Ok(outcome) = jobcheck_sim::run(&read(text).unwrap(), seed, departures) {
+    let mut run = |name: &str, text: &str, seed: u64, mutations: &Mutations| {
+        if let Ok(outcome) = jobcheck_sim::run(&read(text).unwrap(), seed, mutations) {
             forms(name, outcome.trace, &mut verdicts);
         }
     };
@@ -212,19 +212,19 @@ fn simulated_runs_have_their_verdicts() {
         let found: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let text = fs::read_to_string(&path).unwrap();
         for seed in (0..4).chain([found]) {
-            run(&format!("fuzzed/{found} seed {seed}"), &text, seed, &Switches::default());
+            run(&format!("fuzzed/{found} seed {seed}"), &text, seed, &Mutations::default());
         }
     }
     let menu = Menu { faults: true, real_time: false };
     for seed in 0..300 {
         let text = Draft::of(seed, menu).text("fuzz", "drawn");
-        run(&format!("drawn {seed}"), &text, seed, &Switches::default());
+        run(&format!("drawn {seed}"), &text, seed, &Mutations::default());
     }
     for mutant in MUTANTS.iter().filter(|mutant| is_of_the_plan(mutant)) {
-        let departures = Switches::of(mutant.switches);
+        let mutations = Mutations::of(mutant.mutations);
         for seed in 0..12 {
             let text = Draft::of(seed, menu).text("fuzz", "drawn");
-            run(&format!("{} drawn {seed}", mutant.id), &text, seed, &departures);
+            run(&format!("{} drawn {seed}", mutant.id), &text, seed, &mutations);
         }
     }
     compare("simulated.txt", &verdicts);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_scenario::read;
 use jobcheck_tests::corpus::{folder, root};
@@ -81,7 +81,7 @@ fn a_status_that_no_api_server_would_take_is_wrong_whoever_refuses_it() {
 /// The lines of a run on the embedded API server.
 fn run(scenario: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join(format!("tests/scenarios/{scenario}.yaml"))).unwrap();
-    let outcome = jobcheck_sim::run(&read(&text).unwrap(), 0, &Switches::default()).unwrap();
+    let outcome = jobcheck_sim::run(&read(&text).unwrap(), 0, &Mutations::default()).unwrap();
     assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
     let text = String::from_utf8(outcome.trace).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

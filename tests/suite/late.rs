@@ -67,8 +67,10 @@ fn logged(scope: &Scope, seed: u64, silent: bool) -> Option<Vec<Value>> {
 #[test]
 fn a_late_request_is_blamed_unless_its_sender_may_have_been_replaced() {
     let (mut wrong, mut blamed, mut excused, mut traces) = (String::new(), 0, 0, 0);
-    for scope in
-        reference::one_fault().into_iter().chain(reference::all_faults()).filter(|scope| scope.late_requests)
+    for scope in reference::one_fault()
+        .into_iter()
+        .chain(reference::all_faults())
+        .filter(|scope| scope.delayed_requests)
     {
         for seed in 0..60 {
             let Some(trace) = logged(&scope, seed, true) else { continue };

@@ -18,7 +18,7 @@ use crate::rendered::{begins_with_the_job, has_a_user_of_the_status, told, walke
 fn heard() -> Vec<Scope> {
     let heard = |scope: &Scope| {
         let known = begins_with_the_job(scope) && !has_a_user_of_the_status(scope);
-        scope.faults.losses == 0 && !scope.late_requests && known
+        scope.faults.losses == 0 && !scope.delayed_requests && known
     };
     reference::one_fault().into_iter().filter(heard).collect()
 }

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_explorer::counterexample::{REST, ROUND, Story};
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_explorer::mutations::Mutations;
+use jobcheck_explorer::narrative::{Narrative, REST, ROUND};
 use jobcheck_explorer::process::steps::{Delivery, ProcessStep};
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::reference::switches::Switches;
 use jobcheck_explorer::scope::{Algorithm, Scope};
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
@@ -40,7 +40,7 @@ fn the_story_of_a_defect_is_as_reviewed() {
     for mutant in MUTANTS {
         let hunt = mutant.hunt();
         let found = hunt.found().unwrap();
-        let story = Story::of(&mutant.scope(), found, Some(mutant.requirement()));
+        let story = Narrative::of(&mutant.scope(), found, Some(mutant.requirement()));
         let text = format!("{}: {}\n{}", mutant.id, mutant.title, plain(&story));
         insta::with_settings!({ snapshot_path => "mutants", prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(mutant.id, text);
@@ -49,7 +49,7 @@ fn the_story_of_a_defect_is_as_reviewed() {
 }
 
 /// As the command tells it, without colours.
-fn plain(story: &Story) -> String {
+fn plain(story: &Narrative) -> String {
     let mut text = story.head.join("\n") + "\n";
     for (number, line) in story.lines.iter().enumerate() {
         if story.turn == Some(number) {
@@ -116,10 +116,10 @@ fn deliveries(step: &Step) -> usize {
 #[test]
 fn a_missing_safeguard_is_not_what_breaks_the_requirement() {
     let mut compared = 0;
-    for mutant in MUTANTS.iter().filter(|mutant| mutant.shows_in_a_world() && mutant.switches.len() > 1) {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.shows_in_a_world() && mutant.mutations.len() > 1) {
         let sound = mutant.sound_scope();
         let algorithm =
-            Algorithm { switches: Switches::of(&mutant.switches[1..]), ..sound.algorithm.clone() };
+            Algorithm { mutations: Mutations::of(&mutant.mutations[1..]), ..sound.algorithm.clone() };
         let own = mutant.requirement();
         // The rules of the server stay; they are no guards.
         let others =

@@ -1,11 +1,11 @@
 //! The reference algorithm brings every Job to its end, faults or not, and what keeps it from doing so is noticed.
 
 use jobcheck_explorer::check::{Bounds, Cut, Exploration, Outcome, explore};
-use jobcheck_explorer::counterexample::tell;
 use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::mutations::{Mutation, Mutations};
+use jobcheck_explorer::narrative::tell;
 use jobcheck_explorer::progress::explore_for;
-use jobcheck_explorer::reference::switches::{Switch, Switches};
 use jobcheck_explorer::scope::{Algorithm, Scope};
 use jobcheck_explorer::scopes::progress::progress;
 use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
@@ -153,7 +153,7 @@ fn every_kind_of_fault_that_may_stop_is_among_the_scopes() {
     let scopes = progress();
     let some = |has: fn(&Scope) -> bool| scopes.iter().any(has);
     assert!(some(|it| it.faults.failures > 0) && some(|it| it.faults.losses > 0));
-    assert!(some(|it| it.faults.crashes > 0) && some(|it| it.late_requests));
+    assert!(some(|it| it.faults.crashes > 0) && some(|it| it.delayed_requests));
 }
 
 fn searched(scope: &Scope, bounds: &Bounds) -> Exploration {
@@ -175,8 +175,8 @@ fn suspended_end() -> Scope {
 fn a_round_is_one_that_can_be_walked_for_ever() {
     let scope = suspended_end();
     assert!(matches!(searched(&scope, &Bounds::none(1)).outcome, Outcome::Holds));
-    let switches = Switches::of(&[Switch::FinishesSuspendedWithoutStartTime]);
-    let wrong = Scope { algorithm: Algorithm { switches, ..scope.algorithm.clone() }, ..scope };
+    let mutations = Mutations::of(&[Mutation::FinishesSuspendedWithoutStartTime]);
+    let wrong = Scope { algorithm: Algorithm { mutations, ..scope.algorithm.clone() }, ..scope };
     let Outcome::Broken(found) = searched(&wrong, &Bounds::none(2)).outcome else { panic!() };
     let (prefix, round) = found.path.split_at(found.turn.unwrap());
     assert!(!round.is_empty(), "the write is tried again and again: {found:?}");

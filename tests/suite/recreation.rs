@@ -48,10 +48,12 @@ fn the_old_job_reaches_into_the_time_of_the_new_one() {
     let [_, scope] = progress_of_recreation();
     let (mut relists, mut beside, mut strangers) = (0, 0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
-        let life = &world.lives[0];
+        let job_state = &world.job_states[0];
         relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::RelistJobs)));
-        beside += usize::from(life.job.is_some() && life.pods.iter().any(|pod| !life.past.owns(pod)));
-        strangers += usize::from(life.past.strangers > 0);
+        beside += usize::from(
+            job_state.job.is_some() && job_state.pods.iter().any(|pod| !job_state.ghost.owns(pod)),
+        );
+        strangers += usize::from(job_state.ghost.strangers > 0);
     });
     assert!(matches!(found.outcome, Outcome::Holds));
     assert!(relists > 0 && beside > 0 && strangers > 0, "{relists} {beside} {strangers}");

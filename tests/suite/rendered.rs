@@ -118,9 +118,9 @@ fn is_same(found: Req, expected: Req) -> bool {
 fn said_by_the_model(mutant: &Mutant, path: &[Step]) -> Vec<Req> {
     let scope = mutant.scope();
     let end = path.iter().fold(initial(&scope), |world, step| world.apply(step, &scope));
-    let past = &end.lives[0].past;
-    let refused = past.refused.into_iter().chain(past.refused.map(|_| Req::SS37));
-    past.objection.into_iter().chain(refused).chain([mutant.requirement()]).collect()
+    let ghost = &end.job_states[0].ghost;
+    let refused = ghost.refused.into_iter().chain(ghost.refused.map(|_| Req::SS37));
+    ghost.objection.into_iter().chain(refused).chain([mutant.requirement()]).collect()
 }
 
 fn first(report: &ReplayReport) -> Option<Req> {
@@ -253,10 +253,11 @@ fn objects_read_back_as_the_model_holds_them() {
                 if let Some(step) = step {
                     world = world.apply(step, &scope);
                 }
-                held_jobs.extend(world.lives[0].job.as_deref().map(without_messages));
+                held_jobs.extend(world.job_states[0].job.as_deref().map(without_messages));
                 let policy = |pod: &Pod| without_message(&pod.policy);
-                held_pods
-                    .extend(world.lives[0].pods.iter().map(|pod| Pod { policy: policy(pod), ..owned(pod) }));
+                held_pods.extend(
+                    world.job_states[0].pods.iter().map(|pod| Pod { policy: policy(pod), ..owned(pod) }),
+                );
             }
             // A Job or pod that goes is shown once more, with nothing that holds it.
             let goes = |job: &Job| job.deleting && job.finalizers.is_empty();
@@ -284,7 +285,7 @@ fn deletes_an_ended_pod(scope: &Scope, path: &[Step]) -> bool {
         let before = world.clone();
         world = world.apply(step, scope);
         let Step::Write(job, Write::DeletePod(uid)) = step else { return false };
-        before.life(*job).pods.get(*uid).is_some_and(Pod::is_terminated)
+        before.job_state(*job).pods.get(*uid).is_some_and(Pod::is_terminated)
     })
 }
 

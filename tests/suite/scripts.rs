@@ -4,11 +4,11 @@ use std::collections::{HashSet, VecDeque};
 
 use jobcheck_explorer::check::{Bounds, explore};
 use jobcheck_explorer::env::kubelet::KubeletStep;
-use jobcheck_explorer::process::steps::{Fortune, ProcessStep};
+use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
-use jobcheck_explorer::script::{Fate, What};
+use jobcheck_explorer::script::{RequestHandling, What};
 use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::World;
 use jobcheck_scenario::model;
@@ -62,11 +62,16 @@ fn is_of_a_controller(step: &Step) -> bool {
             what,
             ProcessStep::Sync(_)
                 | ProcessStep::Choose(_)
-                | ProcessStep::Call(_, Fortune::Handled)
-                | ProcessStep::Orphan(_, Fortune::Handled)
+                | ProcessStep::Call(_, RequestOutcome::Handled)
+                | ProcessStep::Orphan(_, RequestOutcome::Handled)
         ),
         Step::Ttl(_, what) => {
-            matches!(what, TtlStep::Sync | TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled))
+            matches!(
+                what,
+                TtlStep::Sync
+                    | TtlStep::Get(RequestOutcome::Handled)
+                    | TtlStep::Delete(RequestOutcome::Handled)
+            )
         }
         _ => false,
     }
@@ -76,7 +81,7 @@ fn is_of_a_controller(step: &Step) -> bool {
 fn interferes(scope: &Scope, world: &World) -> bool {
     let script = scope.script.as_ref().unwrap();
     let diverts = script.item(world).is_some_and(|item| match item.what {
-        What::Request(_, fate) => fate != Fate::Sent(Fortune::Handled),
+        What::Request(_, fate) => fate != RequestHandling::Sent(RequestOutcome::Handled),
         _ => false,
     });
     script.holds(world).paused || diverts

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, judge};
 use jobcheck_scenario::{Scenario, read};
 use jobcheck_spec::apiserver::RuleSet;
@@ -23,7 +23,7 @@ fn the_library_holds_with_every_seed() {
     let mut wrong = Vec::new();
     for scenario in library() {
         for seed in 0..8 {
-            let outcome = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap();
+            let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
             if outcome.exit() != Exit::Conforms {
                 wrong.push(format!("{}: {:?}", scenario.name, outcome.told()));
             }
@@ -38,7 +38,7 @@ fn the_library_holds_on_the_api_server_of_1_35() {
     for scenario in library() {
         for seed in 0..2 {
             let outcome =
-                jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Switches::default()).unwrap();
+                jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Mutations::default()).unwrap();
             assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.told());
             assert_eq!(outcome.report.traces[0].kubernetes, "1.35");
         }
@@ -53,7 +53,7 @@ fn what_was_found_by_chance_holds() {
         let seed: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let scenario = read(&fs::read_to_string(&path).unwrap()).unwrap();
         for seed in (0..50).chain([seed]) {
-            let outcome = jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap();
+            let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
             assert!(outcome.exit() == Exit::Conforms, "{}, seed {seed}: {:?}", scenario.name, outcome.told());
         }
     }
@@ -64,7 +64,7 @@ fn what_was_found_by_chance_holds() {
 fn a_seed_gives_the_same_trace_to_the_byte() {
     for scenario in library().into_iter().take(12) {
         for seed in [0, 7] {
-            let trace = || jobcheck_sim::run(&scenario, seed, &Switches::default()).unwrap().trace;
+            let trace = || jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap().trace;
             assert_eq!(trace(), trace(), "{} with seed {seed}", scenario.name);
         }
     }
@@ -74,7 +74,7 @@ fn a_seed_gives_the_same_trace_to_the_byte() {
 #[test]
 fn a_binding_that_is_told_before_its_pod_is_one_of_that_pod() {
     let file = fs::read_to_string(root().join("tests/scenarios/defects/h1.yaml")).unwrap();
-    let outcome = jobcheck_sim::run(&read(&file).unwrap(), 0, &Switches::default()).unwrap();
+    let outcome = jobcheck_sim::run(&read(&file).unwrap(), 0, &Mutations::default()).unwrap();
     let lines: Vec<Value> =
         outcome.trace.split(|byte| *byte == b'\n').filter(|it| !it.is_empty()).map(read_line).collect();
     let bindings: Vec<usize> =

@@ -3,7 +3,7 @@
 use jobcheck_explorer::check::{Bounds, Outcome, explore, graph};
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
@@ -74,8 +74,8 @@ fn a_job_whose_owner_is_gone_goes_whatever_its_ttl() {
     let (mut unfinished, mut unexpired) = (0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
         let Step::User(id, ..) = step else { return };
-        let Some(job) = world.life(*id).job.as_deref() else { return };
-        let gone = world.apply(step, &scope).life(*id).job.is_none();
+        let Some(job) = world.job_state(*id).job.as_deref() else { return };
+        let gone = world.apply(step, &scope).job_state(*id).job.is_none();
         unfinished += usize::from(gone && !job.status.is_finished());
         unexpired += usize::from(gone && expiry(job).is_some_and(|end| end > world.now));
     });
@@ -88,9 +88,9 @@ fn a_job_whose_owner_is_gone_goes_whatever_its_ttl() {
 fn what_keeps_an_expired_job_is_no_progress() {
     for id in ["B06", "B49"] {
         let mutant = Mutant::named(id).unwrap();
-        let strays = |scope: &Scope| progress::explore_for(scope, &Bounds::none(1), &|_| false).outcome;
-        assert!(matches!(strays(&mutant.sound_scope()), Outcome::Holds), "{id}");
-        assert!(matches!(strays(&mutant.scope()), Outcome::Broken(_)), "{id}");
+        let ownerless = |scope: &Scope| progress::explore_for(scope, &Bounds::none(1), &|_| false).outcome;
+        assert!(matches!(ownerless(&mutant.sound_scope()), Outcome::Holds), "{id}");
+        assert!(matches!(ownerless(&mutant.scope()), Outcome::Broken(_)), "{id}");
     }
 }
 
@@ -101,8 +101,8 @@ fn deletions(ahead: i64, user: &[UserAction]) -> (i64, i64) {
     let scope = both(Scope { jobs: vec![empty(2)], ticks: 5, user: user.to_vec(), ..base }, ahead);
     let mut range: Option<(i64, i64)> = None;
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
-        let Step::Ttl(id, TtlStep::Delete(Fortune::Handled)) = step else { return };
-        let Some(end) = world.life(*id).job.as_deref().and_then(expiry) else { return };
+        let Step::Ttl(id, TtlStep::Delete(RequestOutcome::Handled)) = step else { return };
+        let Some(end) = world.job_state(*id).job.as_deref().and_then(expiry) else { return };
         let late = world.now.since(end);
         let (earliest, latest) = range.unwrap_or((late, late));
         range = Some((earliest.min(late), latest.max(late)));

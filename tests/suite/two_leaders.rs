@@ -1,7 +1,7 @@
 //! Two processes that lead for a while (SY-01): what comes of it, and what holds all the same.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_explorer::counterexample::tell;
+use jobcheck_explorer::narrative::tell;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference::{NEEDS_ONE_LEADER, all, safe_with_two_leaders};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jobcheck_explorer::check::{Bounds, Outcome, Worlds, visit};
-use jobcheck_explorer::counterexample;
+use jobcheck_explorer::narrative;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::Step;
 
@@ -17,7 +17,7 @@ pub fn render(scope: &Scope, bounds: &Bounds, counterexample: &[Step]) -> String
         for from in 0..worlds.count() {
             let world = worlds.world(from);
             for (step, to) in worlds.leaving(from) {
-                let line = counterexample::line(&step, &world, scope);
+                let line = narrative::line(&step, &world, scope);
                 let label = escaped(&format!("{} {}", line.who, line.what));
                 let is_on_it = way.iter().any(|(at, taken)| *at == from && **taken == *step);
                 let mark = if is_on_it { ", color=red, fontcolor=red, penwidth=2" } else { "" };

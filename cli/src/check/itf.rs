@@ -5,11 +5,11 @@
 //! The variables are chosen to be read: what a user may know of a cluster. Ghost history and what a controller
 //! remembers are left out, so that two states may look alike that are not.
 
-use jobcheck_explorer::counterexample;
+use jobcheck_explorer::narrative;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
-use jobcheck_explorer::world::{Life, World};
+use jobcheck_explorer::world::{JobState, World};
 use jobcheck_spec::job::{Condition, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -20,7 +20,7 @@ pub fn render(scope: &Scope, what: &str, path: &[Step], turn: Option<usize>) -> 
     let mut world = initial(scope);
     let mut states = vec![state(0, &world, "the start", "")];
     for (number, step) in (1..).zip(path) {
-        let line = counterexample::line(step, &world, scope);
+        let line = narrative::line(step, &world, scope);
         world = world.apply(step, scope);
         states.push(state(number, &world, line.who, &line.what));
     }
@@ -44,18 +44,18 @@ fn state(number: usize, world: &World, who: &str, what: &str) -> Value {
     json!({
         "#meta": { "index": number },
         "now": integer(world.now.0),
-        "jobs": world.lives.iter().map(life).collect::<Vec<_>>(),
+        "jobs": world.job_states.iter().map(job_state).collect::<Vec<_>>(),
         "step": { "who": who, "what": what },
     })
 }
 
-fn life(life: &Life) -> Value {
-    let pods: Vec<Value> = life.pods.iter().map(|pod| json!([uid(pod.uid), self::pod(pod)])).collect();
+fn job_state(job_state: &JobState) -> Value {
+    let pods: Vec<Value> = job_state.pods.iter().map(|pod| json!([uid(pod.uid), self::pod(pod)])).collect();
     json!({
-        "job": variant(life.job.as_deref().map(job)),
-        "jobCacheShows": variant(life.cached_job().map(|shown| job(shown))),
+        "job": variant(job_state.job.as_deref().map(job)),
+        "jobCacheShows": variant(job_state.cached_job().map(|shown| job(shown))),
         "pods": { "#map": pods },
-        "podCacheLacks": life.manager.behind.iter().map(|unseen| uid(unseen.uid)).collect::<Vec<_>>(),
+        "podCacheLacks": job_state.manager.behind.iter().map(|unseen| uid(unseen.uid)).collect::<Vec<_>>(),
     })
 }
 

@@ -2,10 +2,10 @@
 
 use anyhow::Context;
 use jobcheck_explorer::check::{Cut, Outcome};
-use jobcheck_explorer::counterexample::{Line, Story, Told};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
+use jobcheck_explorer::narrative::{Line, Narrative, Told};
 use jobcheck_explorer::progress::PROGRESS;
-use jobcheck_explorer::properties::{PROPERTIES, STANDSTILL};
+use jobcheck_explorer::properties::{DEADLOCK, PROPERTIES};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::API_VERSION;
@@ -47,7 +47,7 @@ struct ScopeReport {
     rests: Option<usize>,
     pods_bound_reached: bool,
     steps: Vec<StepReport>,
-    counterexample: Option<Counterexample>,
+    counterexample: Option<CounterexampleReport>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +67,7 @@ struct PropertyReport {
 
 /// A broken property, with the way there.
 #[derive(Serialize)]
-pub struct Counterexample {
+pub struct CounterexampleReport {
     requirement: Option<&'static str>,
     property: &'static str,
     why: String,
@@ -128,7 +128,7 @@ fn whole(report: &Report) -> CheckReport {
         name: property.name,
         scopes_reached: Some(report.reached(number)),
     });
-    let standstill = PropertyReport { requirement: None, name: STANDSTILL, scopes_reached: None };
+    let deadlock = PropertyReport { requirement: None, name: DEADLOCK, scopes_reached: None };
     let asked = report.runs.iter().filter(|run| run.exploration.rests.is_some()).count();
     let progress = PropertyReport { requirement: None, name: PROGRESS, scopes_reached: Some(asked) };
     CheckReport {
@@ -139,7 +139,7 @@ fn whole(report: &Report) -> CheckReport {
         not_run: report.not_run.clone(),
         never_taken: report.never_taken().into_iter().map(StepKind::name).collect(),
         peak_memory: process::peak_memory(),
-        properties: named.chain([standstill, progress]).collect(),
+        properties: named.chain([deadlock, progress]).collect(),
         seconds: report.elapsed.as_secs_f64(),
     }
 }
@@ -188,9 +188,9 @@ pub fn subject_name(scope: &Scope) -> &'static str {
 }
 
 /// What was found in a scope.
-pub fn counterexample(scope: &Scope, found: &Found) -> Counterexample {
-    let story = Story::of(scope, found, None);
-    Counterexample {
+pub fn counterexample(scope: &Scope, found: &Counterexample) -> CounterexampleReport {
+    let story = Narrative::of(scope, found, None);
+    CounterexampleReport {
         requirement: found.req.map(Req::id),
         property: found.property,
         why: found.why.clone(),

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anstream::eprintln;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -35,16 +35,14 @@ use jobcheck_scenario::{About, export};
 
 pub use self::args::{CheckArgs, duration, guarded, mutant, processors, size, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
-pub use self::json::{
-    Counterexample as CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml,
-};
+pub use self::json::{CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml};
 pub use self::progress::Progress;
 use self::rows::Rows;
 pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
 use crate::output;
-use crate::save::Counterexample;
+use crate::save::Saved;
 
 /// The exploration of one scope.
 struct Run {
@@ -54,7 +52,7 @@ struct Run {
 }
 
 impl Run {
-    fn found(&self) -> Option<&Found> {
+    fn found(&self) -> Option<&Counterexample> {
         self.exploration.found()
     }
 }
@@ -224,7 +222,7 @@ pub fn quick(subject: Subject, threads: Option<usize>, directory: &Path, global:
     let args = CheckArgs::quick(subject, threads);
     let report = explore_all(of_size(Size::Quick, subject), &args, global, Instant::now(), None);
     let found = |run: &Run| Some((run.scope.clone(), run.found()?.clone()));
-    let broken: Vec<(Scope, Found)> = report.runs.iter().filter_map(found).collect();
+    let broken: Vec<(Scope, Counterexample)> = report.runs.iter().filter_map(found).collect();
     let mut wrong: Vec<String> =
         broken.iter().map(|(scope, found)| format!("{}: {}", scope.name, found.why)).collect();
     wrong.extend(report.empty().iter().map(|it| format!("never put to the test: {}", PROPERTIES[*it].name)));
@@ -292,7 +290,7 @@ fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>)
         eprintln!("note: nothing is broken, so that {} is not written", file.display());
         return true;
     };
-    let requirement = jobcheck_explorer::counterexample::cause(&scope, &found);
+    let requirement = jobcheck_explorer::narrative::cause(&scope, &found);
     let name = mutant.map_or(scope.name, |mutant| mutant.id);
     let about = mutant.map_or(&*found.why, |mutant| mutant.title);
     let about =
@@ -308,8 +306,8 @@ fn save(report: &Report, args: &CheckArgs) -> bool {
 }
 
 /// What is broken in a scope, to be saved.
-fn counterexample<'a>(scope: &'a Scope, found: &'a Found) -> Counterexample<'a> {
-    Counterexample { name: scope.name, scope, path: &found.path, requirement: found.req, why: &found.why }
+fn counterexample<'a>(scope: &'a Scope, found: &'a Counterexample) -> Saved<'a> {
+    Saved { name: scope.name, scope, path: &found.path, requirement: found.req, why: &found.why }
 }
 
 /// Writes a file. Says whether that succeeded.

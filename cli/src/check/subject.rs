@@ -1,10 +1,10 @@
 //! Whose decisions are explored: the scopes of a subject, and a known defect in them.
 
 use clap::ValueEnum;
-use jobcheck_adapter::departures::{can_have, is_of_the_plan};
+use jobcheck_adapter::mutations::{can_have, is_of_the_plan};
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::{Algorithm, Scope};
 
 /// What manages the Jobs of a scope.
@@ -92,9 +92,9 @@ pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Resu
         return Err(format!("--mutant needs scopes of a controller, and {} is none", scope.name));
     }
     let with = |scope: Scope| {
-        let switches = Switches::of(mutant.switches);
-        let rules = switches.on_server(scope.rules);
-        Scope { rules, algorithm: Algorithm { switches, ..scope.algorithm }, ..scope }
+        let mutations = Mutations::of(mutant.mutations);
+        let rules = mutations.on_server(scope.rules);
+        Scope { rules, algorithm: Algorithm { mutations, ..scope.algorithm }, ..scope }
     };
     Ok(named.into_iter().map(with).collect())
 }

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use anstyle::Style;
 use jobcheck_adapter::CONTROLLER;
 use jobcheck_explorer::check::{Coverage, Cut, Exploration, Outcome};
-use jobcheck_explorer::counterexample::user::said;
-use jobcheck_explorer::counterexample::{REST, ROUND, Story};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
+use jobcheck_explorer::narrative::user::said;
+use jobcheck_explorer::narrative::{Narrative, REST, ROUND};
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
@@ -64,8 +64,8 @@ pub fn bounds(scope: &Scope) -> String {
     add(faults.failures > 0, times(faults.failures, "failed request"));
     add(faults.losses > 0, times(faults.losses, "lost answer"));
     add(faults.crashes > 0, times(faults.crashes, "crash"));
-    add(scope.late_requests, "a request of the dead process may still be handled".to_owned());
-    add(faults.usurpations > 0, "two leaders for a while".to_owned());
+    add(scope.delayed_requests, "a request of the dead process may still be handled".to_owned());
+    add(faults.second_leaders > 0, "two leaders for a while".to_owned());
     scope.refused.iter().for_each(|refusal| add(true, format!("refused for ever: {refusal}")));
     add(!scope.unasked.is_empty(), format!("all is asked but {}", ids(scope.unasked)));
     add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
@@ -112,7 +112,7 @@ pub fn render(report: &Report, global: &Global) -> String {
         steps(report, &mut out);
     }
     summary(report, &mut out);
-    if report.runs.iter().any(|run| run.scope.faults.usurpations > 0 && run.found().is_some()) {
+    if report.runs.iter().any(|run| run.scope.faults.second_leaders > 0 && run.found().is_some()) {
         let _ = writeln!(out, "{TWO_LEADERS}: what is broken there is what comes of them");
     }
     out
@@ -152,9 +152,9 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(faults.failures > 0, format!("failed {}", faults.failures));
     add(faults.losses > 0, format!("lost {}", faults.losses));
     add(faults.crashes > 0, format!("crash {}", faults.crashes));
-    add(scope.late_requests, "late request".to_owned());
+    add(scope.delayed_requests, "late request".to_owned());
     add(!scope.refused.is_empty(), "refused for ever".to_owned());
-    add(faults.usurpations > 0, format!("two leaders {}", faults.usurpations));
+    add(faults.second_leaders > 0, format!("two leaders {}", faults.second_leaders));
     let ahead = scope.algorithm.ttl.unwrap_or_default();
     add(ahead != 0, format!("TTL clock {ahead:+} s"));
     text
@@ -173,18 +173,18 @@ fn result(it: &Exploration) -> (Style, &'static str) {
 }
 
 /// The way to a broken property, as a numbered story.
-pub fn counterexample(scope: &Scope, found: &Found, out: &mut String) {
+pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut String) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
     let shipped = scope.algorithm.subject == CONTROLLER;
     let of = if shipped { " (shipped controllers)" } else { "" };
     let _ = writeln!(out, "\n{BAD}{}{of}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
     // A scope asks for everything: there is nothing besides.
-    tell(&Story::of(scope, found, None), out);
+    tell(&Narrative::of(scope, found, None), out);
 }
 
 /// The head, the steps, and the end of a counterexample.
-pub fn tell(story: &Story, out: &mut String) {
+pub fn tell(story: &Narrative, out: &mut String) {
     for line in &story.head {
         let _ = writeln!(out, "  {line}");
     }

@@ -121,7 +121,7 @@ struct ScopeReport {
     ended: u64,
     finished: bool,
     seconds: f64,
-    counterexample: Option<json::Counterexample>,
+    counterexample: Option<json::CounterexampleReport>,
 }
 
 fn report(runs: &[Run<'_>], walking: &Walking, exit: Exit) -> WalksReport {

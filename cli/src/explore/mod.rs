@@ -3,15 +3,15 @@
 //! Not stateright's Explorer: that shows states as their source code prints them, offers what is enabled without
 //! what the specification says of it, and cannot begin at a counterexample.
 
+mod cycles;
 mod server;
 mod show;
-mod straying;
 
 use anstream::eprintln;
 use clap::Args;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Outcome, explore, scopes as all_scopes};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes;
@@ -52,7 +52,7 @@ const AFTER_HELP: &str = "\
 The page needs no network. Its address holds the way so far, so that it can be kept and sent. Ctrl-C ends.
 
 Where it is progress that is missing (a defect such as L1 or B04, or a scope of the families progress), the way leads to
-where the Job strays from its end: the page marks where the round begins that it makes for ever, and which step goes on
+where the Job ownerless from its end: the page marks where the round begins that it makes for ever, and which step goes on
 with it; or that all is at rest there, and what the Job lacks.
 
 Exit codes:
@@ -123,7 +123,7 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
 }
 
 /// What to begin with, if there is anything.
-fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Found>>, (String, Exit)> {
+fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Counterexample>>, (String, Exit)> {
     if let Some(mutant) = args.mutant {
         return Ok(mutant.hunt().found().cloned().map(Box::new));
     }

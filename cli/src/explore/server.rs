@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// What is said of progress at the end of a way.
-    fn straying(explorer: &Explorer, way: &[&str]) -> (Value, Value, Vec<String>) {
+    fn cycles(explorer: &Explorer, way: &[&str]) -> (Value, Value, Vec<String>) {
         let (code, state) = get(explorer, &format!("/api/state?path={}", way.join(".")));
         assert_eq!(code, 200, "{way:?}");
         let of_progress = |it: &&Value| it["property"] == PROGRESS;
@@ -237,7 +237,7 @@ mod tests {
             let (prefix, round) = start.split_at(turn);
             let twice = [prefix, round, round].concat();
             for length in turn..=twice.len() {
-                let (broken, mark, next) = straying(&explorer, &twice[..length]);
+                let (broken, mark, next) = cycles(&explorer, &twice[..length]);
                 assert_eq!(broken["requirement"], mutant.requirement().id(), "{}", mutant.id);
                 assert_eq!(mark["after"], turn, "{}", mutant.id);
                 let goes_on = twice.get(..=length).map(|way| way.join("."));
@@ -245,7 +245,7 @@ mod tests {
                 assert_eq!(next.is_empty(), round.is_empty(), "{}", mutant.id);
             }
             let nothing = (Value::Null, Value::Null, Vec::new());
-            assert_eq!(straying(&explorer, &prefix[..turn - 1]), nothing, "{}", mutant.id);
+            assert_eq!(cycles(&explorer, &prefix[..turn - 1]), nothing, "{}", mutant.id);
             if round.is_empty() { rests += 1 } else { rounds += 1 }
         }
         assert!(rounds > 0 && rests > 0, "{rounds} rounds, {rests} rests");

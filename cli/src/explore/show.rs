@@ -1,17 +1,17 @@
 //! What the page shows: a way, the world at its end, and the steps that may follow.
 
-use jobcheck_explorer::counterexample::{self, Line, Told, status_text};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::narrative::{self, Line, Told, status_text};
 use jobcheck_explorer::process::state::Process;
 use jobcheck_explorer::process::steps::Delivery;
-use jobcheck_explorer::process::steps::{Fortune, ProcessStep};
-use jobcheck_explorer::properties::{PROPERTIES, STANDSTILL, standstill};
+use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
+use jobcheck_explorer::properties::{DEADLOCK, PROPERTIES, deadlock};
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::{Step, admits};
-use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_explorer::world::{JobId, JobState, World};
 use jobcheck_scenario::render::native;
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::JobSpec;
@@ -19,7 +19,7 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Broken;
 use serde_json::{Value, json};
 
-use super::straying::Straying;
+use super::cycles::Cycle;
 
 /// A scope that is stepped through. A way is the numbers of the steps that were chosen, each among those that were
 /// enabled then; their order is always the same.
@@ -30,7 +30,7 @@ pub struct Explorer {
     mutant: Option<&'static Mutant>,
     start: Vec<usize>,
     /// Where the way to begin with is one to where a Job strays.
-    straying: Option<Straying>,
+    cycles: Option<Cycle>,
 }
 
 /// Numbers, joined by dots: `0.3.1`.
@@ -46,7 +46,7 @@ fn parsed(text: &str) -> Option<Vec<usize>> {
 
 impl Explorer {
     /// Begins with what was found, or with nothing done.
-    pub fn new(scope: Scope, mutant: Option<&'static Mutant>, found: Option<&Found>) -> Explorer {
+    pub fn new(scope: Scope, mutant: Option<&'static Mutant>, found: Option<&Counterexample>) -> Explorer {
         let mut world = initial(&scope);
         let mut start = Vec::new();
         for step in found.iter().flat_map(|found| &found.path) {
@@ -57,8 +57,8 @@ impl Explorer {
             world = world.apply(step, &scope);
         }
         let strict = Scope { without: Vec::new(), ..scope.clone() };
-        let straying = found.and_then(|found| Straying::of(&scope, found, &start));
-        Explorer { scope, strict, mutant, start, straying }
+        let cycles = found.and_then(|found| Cycle::of(&scope, found, &start));
+        Explorer { scope, strict, mutant, start, cycles }
     }
 
     /// The way to begin with, as an address holds it.
@@ -100,7 +100,7 @@ impl Explorer {
     pub fn state(&self, path: &str) -> Option<Value> {
         let path = parsed(path)?;
         let (steps, world) = self.steps(&path)?;
-        let lines = counterexample::tell(&self.scope, &steps);
+        let lines = narrative::tell(&self.scope, &steps);
         let story: Vec<Value> = lines
             .iter()
             .enumerate()
@@ -114,18 +114,18 @@ impl Explorer {
         let next = enabled.iter().enumerate().map(|(number, step)| {
             let mut told = self.offered(step, &world);
             told["path"] = json!(joined(&[&path[..], &[number]].concat()));
-            told["goesOn"] = json!(self.straying.as_ref().is_some_and(|it| it.goes_on(&path, number)));
+            told["goesOn"] = json!(self.cycles.as_ref().is_some_and(|it| it.goes_on(&path, number)));
             told
         });
         let mut broken = self.broken(&world, &enabled);
-        broken.extend(self.straying.as_ref().and_then(|it| it.broken(&path)).cloned());
+        broken.extend(self.cycles.as_ref().and_then(|it| it.broken(&path)).cloned());
         Some(json!({
             "path": joined(&path),
             "story": story,
             "now": world.now.0,
-            "jobs": world.numbered().map(|(id, life)| self.job(id, life, &world)).collect::<Vec<_>>(),
+            "jobs": world.numbered().map(|(id, job_state)| self.job(id, job_state, &world)).collect::<Vec<_>>(),
             "broken": broken,
-            "mark": self.straying.as_ref().and_then(|it| it.mark(&path)),
+            "mark": self.cycles.as_ref().and_then(|it| it.mark(&path)),
             "next": next.collect::<Vec<_>>(),
         }))
     }
@@ -138,7 +138,7 @@ impl Explorer {
 
     /// A step that may be taken, and what the specification says of it.
     fn offered(&self, step: &Step, world: &World) -> Value {
-        let line = counterexample::line(step, world, &self.scope);
+        let line = narrative::line(step, world, &self.scope);
         let mut told = told(&line);
         let after = world.apply(step, &self.scope);
         let verdict = match (admits(world, step, &self.strict), step) {
@@ -159,22 +159,23 @@ impl Explorer {
     }
 
     fn broken(&self, world: &World, enabled: &[Step]) -> Vec<Value> {
-        let of_life = |life: &Life| {
-            let found = PROPERTIES.iter().filter_map(|property| Some((property, (property.broken)(life)?)));
+        let of_job_state = |job_state: &JobState| {
+            let found =
+                PROPERTIES.iter().filter_map(|property| Some((property, (property.broken)(job_state)?)));
             found
                 .map(|(property, why)| json!({ "requirement": property.req.id(), "property": property.name, "why": why }))
                 .collect::<Vec<_>>()
         };
-        let mut broken: Vec<Value> = world.lives.iter().flat_map(of_life).collect();
-        let stuck = standstill(world, enabled, &self.scope);
-        broken.extend(stuck.map(|why| json!({ "requirement": null, "property": STANDSTILL, "why": why })));
+        let mut broken: Vec<Value> = world.job_states.iter().flat_map(of_job_state).collect();
+        let stuck = deadlock(world, enabled, &self.scope);
+        broken.extend(stuck.map(|why| json!({ "requirement": null, "property": DEADLOCK, "why": why })));
         broken
     }
 
-    fn job(&self, id: JobId, life: &Life, world: &World) -> Value {
-        let job = life.job.as_deref();
+    fn job(&self, id: JobId, job_state: &JobState, world: &World) -> Value {
+        let job = job_state.job.as_deref();
         let spec = job.map(|job| spec(&job.spec));
-        let processes = life.processes.iter().enumerate();
+        let processes = job_state.processes.iter().enumerate();
         let processes = processes.map(|(number, process)| self.process(id, number, process, world));
         json!({
             "name": job.map_or_else(|| format!("job-{}", id.0), |job| job.name.to_string()),
@@ -182,12 +183,12 @@ impl Explorer {
             "deleting": job.is_some_and(|job| job.deleting),
             "spec": spec,
             "status": job.map(|job| status_text(&job.status)),
-            "pods": life.pods.iter().map(|it| pod(it, life)).collect::<Vec<_>>(),
-            "manager": manager(life),
+            "pods": job_state.pods.iter().map(|it| pod(it, job_state)).collect::<Vec<_>>(),
+            "manager": manager(job_state),
             "processes": processes.collect::<Vec<_>>(),
-            "late": life.late.as_ref().map(|_| counterexample::line(&Step::Land(id), world, &self.scope).what),
+            "late": job_state.delayed.as_ref().map(|_| narrative::line(&Step::HandleDelayed(id), world, &self.scope).what),
             "faults": {
-                "failures": life.faults.failures, "losses": life.faults.losses, "crashes": life.faults.crashes,
+                "failures": job_state.faults.failures, "losses": job_state.faults.losses, "crashes": job_state.faults.crashes,
             },
         })
     }
@@ -196,8 +197,8 @@ impl Explorer {
         let by = u8::try_from(number).unwrap_or(u8::MAX);
         let waiting = process.sync.iter().flat_map(|sync| sync.calls());
         let told = waiting.map(|call| {
-            let call = Step::Process(id, by, ProcessStep::Call(call.name(), Fortune::Handled));
-            counterexample::line(&call, world, &self.scope).what
+            let call = Step::Process(id, by, ProcessStep::Call(call.name(), RequestOutcome::Handled));
+            narrative::line(&call, world, &self.scope).what
         });
         let next: Vec<String> = told.collect();
         let old = process.job_behind.first().and_then(|unseen| unseen.before.as_ref());
@@ -210,7 +211,7 @@ impl Explorer {
             "next": next,
             "conflicts": process.sync.as_ref().is_some_and(|sync| sync.conflicts),
             "queued": process.queued,
-            "waits": process.waits_after(Delivery::default(), &self.scope.algorithm.switches),
+            "waits": process.waits_after(Delivery::default(), &self.scope.algorithm.mutations),
             "wake": process.wake.map(|time| time.0),
             "orphans": pods(process.orphans.iter().copied()),
             "memory": process.memory.told(),
@@ -247,9 +248,9 @@ fn pods(uids: impl Iterator<Item = Uid>) -> Vec<String> {
 }
 
 /// What the specification, as the manager, has not seen.
-fn manager(life: &Life) -> Option<Value> {
-    life.processes.is_empty().then(|| {
-        let manager = &life.manager;
+fn manager(job_state: &JobState) -> Option<Value> {
+    job_state.processes.is_empty().then(|| {
+        let manager = &job_state.manager;
         json!({
             "podCacheLacks": pods(manager.behind.iter().map(|unseen| unseen.uid)),
             "jobCacheShows": manager.old_job.as_ref().map(|job| status_text(&job.status)),
@@ -257,8 +258,8 @@ fn manager(life: &Life) -> Option<Value> {
     })
 }
 
-fn pod(pod: &Pod, life: &Life) -> Value {
-    let status = life.job.as_ref().map(|job| &job.status);
+fn pod(pod: &Pod, job_state: &JobState) -> Value {
+    let status = job_state.job.as_ref().map(|job| &job.status);
     let listed = |list: &[Uid]| list.contains(&pod.uid);
     let recorded = match status {
         Some(status) if listed(status.uncounted_succeeded()) => "as succeeded",

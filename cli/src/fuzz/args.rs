@@ -8,7 +8,7 @@ use jobcheck_cluster::Version;
 use jobcheck_controller::runtime::go_duration::parse_forward;
 
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_sim::fuzz::Menu;
 
 use crate::check::{duration, mutant, processors, threads};
@@ -146,8 +146,8 @@ impl FuzzArgs {
     }
 
     /// Known defects that the controllers have.
-    pub fn departures(&self) -> Switches {
-        Switches::of(self.mutant.map_or(&[], |mutant| mutant.switches))
+    pub fn mutations(&self) -> Mutations {
+        Mutations::of(self.mutant.map_or(&[], |mutant| mutant.mutations))
     }
 
     /// Version of Kubernetes.

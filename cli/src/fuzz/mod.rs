@@ -75,7 +75,7 @@ impl Sums {
             Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
             Ran::Wrong(wrong) => {
                 let Wrong { requirement, why, trace } = *wrong;
-                let shortest = draft.shrunk(requirement, args.version().rules(), seed, &args.departures());
+                let shortest = draft.shrunk(requirement, args.version().rules(), seed, &args.mutations());
                 let mutant = args.mutant;
                 self.found.push(Found {
                     seed,
@@ -146,7 +146,7 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
 /// Seeds one after the other, taken by threads, until time or number is over, or enough is found.
 fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
     let next = AtomicU64::new(0);
-    let departures = args.departures();
+    let mutations = args.mutations();
     let sums = Mutex::new(Sums::default());
     let is_over =
         |number: u64| args.runs.is_some_and(|runs| number >= runs) || begun.elapsed() >= args.budget();
@@ -159,7 +159,7 @@ fn search(args: &FuzzArgs, seed: u64, begun: Instant, global: &Global) -> Sums {
             }
             let seed = seed.wrapping_add(number);
             let draft = Draft::of(seed, args.menu());
-            let ran = draft.run(args.version().rules(), seed, &departures);
+            let ran = draft.run(args.version().rules(), seed, &mutations);
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.take(seed, &draft, ran, args);
             if sums.runs.is_multiple_of(64) {

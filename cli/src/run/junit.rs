@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use jobcheck_explorer::counterexample;
+use jobcheck_explorer::narrative;
 use jobcheck_judge::report::Exit;
 use jobcheck_spec::Req;
 use quick_junit::{NonSuccessKind, Report as Xml, TestCase, TestCaseStatus, TestSuite};
@@ -63,7 +63,7 @@ fn status(run: &Run) -> TestCaseStatus {
             let mut status = failed(NonSuccessKind::Failure, id, &format!("{known}{property}{why}"));
             let mut told = String::new();
             for line in
-                found.map(|(came, found)| counterexample::tell(&came.scope, &found.path)).unwrap_or_default()
+                found.map(|(came, found)| narrative::tell(&came.scope, &found.path)).unwrap_or_default()
             {
                 let _ = writeln!(told, "{} {}", line.who, line.what);
             }

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use anstream::eprintln;
 use jobcheck_explorer::check::Bounds;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{Scenario, model};
 
@@ -26,7 +26,7 @@ use self::report::{Came, InputProblem, Run, SimFound, SimRun};
 pub use self::target::Target;
 use crate::args::{Color, Global};
 use crate::real::Real;
-use crate::save::Counterexample;
+use crate::save::Saved;
 use crate::{check, output};
 
 /// Everything that a call came to.
@@ -115,7 +115,7 @@ fn save(directory: &Path, runs: &[Run]) -> bool {
     let found = runs.iter().filter_map(|run| {
         let came = run.on_model()?;
         let found = came.found()?;
-        Some(Counterexample {
+        Some(Saved {
             name: &run.scenario.name,
             scope: &came.scope,
             path: &found.path,
@@ -201,10 +201,10 @@ fn explore(
 /// Runs a scenario with one seed after the other, up to the first that is wrong.
 fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
     let mut came = SimRun { runs: 0, requests: 0, rests: Vec::new(), wrong: None };
-    let departures = Switches::of(args.mutant.map_or(&[], |mutant| mutant.switches));
+    let mutations = Mutations::of(args.mutant.map_or(&[], |mutant| mutant.mutations));
     let rules = args.kubernetes.unwrap_or_default().rules();
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
-        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &departures)?;
+        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &mutations)?;
         came.runs += 1;
         came.requests += outcome.requests;
         if came.runs == 1 {

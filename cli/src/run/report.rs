@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jobcheck_explorer::check::{Cut, Outcome};
-use jobcheck_explorer::counterexample;
+use jobcheck_explorer::narrative;
 use jobcheck_explorer::script::AT_REST;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_scenario::model::ModelRun;
@@ -355,7 +355,7 @@ pub fn left_out(args: &RunArgs) -> Vec<Target> {
 fn scenario(run: &Run) -> ScenarioReport<'_> {
     let model = run.on_model();
     let found = model.and_then(|came| came.found());
-    let told = |came: &ModelRun| found.map(|found| counterexample::tell(&came.scope, &found.path));
+    let told = |came: &ModelRun| found.map(|found| narrative::tell(&came.scope, &found.path));
     let lines = model.and_then(told).unwrap_or_default();
     let exploration = model.map(|came| &came.exploration);
     let sim = run.on_sim();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use jobcheck_explorer::counterexample::Story;
+use jobcheck_explorer::narrative::Narrative;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::Expected;
 use jobcheck_scenario::model::ModelRun;
@@ -177,7 +177,7 @@ fn tell_model(run: &Run, came: &ModelRun, out: &mut String) {
     let Some(found) = came.found() else { return };
     let req = came.requirement.map_or(String::new(), |req| format!("{req} "));
     let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
-    check::tell(&Story::of(&came.scope, found, came.requirement), out);
+    check::tell(&Narrative::of(&came.scope, found, came.requirement), out);
 }
 
 fn summary(report: &Report, args: &RunArgs, out: &mut String) {

@@ -95,7 +95,7 @@ impl Clusters {
     pub fn assert_gone(&self, processes: &[u32]) {
         assert_eq!(self.files(), Vec::<PathBuf>::new());
         for pid in processes {
-            assert!(!lives(*pid), "{pid} lives");
+            assert!(!job_states(*pid), "{pid} lives");
         }
     }
 }
@@ -107,7 +107,7 @@ pub fn processes(cluster: &Value) -> Vec<u32> {
 }
 
 /// Whether a process runs; one that nobody has asked about does not.
-fn lives(pid: u32) -> bool {
+fn job_states(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
@@ -274,10 +274,10 @@ fn what_a_killed_process_held_is_cleared_by_the_next_start_of_any_cluster() {
     assert_eq!(before["owner"], held.id());
     held.kill().unwrap();
     held.wait().unwrap();
-    assert!(lives(processes(&before)[0]));
+    assert!(job_states(processes(&before)[0]));
     assert_eq!(clusters.one("held")["health"], "gone");
     clusters.ok(&["up", "--embedded", "--name", "next"]);
-    assert!(!lives(processes(&before)[0]));
+    assert!(!job_states(processes(&before)[0]));
     assert_eq!(clusters.one("held"), Value::Null);
 }
 

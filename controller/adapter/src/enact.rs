@@ -5,8 +5,8 @@ use jobcheck_controller::job::call::{self, Lesson};
 use jobcheck_controller::job::command::{NewPod, Plan, PodRef};
 use jobcheck_controller::job::enactment::Enactment;
 use jobcheck_controller::values;
+use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use jobcheck_explorer::reference::switches::Switch;
 use jobcheck_explorer::reference::sync::Settings;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::Job;
@@ -43,7 +43,7 @@ pub fn enact(
         }
         if matches!(calls[..], [call::Call::CreatePod(..), ..]) {
             created += calls.len();
-            if settings.switches.on(Switch::SwallowsCreateErrors) {
+            if settings.mutations.on(Mutation::SwallowsCreateErrors) {
                 swallowed += enactment.failures().len() - failures;
             }
         }
@@ -90,14 +90,16 @@ impl Environment<'_> {
             call::Call::WriteStatus(write, _) => {
                 Call::WriteStatus(Box::new(status::stored(&write.after, self.names)))
             }
-            call::Call::ReleasePod(release) => Call::ReleasePod(uid(&release.pod)),
+            call::Call::RemoveFinalizer(remove_finalizer) => {
+                Call::RemoveFinalizer(uid(&remove_finalizer.pod))
+            }
             call::Call::CreatePod(pod, _) => {
                 let number = pod.index.unwrap_or(u32::try_from(number).unwrap_or(u32::MAX));
                 Call::CreatePod(number, Box::new(self.newborn(pod)))
             }
             call::Call::DeletePod(pod) => Call::DeletePod(uid(pod)),
             call::Call::AdoptPod(pod) => Call::AdoptPod(uid(pod)),
-            call::Call::GiveUpPod(pod) => Call::GiveUpPod(uid(pod)),
+            call::Call::ReleasePod(pod) => Call::ReleasePod(uid(pod)),
         })
     }
 
@@ -113,7 +115,7 @@ impl Environment<'_> {
 
     fn effect(&self, lesson: &Lesson) -> Effect {
         match lesson {
-            Lesson::Released(uid) => Effect::Released(self.uid(uid)),
+            Lesson::FinalizerRemoved(uid) => Effect::FinalizerRemoved(self.uid(uid)),
             Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
             Lesson::NamespaceGoes => Effect::Refused(self.now),
         }

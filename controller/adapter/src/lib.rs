@@ -29,9 +29,9 @@
 //! The pods of the model run one container, their deletion has no grace, and `resourceVersion` is the same text
 //! everywhere: preconditions on it are the model's business.
 
-pub mod departures;
 pub mod enact;
 pub mod facts;
+pub mod mutations;
 pub mod names;
 pub mod order;
 pub mod orphan;

@@ -16,9 +16,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
 use jobcheck_explorer::reference::read::{Failures, Kept, Read};
-use jobcheck_explorer::reference::switches::Switches;
 use jobcheck_explorer::reference::sync::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
@@ -100,7 +100,7 @@ const REMEMBERED: usize = 1 << 13;
 /// What a thread remembers of plans: a sync is run again after each answer, and in many worlds from the same reading.
 #[derive(Default)]
 struct Known {
-    settings: Option<(Gates, Constants, Vec<i32>, bool, Switches)>,
+    settings: Option<(Gates, Constants, Vec<i32>, bool, Mutations)>,
     plans: FxHashMap<Read, Vec<(Vec<Uid>, Choice)>>,
 }
 
@@ -110,14 +110,14 @@ thread_local! {
 
 fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce() -> Choice) -> Choice {
     KNOWN.with_borrow_mut(|known| {
-        let Settings { subject: _, switches, constants, gates, has_delays, exit_codes } = settings;
+        let Settings { subject: _, mutations, constants, gates, has_delays, exit_codes } = settings;
         let same = known.settings.as_ref().is_some_and(|known| {
             (known.0, known.1, known.2.as_slice(), known.3) == (*gates, **constants, *exit_codes, *has_delays)
-                && known.4 == **switches
+                && known.4 == **mutations
         });
         if !same || known.plans.len() >= REMEMBERED {
-            let switches = (*switches).clone();
-            let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays, switches));
+            let mutations = (*mutations).clone();
+            let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays, mutations));
             *known = Known { settings, plans: FxHashMap::default() };
         }
         let plans = known.plans.get(read);
@@ -133,10 +133,10 @@ fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce
 
 /// All pods that anything which was read names, by UID.
 pub(crate) fn named(job: &Job, read: &Read) -> Vec<Uid> {
-    let mut uids: Vec<Uid> = read.pods.iter().chain(read.strays.iter()).map(|pod| pod.uid).collect();
+    let mut uids: Vec<Uid> = read.pods.iter().chain(read.ownerless.iter()).map(|pod| pod.uid).collect();
     uids.extend(job.status.uncounted_succeeded().iter().chain(job.status.uncounted_failed()));
     uids.extend(&read.failures.pods);
-    uids.extend(read.kept.released.iter().chain(&read.kept.deleted));
+    uids.extend(read.kept.finalizer_removed.iter().chain(&read.kept.deleted));
     uids.sort_unstable();
     uids.dedup();
     uids
@@ -158,12 +158,12 @@ impl Planned {
     fn meant(&self, command: &Command) -> Meant {
         match command {
             Command::WriteStatus(write) => Meant::Status(Box::new(status::stored(&write.after, &self.names))),
-            Command::ReleasePods(releases) => {
-                Meant::Pods("release", self.uids(releases.iter().map(|it| &it.pod)))
+            Command::RemoveFinalizers(finalizer_removals) => {
+                Meant::Pods("release", self.uids(finalizer_removals.iter().map(|it| &it.pod)))
             }
             Command::DeletePods(pods) => Meant::Pods("delete", self.uids(pods)),
             Command::AdoptPods(pods) => Meant::Pods("adopt", self.uids(pods)),
-            Command::GiveUpPods(pods) => Meant::Pods("give up", self.uids(pods)),
+            Command::ReleasePods(pods) => Meant::Pods("give up", self.uids(pods)),
             Command::CreatePods(creation) => Meant::Create(creation.pods.clone()),
         }
     }

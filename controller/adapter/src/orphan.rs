@@ -1,7 +1,7 @@
 //! Pods that no sync looks at.
 
 use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan};
-use jobcheck_explorer::reference::switches::{Switch, Switches};
+use jobcheck_explorer::mutations::{Mutation, Mutations};
 use jobcheck_explorer::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
 use jobcheck_spec::constants::Constants;
 
@@ -12,7 +12,7 @@ use crate::sync::options;
 
 /// What the shipped controller does about such a pod.
 #[must_use]
-pub fn decide(read: &OrphanRead<'_>, switches: &Switches) -> OrphanDecision {
+pub fn decide(read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision {
     let names = Names::in_order(vec![read.pod.uid]);
     let job = read.job.map(|job| facts::job::facts(job, &names));
     let owner = match (read.owner, &job) {
@@ -24,14 +24,14 @@ pub fn decide(read: &OrphanRead<'_>, switches: &Switches) -> OrphanDecision {
     let pod = facts::pod::facts(read.pod, &Surroundings { spec, exit_codes: &[], names: &names });
     // The orphan path reads no delay and no limit.
     let settings = options(&Constants::V1_36, read.gates);
-    if read.owner == Owner::Nobody && switches.on(Switch::ForgetsOwnerlessPods) {
+    if read.owner == Owner::Nobody && mutations.on(Mutation::ForgetsOwnerlessPods) {
         return OrphanDecision::Leave;
     }
-    let strips = switches.on(Switch::StripsAdoptedPods);
+    let strips = mutations.on(Mutation::StripsAdoptedPods);
     match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &settings }) {
         OrphanPlan::Leave => OrphanDecision::Leave,
         OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Version),
-        OrphanPlan::Release(_) if strips => OrphanDecision::Release(Precondition::Uid),
-        OrphanPlan::Release(_) => OrphanDecision::Release(Precondition::Version),
+        OrphanPlan::RemoveFinalizer(_) if strips => OrphanDecision::RemoveFinalizer(Precondition::Uid),
+        OrphanPlan::RemoveFinalizer(_) => OrphanDecision::RemoveFinalizer(Precondition::Version),
     }
 }

@@ -17,10 +17,10 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::Backoff;
 
-use crate::departures::plan_with;
 use crate::enact::enact;
 use crate::facts::pod::Surroundings;
 use crate::facts::{self, seconds, time};
+use crate::mutations::plan_with;
 use crate::names::Names;
 use crate::order::{Planned, named, plan_in_some_order};
 
@@ -61,12 +61,12 @@ pub fn outlook(read: &Read, settings: &Settings<'_>) -> Option<String> {
 pub fn planned(job: &Job, read: &Read, settings: &Settings<'_>, names: &Names) -> Plan {
     let surroundings = Surroundings { spec: Some(&job.spec), exit_codes: settings.exit_codes, names };
     let listed = |pod: &&Pod| pod.selected || job.status.lists(pod.uid);
-    let pods = read.pods.iter().chain(read.strays.iter().filter(listed));
+    let pods = read.pods.iter().chain(read.ownerless.iter().filter(listed));
     let pods: Vec<_> = pods.map(|pod| facts::pod::facts(pod, &surroundings)).collect();
     let job = facts::job::facts(job, names);
     let memory = memory(&job, read, names);
     plan_with(
-        settings.switches,
+        settings.mutations,
         &Observed {
             job: &job,
             pods: &pods,
@@ -88,7 +88,7 @@ fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {
             last_failure: read.failures.record.last_failure.map(time),
             seen: texts(&read.failures.pods),
         },
-        released: texts(&read.kept.released),
+        finalizer_removed: texts(&read.kept.finalizer_removed),
         deleted: texts(&read.kept.deleted),
         refused: read.kept.refused.map(time),
     }
@@ -104,8 +104,8 @@ pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (
         pods: uids(&record.seen),
     };
     let failures = if settings.has_delays { failures } else { Failures::default() };
-    let (released, deleted) = (uids(&memory.released), uids(&memory.deleted));
-    (failures, Kept { released, deleted, refused: memory.refused.map(seconds) })
+    let (finalizer_removed, deleted) = (uids(&memory.finalizer_removed), uids(&memory.deleted));
+    (failures, Kept { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
 }
 
 /// The settings of the process.

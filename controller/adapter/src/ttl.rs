@@ -5,7 +5,7 @@ use std::time::Duration;
 use jobcheck_controller::job::conditions::{FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use jobcheck_controller::ttl::plan::{TtlFacts, TtlObserved, TtlPlan, plan};
 use jobcheck_controller::values;
-use jobcheck_explorer::reference::switches::{Switch, Switches};
+use jobcheck_explorer::mutations::{Mutation, Mutations};
 use jobcheck_explorer::subject::{TtlDecision, TtlRead};
 use jobcheck_explorer::ttl::Request;
 
@@ -13,7 +13,7 @@ use crate::facts::{self, status, time};
 
 /// What the shipped controller does about a Job that may be expired.
 #[must_use]
-pub fn decide(read: &TtlRead<'_>, switches: &Switches) -> TtlDecision {
+pub fn decide(read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
     let job = read.job;
     let mut facts = TtlFacts {
         name: job.name.clone(),
@@ -23,35 +23,35 @@ pub fn decide(read: &TtlRead<'_>, switches: &Switches) -> TtlDecision {
         ttl_seconds_after_finished: job.spec.ttl_seconds_after_finished,
         conditions: status::conditions(&job.status),
     };
-    depart(switches, &mut facts, time(read.clock));
-    let fresh = read.fresh || switches.on(Switch::TtlTrustsItsCache);
+    depart(mutations, &mut facts, time(read.clock));
+    let fresh = read.fresh || mutations.on(Mutation::TtlTrustsItsCache);
     match plan(&TtlObserved { job: &facts, fresh }, time(read.clock)) {
         TtlPlan::Leave => TtlDecision::Leave,
         TtlPlan::WaitFor(span) => TtlDecision::WaitUntil(read.clock.plus(seconds(span))),
         TtlPlan::FetchFresh => TtlDecision::Fetch,
         // Both preconditions are the plan's: the UID, and the version that was read.
         TtlPlan::Delete(delete) => TtlDecision::Delete(Request {
-            uid: (delete.uid == facts.uid && !switches.on(Switch::TtlOmitsUidPrecondition))
+            uid: (delete.uid == facts.uid && !mutations.on(Mutation::TtlOmitsUidPrecondition))
                 .then_some(job.uid),
-            if_unchanged: delete.resource_version == facts.resource_version && switches.is_empty(),
-            foreground: !switches.on(Switch::TtlDeletesInBackground),
+            if_unchanged: delete.resource_version == facts.resource_version && mutations.is_empty(),
+            foreground: !mutations.on(Mutation::TtlDeletesInBackground),
         }),
         TtlPlan::Retry { .. } => TtlDecision::Retry,
     }
 }
 
-/// What a known defect has the plan see instead ([`crate::departures`]).
-fn depart(switches: &Switches, facts: &mut TtlFacts, now: values::Time) {
-    if switches.on(Switch::TtlDeletesAgain) {
+/// What a known defect has the plan see instead ([`crate::mutations`]).
+fn depart(mutations: &Mutations, facts: &mut TtlFacts, now: values::Time) {
+    if mutations.on(Mutation::TtlDeletesAgain) {
         facts.deletion = None;
     }
     for condition in &mut facts.conditions {
-        if switches.on(Switch::TtlClampsFutureEnd) {
+        if mutations.on(Mutation::TtlClampsFutureEnd) {
             condition.last_transition = condition.last_transition.map(|end| end.min(now));
         }
         let interim = matches!(&*condition.kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET);
-        if switches.on(Switch::TtlTakesAnyConditionForEnd)
-            || (interim && switches.on(Switch::TtlTakesInterimForEnd))
+        if mutations.on(Mutation::TtlTakesAnyConditionForEnd)
+            || (interim && mutations.on(Mutation::TtlTakesInterimForEnd))
         {
             condition.kind = FAILED.into();
         }

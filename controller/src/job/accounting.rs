@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::command::{PodRef, Release};
+use super::command::{FinalizerRemoval, PodRef};
 use super::conditions::{FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true};
-use super::fate::Fate;
 use super::observed::{PodFacts, PodFailureAction};
 use super::per_index::{Indexes, is_ignored};
+use super::termination::Termination;
 use super::view::{Pod, PodIndex, Verdict, View};
 use crate::values::Uid;
 
@@ -23,9 +23,9 @@ pub struct Accounting<'a> {
     /// Listed failures that hold no finalizer any more.
     pub counted_failed: usize,
     /// Pods that lose the finalizer between the two status writes; the deletion of active ones was asked for before (FT-17).
-    pub releases: Vec<Pod<'a>>,
+    pub finalizer_removals: Vec<Pod<'a>>,
     /// Whether a pod of the Job holds the finalizer and is in neither list: the Job cannot finish now (FT-10, B07).
-    pub unreleased: bool,
+    pub finalizer_not_removed: bool,
 }
 
 /// What to do about a pod that holds the finalizer.
@@ -34,9 +34,9 @@ enum Treatment {
     /// Leave it as it is.
     Keep,
     /// Remove the finalizer; there is nothing to record, or it is recorded.
-    Release,
+    RemoveFinalizer,
     /// Remove the finalizer once its index is recorded in the first status write (FT-07).
-    ReleaseForIndex,
+    RemoveFinalizerForIndex,
     /// Record it as a success, and remove the finalizer.
     RecordSuccess,
     /// Record it as a failure, and remove the finalizer.
@@ -53,7 +53,7 @@ enum Treatment {
 pub fn account<'a>(
     view: &View<'a>,
     indexes: &Indexes<'a>,
-    fate: Option<&Fate>,
+    termination: Option<&Termination>,
     record_indexes: bool,
 ) -> Accounting<'a> {
     let mut accounting = reclaimed(view);
@@ -61,10 +61,10 @@ pub fn account<'a>(
     // J-02: the room is looked at before a UID is added, and only new ones need it.
     let mut room = view.observed.settings.max_uncounted_pods.saturating_sub(listed);
     for pod in view.pods.iter().filter(|it| it.holds) {
-        let treatment = treatment(view, indexes, fate, record_indexes, pod);
-        let takes_room = !matches!(treatment, Treatment::Keep | Treatment::Release);
+        let treatment = treatment(view, indexes, termination, record_indexes, pod);
+        let takes_room = !matches!(treatment, Treatment::Keep | Treatment::RemoveFinalizer);
         if treatment == Treatment::Keep || (takes_room && room == 0) {
-            accounting.unreleased = true;
+            accounting.finalizer_not_removed = true;
             continue;
         }
         room -= usize::from(takes_room);
@@ -73,10 +73,10 @@ pub fn account<'a>(
             Treatment::RecordFailure | Treatment::KeepFailure => {
                 accounting.listed_failed.push(pod.facts.uid.clone());
             }
-            Treatment::Keep | Treatment::Release | Treatment::ReleaseForIndex => {}
+            Treatment::Keep | Treatment::RemoveFinalizer | Treatment::RemoveFinalizerForIndex => {}
         }
         if treatment != Treatment::KeepFailure {
-            accounting.releases.push(*pod);
+            accounting.finalizer_removals.push(*pod);
         }
     }
     accounting
@@ -100,14 +100,14 @@ fn reclaimed<'a>(view: &View<'a>) -> Accounting<'a> {
 fn treatment(
     view: &View,
     indexes: &Indexes,
-    fate: Option<&Fate>,
+    termination: Option<&Termination>,
     record_indexes: bool,
     pod: &Pod,
 ) -> Treatment {
     let deleting = view.job().deletion.is_some();
     // FT-14: at the end of the Job, or with the Job, all pods go.
-    let ends = fate.is_some() || deleting;
-    let fails = fate.is_some_and(|it| !it.succeeds);
+    let ends = termination.is_some() || deleting;
+    let fails = termination.is_some_and(|it| !it.succeeds);
     match (pod.verdict, pod.index) {
         // BI-08.
         (Verdict::Failed, _) if !ends && indexes.waits_for_replacement(pod) && !view.namespace_goes => {
@@ -121,17 +121,17 @@ fn treatment(
                 Treatment::KeepFailure
             }
         }
-        (Verdict::Succeeded | Verdict::Failed, _) if pod.listed => Treatment::Release,
+        (Verdict::Succeeded | Verdict::Failed, _) if pod.listed => Treatment::RemoveFinalizer,
         // FT-09: nobody counts these.
-        (Verdict::Succeeded | Verdict::Failed, PodIndex::Invalid) => Treatment::Release,
+        (Verdict::Succeeded | Verdict::Failed, PodIndex::Invalid) => Treatment::RemoveFinalizer,
         (Verdict::Succeeded, PodIndex::None) => Treatment::RecordSuccess,
         (Verdict::Succeeded, PodIndex::Of(index)) => success_of(index, indexes, record_indexes, ends),
         // PF-06.
-        (Verdict::Failed, _) if is_ignored(view, pod) => Treatment::Release,
+        (Verdict::Failed, _) if is_ignored(view, pod) => Treatment::RemoveFinalizer,
         (Verdict::Failed, _) => Treatment::RecordFailure,
         // FT-15, J-04: what is at work when a Job fails has failed, whatever a policy says of failed pods.
         (Verdict::Alive, PodIndex::None | PodIndex::Of(_)) if fails => Treatment::RecordFailure,
-        (Verdict::Alive, _) if ends => Treatment::Release,
+        (Verdict::Alive, _) if ends => Treatment::RemoveFinalizer,
         (Verdict::Alive, _) => Treatment::Keep,
     }
 }
@@ -149,8 +149,8 @@ fn fails_job(view: &View, pod: &Pod) -> bool {
 fn success_of(index: u32, indexes: &Indexes, record_indexes: bool, ends: bool) -> Treatment {
     let new = indexes.completed.contains(index) && !indexes.stored.contains(index);
     match (new, record_indexes || ends) {
-        (false, _) => Treatment::Release,
-        (true, true) => Treatment::ReleaseForIndex,
+        (false, _) => Treatment::RemoveFinalizer,
+        (true, true) => Treatment::RemoveFinalizerForIndex,
         (true, false) => Treatment::Keep,
     }
 }
@@ -158,12 +158,14 @@ fn success_of(index: u32, indexes: &Indexes, record_indexes: bool, ends: bool) -
 impl Accounting<'_> {
     /// The lists after the releases between the two status writes, and how many left each of them.
     #[must_use]
-    pub fn after_releases(&self) -> AfterReleases {
-        let released: BTreeSet<&Uid> = self.releases.iter().map(|it| &it.facts.uid).collect();
-        let rest =
-            |uids: &[Uid]| -> Vec<Uid> { uids.iter().filter(|it| !released.contains(it)).cloned().collect() };
+    pub fn after_removals(&self) -> AfterRemovals {
+        let finalizer_removed: BTreeSet<&Uid> =
+            self.finalizer_removals.iter().map(|it| &it.facts.uid).collect();
+        let rest = |uids: &[Uid]| -> Vec<Uid> {
+            uids.iter().filter(|it| !finalizer_removed.contains(it)).cloned().collect()
+        };
         let (succeeded, failed) = (rest(&self.listed_succeeded), rest(&self.listed_failed));
-        AfterReleases {
+        AfterRemovals {
             counted_succeeded: self.listed_succeeded.len() - succeeded.len(),
             counted_failed: self.listed_failed.len() - failed.len(),
             listed_succeeded: succeeded,
@@ -172,9 +174,9 @@ impl Accounting<'_> {
     }
 }
 
-/// See [`Accounting::after_releases`].
+/// See [`Accounting::after_removals`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AfterReleases {
+pub struct AfterRemovals {
     /// Successes that are listed still.
     pub listed_succeeded: Vec<Uid>,
     /// Failures that are listed still.
@@ -187,9 +189,9 @@ pub struct AfterReleases {
 
 /// The removal of finalizers, as a command has it.
 #[must_use]
-pub fn releases(view: &View, pods: &[Pod]) -> Vec<Release> {
+pub fn finalizer_removals(view: &View, pods: &[Pod]) -> Vec<FinalizerRemoval> {
     let action = |pod: &Pod| view.policy_match(pod).filter(|_| pod.countable()).map(|it| it.action);
-    pods.iter().map(|pod| Release { pod: pod_ref(pod.facts), policy_action: action(pod) }).collect()
+    pods.iter().map(|pod| FinalizerRemoval { pod: pod_ref(pod.facts), policy_action: action(pod) }).collect()
 }
 
 /// A pod, as a command names it.

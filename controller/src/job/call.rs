@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::command::{
-    CreationReason, Event, Metric, NewPod, PodRef, Release, StatusWrite, policy_action_label,
+    CreationReason, Event, FinalizerRemoval, Metric, NewPod, PodRef, StatusWrite, policy_action_label,
 };
 use super::observed::Memory;
 use crate::answer::{Answer, Failure};
@@ -17,7 +17,7 @@ pub enum Call {
     /// PATCH of the status, with this version of the Job as precondition (SY-04).
     WriteStatus(Arc<StatusWrite>, ResourceVersion),
     /// PATCH that takes the tracking finalizer from a pod.
-    ReleasePod(Release),
+    RemoveFinalizer(FinalizerRemoval),
     /// POST of a pod.
     CreatePod(NewPod, CreationReason),
     /// DELETE of a pod.
@@ -25,26 +25,26 @@ pub enum Call {
     /// PATCH that adds controller reference and tracking finalizer to a pod (FT-24).
     AdoptPod(PodRef),
     /// PATCH that takes both from a pod (FT-26).
-    GiveUpPod(PodRef),
+    ReleasePod(PodRef),
 }
 
 /// What an answer comes to for the step that made the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Went {
+pub enum StepResult {
     /// The step goes on.
-    Well,
+    Done,
     /// A pod was gone: the sequence ends, and nothing is wrong. The caches will show the rest (H4, S-09, J-03).
-    Gone,
+    NotFound,
     /// The sequence ends, and the Job is planned again.
-    Wrong(Failure),
+    Failed(Failure),
 }
 
-impl Went {
+impl StepResult {
     /// With another answer: the first failure counts, and each of them more than a pod that is gone.
-    pub fn worsen(&mut self, other: Went) {
+    pub fn worsen(&mut self, other: StepResult) {
         match (&self, other) {
-            (Went::Wrong(_), _) | (_, Went::Well) => {}
-            (Went::Well | Went::Gone, worse) => *self = worse,
+            (StepResult::Failed(_), _) | (_, StepResult::Done) => {}
+            (StepResult::Done | StepResult::NotFound, worse) => *self = worse,
         }
     }
 }
@@ -52,8 +52,8 @@ impl Went {
 /// What an answer adds to the memory of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lesson {
-    /// This pod holds the finalizer no more ([`Memory::released`]).
-    Released(Uid),
+    /// This pod holds the finalizer no more ([`Memory::finalizer_removed`]).
+    FinalizerRemoved(Uid),
     /// The deletion of this pod was asked for ([`Memory::deleted`]).
     Deleted(Uid),
     /// The namespace is being deleted ([`Memory::refused`]).
@@ -74,16 +74,18 @@ pub enum Written {
 impl Call {
     /// What the answer comes to for a plan for the Job with this UID.
     #[must_use]
-    pub fn went(&self, answer: &Answer, job: &Uid) -> Went {
+    pub fn went(&self, answer: &Answer, job: &Uid) -> StepResult {
         match (self, answer) {
             (Call::ReadJob, Ok(found)) if found.uid != *job || found.deleting => gone(),
             (Call::ReadJob, Err(Failure::NotFound(_))) => gone(),
-            (Call::ReleasePod(_) | Call::DeletePod(_), Err(Failure::NotFound(_))) => Went::Gone,
-            (Call::GiveUpPod(_), Err(Failure::NotFound(_) | Failure::Refused { code: 422, .. })) => {
-                Went::Well
+            (Call::RemoveFinalizer(_) | Call::DeletePod(_), Err(Failure::NotFound(_))) => {
+                StepResult::NotFound
             }
-            (_, Err(failure)) => Went::Wrong(failure.clone()),
-            (_, Ok(_)) => Went::Well,
+            (Call::ReleasePod(_), Err(Failure::NotFound(_) | Failure::Refused { code: 422, .. })) => {
+                StepResult::Done
+            }
+            (_, Err(failure)) => StepResult::Failed(failure.clone()),
+            (_, Ok(_)) => StepResult::Done,
         }
     }
 
@@ -91,11 +93,11 @@ impl Call {
     #[must_use]
     pub fn lesson(&self, answer: &Answer) -> Option<Lesson> {
         match (self, answer) {
-            (Call::ReleasePod(release), Ok(_) | Err(Failure::NotFound(_))) => {
-                Some(Lesson::Released(release.pod.uid.clone()))
+            (Call::RemoveFinalizer(remove_finalizer), Ok(_) | Err(Failure::NotFound(_))) => {
+                Some(Lesson::FinalizerRemoved(remove_finalizer.pod.uid.clone()))
             }
             // It takes the finalizer, too, and the pod may be gone by that: nothing counts it (FT-26).
-            (Call::GiveUpPod(pod), Ok(_)) => Some(Lesson::Released(pod.uid.clone())),
+            (Call::ReleasePod(pod), Ok(_)) => Some(Lesson::FinalizerRemoved(pod.uid.clone())),
             (Call::DeletePod(pod), Ok(_) | Err(Failure::NotFound(_))) => {
                 Some(Lesson::Deleted(pod.uid.clone()))
             }
@@ -137,8 +139,8 @@ impl Call {
             Call::CreatePod(_, reason) => {
                 Some(Metric::PodCreated { reason: *reason, succeeded: answer.is_ok() })
             }
-            Call::ReleasePod(release) if answer.is_ok() => {
-                let action = release.policy_action.and_then(policy_action_label)?;
+            Call::RemoveFinalizer(remove_finalizer) if answer.is_ok() => {
+                let action = remove_finalizer.policy_action.and_then(policy_action_label)?;
                 Some(Metric::PodFailureHandled { action })
             }
             _ => None,
@@ -150,13 +152,13 @@ impl Memory {
     /// Keeps what an answer taught at this time.
     pub fn learn(&mut self, lesson: Lesson, now: Time) {
         match lesson {
-            Lesson::Released(pod) => drop(self.released.insert(pod)),
+            Lesson::FinalizerRemoved(pod) => drop(self.finalizer_removed.insert(pod)),
             Lesson::Deleted(pod) => drop(self.deleted.insert(pod)),
             Lesson::NamespaceGoes => self.refused = Some(now),
         }
     }
 }
 
-fn gone() -> Went {
-    Went::Wrong(Failure::Conflict("the Job is gone, or is being deleted".to_owned()))
+fn gone() -> StepResult {
+    StepResult::Failed(Failure::Conflict("the Job is gone, or is being deleted".to_owned()))
 }

@@ -18,7 +18,7 @@ use crate::values::{ResourceVersion, Text, Uid};
 ///   of a finalizer or to a deletion ends the sequence too, though it is no error: the caches will show the rest (H4,
 ///   S-09, J-03).
 /// - A [`Command::WriteStatus`] that failed ends the whole plan: the view of the Job is old (SY-04). So does a claim,
-///   [`Command::AdoptPods`] or [`Command::GiveUpPods`]: the rest counts on it (FT-25).
+///   [`Command::AdoptPods`] or [`Command::ReleasePods`]: the rest counts on it (FT-25).
 /// - Another failed step does not keep the next sequence from being tried: a pod whose finalizer cannot be removed holds
 ///   up its own count and the Job's end, and no other pod (EN-06); a quota that refuses new pods does not hold up the
 ///   counting of old ones (PC-13).
@@ -112,8 +112,8 @@ impl Command {
     #[must_use]
     pub fn ends_plan(&self) -> bool {
         match self {
-            Command::WriteStatus(_) | Command::AdoptPods(_) | Command::GiveUpPods(_) => true,
-            Command::ReleasePods(_) | Command::CreatePods(_) | Command::DeletePods(_) => false,
+            Command::WriteStatus(_) | Command::AdoptPods(_) | Command::ReleasePods(_) => true,
+            Command::RemoveFinalizers(_) | Command::CreatePods(_) | Command::DeletePods(_) => false,
         }
     }
 }
@@ -125,8 +125,8 @@ pub enum Command {
     /// status write of the same plan named (SY-04).
     WriteStatus(Arc<StatusWrite>),
     /// Take the tracking finalizer from these pods, with their UID as precondition. An answer of 2xx or 404 puts the
-    /// UID into [`Memory::released`].
-    ReleasePods(Vec<Release>),
+    /// UID into [`Memory::finalizer_removed`].
+    RemoveFinalizers(Vec<FinalizerRemoval>),
     /// Create pods in slow start: batches of 1, 2, 4, … pods ([`super::creation::batches`]); after a batch with a failed
     /// creation the rest is left out (PC-11). A refusal because the namespace is being deleted is a failure without an
     /// event (PC-12).
@@ -140,7 +140,7 @@ pub enum Command {
     AdoptPods(Vec<PodRef>),
     /// Take controller reference and tracking finalizer from these pods in one patch, with their UID as precondition.
     /// Answers 404 and 422 are no failures here (FT-26).
-    GiveUpPods(Vec<PodRef>),
+    ReleasePods(Vec<PodRef>),
 }
 
 /// A status write.
@@ -165,7 +165,7 @@ pub struct PodRef {
 
 /// A pod that loses the tracking finalizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct FinalizerRemoval {
     /// The pod.
     pub pod: PodRef,
     /// The action of the failure policy that it matched, counted once its own request has succeeded (MX-07, S-10).

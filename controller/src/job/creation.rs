@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::backoff;
 use super::command::{Creation, CreationReason, NewPod};
-use super::fate::Tally;
 use super::observed::{BackoffRecord, PodReplacementPolicy};
 use super::per_index::{Indexes, active_indexes};
-use super::view::{Life, View, waits_for_end};
+use super::termination::Tally;
+use super::view::{PodState, View, waits_for_end};
 
 /// Sizes of the batches in which pods are created: 1, 2, 4, …, the last one what is left (PC-11).
 pub fn batches(pods: usize) -> impl Iterator<Item = usize> {
@@ -73,7 +73,7 @@ fn pending(view: &View, indexes: &Indexes, count: usize) -> Vec<u32> {
         taken = taken.union(failed);
     }
     if waits_for_end(&view.observed) {
-        taken = taken.union(&view.indexes_of(|pod| pod.life == Life::Terminating));
+        taken = taken.union(&view.indexes_of(|pod| pod.state == PodState::Terminating));
     }
     taken.missing(view.completions(), count)
 }

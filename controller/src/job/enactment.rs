@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::call::{Call, Went};
+use super::call::{Call, StepResult};
 use super::command::{Command, NewPod, Plan, PodRef, Sequence, Step, When};
 use super::creation::batches;
 use super::observed::Memory;
@@ -41,9 +41,9 @@ pub struct Enactment<P> {
     /// How many calls were made and not answered.
     awaited: usize,
     /// How the step went so far.
-    went: Went,
+    went: StepResult,
     /// How that went which stops the Job.
-    stop: Went,
+    stop: StepResult,
     /// Whether any call of it succeeded.
     stopped_any: bool,
     failures: Vec<Failure>,
@@ -79,8 +79,8 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
             later: VecDeque::new(),
             open: Vec::new(),
             awaited: 0,
-            went: Went::Well,
-            stop: Went::Well,
+            went: StepResult::Done,
+            stop: StepResult::Done,
             stopped_any: false,
             failures: Vec::new(),
         };
@@ -128,10 +128,10 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
         }
         let went = call.went(answer, &self.job);
         let stops = self.when(self.place.sequence) == Some(When::Stop);
-        self.stopped_any |= stops && !matches!(went, Went::Wrong(_));
+        self.stopped_any |= stops && !matches!(went, StepResult::Failed(_));
         self.went.worsen(went);
         let place = self.place;
-        let is_whole = self.is_over() && self.later.is_empty() && self.went == Went::Well;
+        let is_whole = self.is_over() && self.later.is_empty() && self.went == StepResult::Done;
         self.go_on();
         if is_whole { self.step_at(place) } else { None }
     }
@@ -166,7 +166,7 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
     fn go_on(&mut self) {
         while self.is_over() && self.step_at(self.place).is_some() {
             // A batch with a failure is the last one of its step (PC-11, FT-24).
-            match self.later.pop_front().filter(|_| self.went == Went::Well) {
+            match self.later.pop_front().filter(|_| self.went == StepResult::Done) {
                 Some(batch) => self.open = batch,
                 None => self.end_step(),
             }
@@ -176,14 +176,14 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
     fn end_step(&mut self) {
         let ends_plan = self.step_at(self.place).is_some_and(|step| step.command.ends_plan());
         let next_sequence = Place { sequence: self.place.sequence + 1, step: 0 };
-        let went = std::mem::replace(&mut self.went, Went::Well);
+        let went = std::mem::replace(&mut self.went, StepResult::Done);
         if self.when(self.place.sequence) == Some(When::Stop) {
             self.stop.worsen(went.clone());
         }
         self.place = match went {
-            Went::Well => Place { step: self.place.step + 1, ..self.place },
-            Went::Gone => next_sequence,
-            Went::Wrong(failure) => {
+            StepResult::Done => Place { step: self.place.step + 1, ..self.place },
+            StepResult::NotFound => next_sequence,
+            StepResult::Failed(failure) => {
                 self.failures.push(failure);
                 if ends_plan { Place { sequence: self.plan.sequences.len(), step: 0 } } else { next_sequence }
             }
@@ -216,8 +216,8 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
     fn is_due(&self, when: When) -> bool {
         match when {
             When::Always | When::Stop => true,
-            When::Stopped => self.stop == Went::Well,
-            When::NotStopped => self.stop != Went::Well && !self.stopped_any,
+            When::Stopped => self.stop == StepResult::Done,
+            When::NotStopped => self.stop != StepResult::Done && !self.stopped_any,
         }
     }
 }
@@ -227,10 +227,10 @@ fn calls(command: &Command, version: &ResourceVersion) -> VecDeque<Vec<Call>> {
     let each = |pods: &[PodRef], call: fn(PodRef) -> Call| pods.iter().cloned().map(call).collect();
     match command {
         Command::WriteStatus(write) => [vec![Call::WriteStatus(Arc::clone(write), version.clone())]].into(),
-        Command::ReleasePods(pods) => [pods.iter().cloned().map(Call::ReleasePod).collect()].into(),
+        Command::RemoveFinalizers(pods) => [pods.iter().cloned().map(Call::RemoveFinalizer).collect()].into(),
         Command::DeletePods(pods) => [each(pods, Call::DeletePod)].into(),
         Command::AdoptPods(pods) => [vec![Call::ReadJob], each(pods, Call::AdoptPod)].into(),
-        Command::GiveUpPods(pods) => [each(pods, Call::GiveUpPod)].into(),
+        Command::ReleasePods(pods) => [each(pods, Call::ReleasePod)].into(),
         Command::CreatePods(creation) => {
             let mut pods = creation.pods.iter();
             let create = |pod: &NewPod| Call::CreatePod(pod.clone(), creation.reason);

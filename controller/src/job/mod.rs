@@ -13,7 +13,6 @@ pub mod conditions;
 pub mod creation;
 pub mod deletion;
 pub mod enactment;
-pub mod fate;
 pub mod indexes;
 pub mod observe;
 pub mod observed;
@@ -27,6 +26,7 @@ pub mod scale;
 pub mod settled;
 pub mod status;
 pub mod success_policy;
+pub mod termination;
 pub mod view;
 
 #[cfg(test)]

@@ -360,7 +360,7 @@ pub struct Memory {
     pub backoff: BackoffRecord,
     /// Pods whose finalizer this process has removed, as a 2xx or a 404 said, and which the cache still holds. They
     /// are never counted again, whatever the cache shows (FT-28, B01, J-03).
-    pub released: BTreeSet<Uid>,
+    pub finalizer_removed: BTreeSet<Uid>,
     /// Pods whose deletion was answered with 2xx or 404, until the cache shows it. Deletions are known by UID, not
     /// counted (H1), and while one is not seen nothing is planned (J-01).
     pub deleted: BTreeSet<Uid>,

@@ -5,7 +5,7 @@ use super::command::PodRef;
 use super::conditions::finished;
 use super::observed::{JobFacts, PodFacts, Settings};
 use super::plan::is_ours;
-use super::view::{Life, life};
+use super::view::{PodState, pod_state};
 use crate::answer::{Answer, Failure};
 use crate::values::{Text, Uid};
 
@@ -110,7 +110,7 @@ pub enum OrphanPlan {
     Delete(PodRef),
     /// Take the tracking finalizer from the pod, with UID and resourceVersion as preconditions (S-25). 404 is a success,
     /// 409 a reason to look again.
-    Release(PodRef),
+    RemoveFinalizer(PodRef),
 }
 
 /// What to do about a pod that holds the tracking finalizer, or that a finished Job left behind.
@@ -122,17 +122,17 @@ pub fn plan(observed: &OrphanObserved) -> OrphanPlan {
     let pod = observed.pod;
     match observed.owner {
         Owner::AnotherKind => OrphanPlan::Leave,
-        Owner::Nobody | Owner::Missing => release(pod),
+        Owner::Nobody | Owner::Missing => remove_finalizer(pod),
         Owner::Job(job) if !is_ours(job, observed.settings) => OrphanPlan::Leave,
         Owner::Job(job) if !finished(&job.status.conditions) => OrphanPlan::Leave,
         // The garbage collector deletes the pods of a Job that is being deleted.
-        Owner::Job(job) if job.deletion.is_none() && life(pod) == Life::Active => {
+        Owner::Job(job) if job.deletion.is_none() && pod_state(pod) == PodState::Active => {
             OrphanPlan::Delete(pod_ref(pod))
         }
-        Owner::Job(_) => release(pod),
+        Owner::Job(_) => remove_finalizer(pod),
     }
 }
 
-fn release(pod: &PodFacts) -> OrphanPlan {
-    if pod.tracking_finalizer { OrphanPlan::Release(pod_ref(pod)) } else { OrphanPlan::Leave }
+fn remove_finalizer(pod: &PodFacts) -> OrphanPlan {
+    if pod.tracking_finalizer { OrphanPlan::RemoveFinalizer(pod_ref(pod)) } else { OrphanPlan::Leave }
 }

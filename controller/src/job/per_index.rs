@@ -8,7 +8,7 @@ use super::command::NewPod;
 use super::conditions::{FAILURE_TARGET, find_true};
 use super::indexes::IndexSet;
 use super::observed::{Phase, PodFacts, PodFailureAction};
-use super::view::{Life, Pod, Verdict, View, waits_for_end};
+use super::view::{Pod, PodState, Verdict, View, waits_for_end};
 use crate::values::Text;
 
 /// The indexes of an Indexed Job.
@@ -121,10 +121,10 @@ fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
 fn has_failed(view: &View, pod: &Pod) -> bool {
     let job_fails = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
     pod.verdict == Verdict::Failed
-        && match pod.life {
-            Life::Active => false,
-            Life::Terminating => !waits_for_end(&view.observed),
-            Life::Ended => pod.facts.phase == Phase::Failed || !job_fails(),
+        && match pod.state {
+            PodState::Active => false,
+            PodState::Terminating => !waits_for_end(&view.observed),
+            PodState::Terminated => pod.facts.phase == Phase::Failed || !job_fails(),
         }
 }
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::accounting::{account, pod_ref, releases};
+use super::accounting::{account, finalizer_removals, pod_ref};
 use super::backoff;
 use super::command::{Command, Decision, Event, Plan, Sequence, Step, When};
 use super::conditions::finished;
-use super::fate::{Fate, Interim, fate, runs_already, tally, time_left};
 use super::observed::{
     CompletionMode, Controller, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings,
 };
@@ -15,6 +14,7 @@ use super::per_index::Indexes;
 use super::report::status_step;
 use super::scale::{Scaling, Work, scale};
 use super::status::{self, differ_in_pods_alone, holds_indexes};
+use super::termination::{Interim, Termination, runs_already, tally, termination, time_left};
 use super::view::View;
 use crate::values::Uid;
 
@@ -39,26 +39,26 @@ pub fn plan(observed: &Observed) -> Plan {
     let indexes = Indexes::of(&view);
     let tally = tally(&view, &indexes);
     let record = backoff::updated(&memory.backoff, &view);
-    let fate = fate(&view, &indexes, tally);
+    let termination = termination(&view, &indexes, tally);
     let work = Work { view: &view, indexes: &indexes, tally, record: &record };
-    let mut scaling = scale(work, fate.as_ref());
+    let mut scaling = scale(work, termination.as_ref());
     let scaled = std::mem::take(&mut scaling.sequences);
-    let sequences = sequences(&view, &indexes, fate.as_ref(), &scaling, scaled);
-    let memory = Memory { backoff: record, released: released(&view, &memory), ..memory };
+    let sequences = sequences(&view, &indexes, termination.as_ref(), &scaling, scaled);
+    let memory = Memory { backoff: record, finalizer_removed: finalizer_removed(&view, &memory), ..memory };
     Plan {
         sequences,
         memory,
-        wake_after: wake_after(&view, fate.as_ref(), &scaling),
-        decisions: decisions(&view, fate.as_ref(), &scaling),
+        wake_after: wake_after(&view, termination.as_ref(), &scaling),
+        decisions: decisions(&view, termination.as_ref(), &scaling),
         events: Vec::new(),
         action: Some(scaling.action),
     }
 }
 
 /// Whose finalizer this process has removed; a pod that is adopted gets one again.
-fn released(view: &View, memory: &Memory) -> BTreeSet<Uid> {
+fn finalizer_removed(view: &View, memory: &Memory) -> BTreeSet<Uid> {
     let adopted = |uid: &&Uid| view.adopted.iter().any(|pod| pod.uid == **uid);
-    memory.released.iter().filter(|uid| !adopted(uid)).cloned().collect()
+    memory.finalizer_removed.iter().filter(|uid| !adopted(uid)).cloned().collect()
 }
 
 /// A Job that is not ours, that has ended, or that nobody understands.
@@ -112,7 +112,7 @@ fn remembered(observed: &Observed) -> Memory {
     Memory {
         uid,
         backoff: memory.backoff.clone(),
-        released: among(&memory.released, &|_| true),
+        finalizer_removed: among(&memory.finalizer_removed, &|_| true),
         deleted: among(&memory.deleted, &|pod| pod.deletion.is_none()),
         refused: memory.refused.filter(|refused| observed.now < refused.plus(REFUSAL_LASTS)),
     }
@@ -123,9 +123,12 @@ fn remembered(observed: &Observed) -> Memory {
 fn shows_what_went(observed: &Observed, memory: &Memory) -> bool {
     let went = |pod: &PodFacts| {
         let is_lost = pod.controller == Controller::ThisJob && !pod.selected;
-        is_lost && pod.deletion.is_some() && pod.tracking_finalizer && memory.released.contains(&pod.uid)
+        is_lost
+            && pod.deletion.is_some()
+            && pod.tracking_finalizer
+            && memory.finalizer_removed.contains(&pod.uid)
     };
-    observed.job.deletion.is_some() && !memory.released.is_empty() && observed.pods.iter().any(went)
+    observed.job.deletion.is_some() && !memory.finalizer_removed.is_empty() && observed.pods.iter().any(went)
 }
 
 fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
@@ -142,28 +145,28 @@ fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
 fn sequences(
     view: &View,
     indexes: &Indexes,
-    fate: Option<&Fate>,
+    termination: Option<&Termination>,
     scaling: &Scaling,
     scaled: Vec<Vec<Step>>,
 ) -> Vec<Sequence> {
-    let given_up = view.given_up.iter().map(|it| pod_ref(it)).collect();
+    let released = view.released.iter().map(|it| pod_ref(it)).collect();
     let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
-    let claims = [batch(given_up, Command::GiveUpPods), batch(adopted, Command::AdoptPods)];
+    let claims = [batch(released, Command::ReleasePods), batch(adopted, Command::AdoptPods)];
     let mut all: Vec<Sequence> = claims.into_iter().map(Sequence::always).collect();
-    let decided = fate.filter(|fate| !fate.by_stopping);
+    let decided = termination.filter(|termination| !termination.by_stopping);
     let scaled = |when| scaled.into_iter().map(move |steps| Sequence { when, steps });
     if scaling.stops {
         all.extend(scaled(When::Stop));
         // TC-08: no end is announced, and nothing is let go for one. One that is stored stays (SU-05).
-        let stored = fate.filter(|fate| matches!(fate.interim, Interim::Stored(_)));
-        let told = writes(view, indexes, [fate, decided], scaling, true);
+        let stored = termination.filter(|termination| matches!(termination.interim, Interim::Stored(_)));
+        let told = writes(view, indexes, [termination, decided], scaling, true);
         all.push(Sequence { when: When::Stopped, steps: told });
         all.push(Sequence {
             when: When::NotStopped,
             steps: writes(view, indexes, [stored, None], scaling, false),
         });
     } else {
-        all.push(Sequence::always(writes(view, indexes, [fate, decided], scaling, false)));
+        all.push(Sequence::always(writes(view, indexes, [termination, decided], scaling, false)));
         all.extend(scaled(When::Always));
     }
     all.retain(|sequence| !sequence.steps.is_empty());
@@ -177,20 +180,21 @@ fn sequences(
 fn writes(
     view: &View,
     indexes: &Indexes,
-    [fate, decided]: [Option<&Fate>; 2],
+    [termination, decided]: [Option<&Termination>; 2],
     scaling: &Scaling,
     stops: bool,
 ) -> Vec<Step> {
     let stored = &view.job().status;
     let accounting = &account(view, indexes, decided, holds_indexes(view, indexes));
-    let recorded = status::first(view, indexes, fate, accounting, stops);
+    let recorded = status::first(view, indexes, termination, accounting, stops);
     // While more pods are created or deleted at once than one plan may, their number is not news: it is written when
     // the last of them is there. This keeps the status writes of a large Job few (SC-04).
     let first = if scaling.capped && differ_in_pods_alone(stored, &recorded) { stored } else { &recorded };
-    let counted = status::second(view, fate, accounting, first, stops);
-    let released = releases(view, &accounting.releases);
-    let release = (!released.is_empty()).then(|| Step::from(Command::ReleasePods(released)));
-    [status_step(view, stored, first), release, status_step(view, first, &counted)]
+    let counted = status::second(view, termination, accounting, first, stops);
+    let finalizer_removed = finalizer_removals(view, &accounting.finalizer_removals);
+    let remove_finalizer =
+        (!finalizer_removed.is_empty()).then(|| Step::from(Command::RemoveFinalizers(finalizer_removed)));
+    [status_step(view, stored, first), remove_finalizer, status_step(view, first, &counted)]
         .into_iter()
         .flatten()
         .collect()
@@ -201,16 +205,16 @@ fn batch<T>(of: Vec<T>, command: impl FnOnce(Vec<T>) -> Command) -> Vec<Step> {
 }
 
 /// The next instant at which time alone changes the decision (BO-02, SU-10).
-fn wake_after(view: &View, fate: Option<&Fate>, scaling: &Scaling) -> Option<Duration> {
+fn wake_after(view: &View, termination: Option<&Termination>, scaling: &Scaling) -> Option<Duration> {
     // No status says that a Job which is being deleted begins or is resumed: its time would begin anew with each sync.
     let counts = view.job().deletion.is_none() || runs_already(view);
-    let deadline = time_left(view).filter(|_| fate.is_none() && counts);
+    let deadline = time_left(view).filter(|_| termination.is_none() && counts);
     let more = scaling.capped.then_some(view.observed.settings.sync_batch_period);
     [deadline, scaling.wait, more].into_iter().flatten().min()
 }
 
-fn decisions(view: &View, fate: Option<&Fate>, scaling: &Scaling) -> Vec<Decision> {
-    let end = fate.map(|fate| match fate.succeeds {
+fn decisions(view: &View, termination: Option<&Termination>, scaling: &Scaling) -> Vec<Decision> {
+    let end = termination.map(|termination| match termination.succeeds {
         true => Decision { requirement: "TC-01", why: "the Job will be Complete" },
         false => Decision { requirement: "TC-01", why: "the Job will be Failed" },
     });

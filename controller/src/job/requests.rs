@@ -70,9 +70,11 @@ pub fn request(call: &Call, job: &JobFacts, pod: impl FnOnce(&NewPod) -> Value) 
         }
         Call::CreatePod(new, _) => Request { verb: Verb::Create, object: Object::Pods, body: pod(new) },
         Call::DeletePod(pod) => delete(pod, pod_deletion(&pod.uid)),
-        Call::ReleasePod(release) => patch(&release.pod, release_patch(&release.pod.uid)),
+        Call::RemoveFinalizer(remove_finalizer) => {
+            patch(&remove_finalizer.pod, finalizer_removal_patch(&remove_finalizer.pod.uid))
+        }
         Call::AdoptPod(pod) => patch(pod, adoption_patch(pod, job)),
-        Call::GiveUpPod(pod) => patch(pod, give_up_patch(&pod.uid, &job.uid)),
+        Call::ReleasePod(pod) => patch(pod, release_patch(&pod.uid, &job.uid)),
     }
 }
 
@@ -88,9 +90,9 @@ pub fn of_orphan(plan: &OrphanPlan) -> Option<Request> {
     match plan {
         OrphanPlan::Leave => None,
         OrphanPlan::Delete(pod) => Some(delete(pod, orphan_deletion(pod))),
-        OrphanPlan::Release(pod) => {
+        OrphanPlan::RemoveFinalizer(pod) => {
             let object = Object::Pod(pod.name.clone());
-            Some(Request { verb: Verb::Patch, object, body: orphan_release_patch(pod) })
+            Some(Request { verb: Verb::Patch, object, body: orphan_finalizer_removal_patch(pod) })
         }
     }
 }
@@ -186,14 +188,14 @@ fn instant(time: Time) -> String {
 
 /// The patch of a pod that loses the tracking finalizer.
 #[must_use]
-pub fn release_patch(pod: &Uid) -> Value {
+pub fn finalizer_removal_patch(pod: &Uid) -> Value {
     json!({ "metadata": { "uid": pod.as_str(), "$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER] } })
 }
 
 /// The same for an orphan: only in the version that was seen, lest an adoption is undone (S-25).
 #[must_use]
-pub fn orphan_release_patch(pod: &PodRef) -> Value {
-    let mut patch = release_patch(&pod.uid);
+pub fn orphan_finalizer_removal_patch(pod: &PodRef) -> Value {
+    let mut patch = finalizer_removal_patch(&pod.uid);
     patch["metadata"]["resourceVersion"] = json!(pod.resource_version.as_str());
     patch
 }
@@ -211,7 +213,7 @@ pub fn adoption_patch(pod: &PodRef, job: &JobFacts) -> Value {
 
 /// The patch of a pod that a Job gives up: owner and finalizer at once (FT-26).
 #[must_use]
-pub fn give_up_patch(pod: &Uid, job: &Uid) -> Value {
+pub fn release_patch(pod: &Uid, job: &Uid) -> Value {
     json!({ "metadata": {
         "uid": pod.as_str(),
         "ownerReferences": [{ "$patch": "delete", "uid": job.as_str() }],

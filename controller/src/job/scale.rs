@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::accounting::{pod_ref, releases};
+use super::accounting::{finalizer_removals, pod_ref};
 use super::command::{Command, Decision, Step, SyncAction};
 use super::creation;
 use super::deletion::surplus;
-use super::fate::{Fate, Tally};
 use super::observed::BackoffRecord;
 use super::per_index::Indexes;
+use super::termination::{Tally, Termination};
 use super::view::{Pod, View, waits_for_end};
 
 /// What is done about the pods of a Job. Either pods are deleted or pods are created (PC-07).
@@ -53,9 +53,9 @@ pub struct Work<'w, 'a> {
 
 /// What to do about the pods of a Job.
 #[must_use]
-pub fn scale(work: Work, fate: Option<&Fate>) -> Scaling {
+pub fn scale(work: Work, termination: Option<&Termination>) -> Scaling {
     let spec = &work.view.job().spec;
-    if fate.is_some_and(|fate| !fate.by_stopping) {
+    if termination.is_some_and(|termination| !termination.by_stopping) {
         end(work.view)
     } else if work.view.job().deletion.is_some() {
         // FT-19: the garbage collector deletes the pods.
@@ -140,8 +140,8 @@ fn remove(view: &View, mut going: Vec<Pod>, cap: usize) -> Scaling {
         scaling.sequences.push(vec![delete(&free)]);
     }
     if !held.is_empty() {
-        let release = Step::from(Command::ReleasePods(releases(view, &held)));
-        scaling.sequences.push(vec![release, delete(&held)]);
+        let remove_finalizer = Step::from(Command::RemoveFinalizers(finalizer_removals(view, &held)));
+        scaling.sequences.push(vec![remove_finalizer, delete(&held)]);
     }
     scaling
 }

@@ -1,7 +1,7 @@
 //! Pods that no decision about their Job reads any more: a large Job has many, and they are left out of its syncs.
 
 use super::observed::{JobFacts, Phase, PodFacts};
-use super::view::{Life, life};
+use super::view::{PodState, pod_state};
 
 /// Whether a pod of the Job, which its selector matches, is settled: whatever is decided is decided without it.
 ///
@@ -15,5 +15,5 @@ pub fn is_settled(job: &JobFacts, pod: &PodFacts) -> bool {
 /// Whether a pod has ended and holds no finalizer.
 #[must_use]
 pub fn is_over(pod: &PodFacts) -> bool {
-    life(pod) == Life::Ended && !pod.tracking_finalizer
+    pod_state(pod) == PodState::Terminated && !pod.tracking_finalizer
 }

@@ -2,10 +2,10 @@
 
 use super::accounting::Accounting;
 use super::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED};
-use super::fate::{Fate, Interim, running_since};
 use super::indexes::IndexSet;
 use super::observed::{Condition, StatusFacts, Uncounted};
 use super::per_index::Indexes;
+use super::termination::{Interim, Termination, running_since};
 use super::view::View;
 use crate::values::{Text, Time};
 
@@ -24,11 +24,11 @@ pub enum Suspension {
 ///
 /// It is True only where all active pods are being deleted: who takes that for free resources is not deceived.
 #[must_use]
-pub fn suspension(view: &View, fate: Option<&Fate>, stops: bool) -> Suspension {
+pub fn suspension(view: &View, termination: Option<&Termination>, stops: bool) -> Suspension {
     let job = view.job();
     let is_stopped = stops || view.active_count() == 0;
     let said = conditions::find_true(&job.status.conditions, SUSPENDED).is_some();
-    if fate.is_some() || job.deletion.is_some() {
+    if termination.is_some() || job.deletion.is_some() {
         Suspension::Unchanged
     } else if job.spec.suspend {
         if !said && is_stopped { Suspension::Begins } else { Suspension::Unchanged }
@@ -48,20 +48,20 @@ pub fn suspension(view: &View, fate: Option<&Fate>, stops: bool) -> Suspension {
 pub fn first(
     view: &View,
     indexes: &Indexes,
-    fate: Option<&Fate>,
+    termination: Option<&Termination>,
     accounting: &Accounting,
     stops: bool,
 ) -> StatusFacts {
     let before = &view.job().status;
-    let suspension = suspension(view, fate, stops);
+    let suspension = suspension(view, termination, stops);
     let uncounted = Uncounted {
         succeeded: accounting.listed_succeeded.clone(),
         failed: accounting.listed_failed.clone(),
     };
     let (active, ready) = if stops { (0, 0) } else { (view.active_count(), view.ready_count()) };
     let status = StatusFacts {
-        start_time: start_time(view, fate, suspension),
-        conditions: conditions_before_release(view, fate, suspension),
+        start_time: start_time(view, termination, suspension),
+        conditions: conditions_before_removal(view, termination, suspension),
         active: int(active),
         ready: Some(int(ready)),
         // RP-06, UG-05.
@@ -109,7 +109,7 @@ fn text(indexes: &IndexSet) -> Text {
 }
 
 /// SU-02, SU-04; S-04: a Job that ends has a start, also while it is suspended: the time of its interim condition.
-fn start_time(view: &View, fate: Option<&Fate>, suspension: Suspension) -> Option<Time> {
+fn start_time(view: &View, termination: Option<&Termination>, suspension: Suspension) -> Option<Time> {
     let now = view.observed.now.truncated();
     let start = match suspension {
         Suspension::Begins => None,
@@ -117,24 +117,31 @@ fn start_time(view: &View, fate: Option<&Fate>, suspension: Suspension) -> Optio
         Suspension::Unchanged => view.job().status.start_time.or_else(|| running_since(view)),
     };
     start.or_else(|| {
-        fate.map(|fate| match fate.interim {
+        termination.map(|termination| match termination.interim {
             Interim::Stored(since) => since.unwrap_or(now),
             Interim::New | Interim::None => now,
         })
     })
 }
 
-fn conditions_before_release(view: &View, fate: Option<&Fate>, suspension: Suspension) -> Vec<Condition> {
+fn conditions_before_removal(
+    view: &View,
+    termination: Option<&Termination>,
+    suspension: Suspension,
+) -> Vec<Condition> {
     let before = &view.job().status.conditions;
     let now = view.observed.now.truncated();
     let suspended = |status, reason: &str, message: &str| {
         let (reason, message) = (Text::from(reason), Text::from(message));
         conditions::with(before, conditions::new(SUSPENDED, status, &reason, &message, now))
     };
-    match (fate, suspension) {
-        (Some(fate), _) if fate.interim == Interim::New => {
-            let kind = if fate.succeeds { SUCCESS_CRITERIA_MET } else { FAILURE_TARGET };
-            conditions::with(before, conditions::new(kind, "True", &fate.reason, &fate.message, now))
+    match (termination, suspension) {
+        (Some(termination), _) if termination.interim == Interim::New => {
+            let kind = if termination.succeeds { SUCCESS_CRITERIA_MET } else { FAILURE_TARGET };
+            conditions::with(
+                before,
+                conditions::new(kind, "True", &termination.reason, &termination.message, now),
+            )
         }
         (Some(_), _) | (None, Suspension::Unchanged) => before.clone(),
         (None, Suspension::Begins) => suspended("True", "JobSuspended", "Job suspended"),
@@ -146,24 +153,24 @@ fn conditions_before_release(view: &View, fate: Option<&Fate>, suspension: Suspe
 #[must_use]
 pub fn second(
     view: &View,
-    fate: Option<&Fate>,
+    termination: Option<&Termination>,
     accounting: &Accounting,
     first: &StatusFacts,
     stops: bool,
 ) -> StatusFacts {
-    let after = accounting.after_releases();
+    let after = accounting.after_removals();
     let indexed = view.indexed();
     // An Indexed Job counts its indexes (PC-21).
     let succeeded = if indexed { 0 } else { int(after.counted_succeeded) };
     let uncounted = Uncounted { succeeded: after.listed_succeeded, failed: after.listed_failed };
-    let finishes = fate.filter(|_| ends_now(view, accounting, &uncounted, stops));
+    let finishes = termination.filter(|_| ends_now(view, accounting, &uncounted, stops));
     let status = StatusFacts {
         succeeded: first.succeeded.saturating_add(succeeded),
         failed: first.failed.saturating_add(int(after.counted_failed)),
         uncounted: Some(uncounted),
         ..first.clone()
     };
-    finishes.map_or(status.clone(), |fate| finished(view, fate, status))
+    finishes.map_or(status.clone(), |termination| finished(view, termination, status))
 }
 
 /// TC-04, B05, B07, B18: no pod of the Job is at work or terminates, none keeps the finalizer, none is uncounted.
@@ -171,7 +178,7 @@ fn ends_now(view: &View, accounting: &Accounting, uncounted: &Uncounted, stops: 
     let at_rest = stops || view.active_count() == 0;
     let ended = terminating(view, stops) == 0 || !view.delays_terminal();
     let counted = uncounted.succeeded.is_empty() && uncounted.failed.is_empty();
-    at_rest && ended && counted && !accounting.unreleased
+    at_rest && ended && counted && !accounting.finalizer_not_removed
 }
 
 /// Pods that terminate, with those that are deleted where the Job `stops`.
@@ -180,12 +187,12 @@ fn terminating(view: &View, stops: bool) -> usize {
 }
 
 /// TC-03, TC-05. The time is not before the start, whoever's clock that was (SS-11).
-fn finished(view: &View, fate: &Fate, status: StatusFacts) -> StatusFacts {
+fn finished(view: &View, termination: &Termination, status: StatusFacts) -> StatusFacts {
     let now = view.observed.now.truncated();
     let at = status.start_time.map_or(now, |start| start.max(now));
-    let kind = if fate.succeeds { COMPLETE } else { FAILED };
-    let condition = conditions::new(kind, "True", &fate.reason, &fate.message, at);
-    let completion_time = if fate.succeeds { Some(at) } else { status.completion_time };
+    let kind = if termination.succeeds { COMPLETE } else { FAILED };
+    let condition = conditions::new(kind, "True", &termination.reason, &termination.message, at);
+    let completion_time = if termination.succeeds { Some(at) } else { status.completion_time };
     StatusFacts {
         conditions: conditions::with_last(&status.conditions, condition),
         completion_time,

@@ -20,7 +20,7 @@ pub struct View<'a> {
     /// will be then (FT-25): what is decided about them comes after their adoption.
     pub adopted: Vec<&'a PodFacts>,
     /// Pods of the Job whose labels do not match any more (FT-26).
-    pub given_up: Vec<&'a PodFacts>,
+    pub released: Vec<&'a PodFacts>,
     /// UIDs that are listed as uncounted and whose pod, whoever owns it now, holds the finalizer (J-05).
     pub held: BTreeSet<&'a Uid>,
     /// Whether the namespace is being deleted, as far as this process knows: no pod can be created (PC-12), and none need
@@ -34,7 +34,7 @@ pub struct Pod<'a> {
     /// Its facts.
     pub facts: &'a PodFacts,
     /// Where in its life it is.
-    pub life: Life,
+    pub state: PodState,
     /// What it is for the Job.
     pub verdict: Verdict,
     /// Whether the status lists it as uncounted.
@@ -47,13 +47,13 @@ pub struct Pod<'a> {
 
 /// Where in its life a pod is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum PodState {
     /// Neither ended nor being deleted, with or without the finalizer (PC-01).
     Active,
     /// Being deleted and not ended (PC-02).
     Terminating,
     /// In phase Succeeded or Failed.
-    Ended,
+    Terminated,
 }
 
 /// What a pod is for the Job. The first record of a UID stands, whatever the pod shows later (FT-13, S-01, S-07).
@@ -105,21 +105,21 @@ impl<'a> View<'a> {
             observed,
             pods: Vec::with_capacity(observed.pods.len()),
             adopted: Vec::new(),
-            given_up: Vec::new(),
+            released: Vec::new(),
             held: BTreeSet::new(),
             namespace_goes: memory.refused.is_some(),
         };
         for pod in observed.pods {
             steps::count();
-            let holds = pod.tracking_finalizer && !memory.released.contains(&pod.uid);
+            let holds = pod.tracking_finalizer && !memory.finalizer_removed.contains(&pod.uid);
             let claim = claim(job, pod);
             // A pod that is given up has lost the finalizer by then.
-            if holds && listed.has(&pod.uid) && !matches!(claim, Claim::GiveUp) {
+            if holds && listed.has(&pod.uid) && !matches!(claim, Claim::Release) {
                 view.held.insert(&pod.uid);
             }
             match claim {
                 Claim::Keep => view.pods.push(classified(&view.observed, &listed, pod, holds)),
-                Claim::GiveUp => view.given_up.push(pod),
+                Claim::Release => view.released.push(pod),
                 Claim::Adopt => {
                     view.pods.push(classified(&view.observed, &listed, pod, true));
                     view.adopted.push(pod);
@@ -129,7 +129,7 @@ impl<'a> View<'a> {
         }
         view.pods.sort_unstable_by(|a, b| a.facts.uid.cmp(&b.facts.uid));
         view.adopted.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
-        view.given_up.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
+        view.released.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
         view
     }
 
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
 
     /// Active pods of the Job.
     pub fn active(&self) -> impl Iterator<Item = &Pod<'a>> {
-        self.pods.iter().filter(|it| it.life == Life::Active)
+        self.pods.iter().filter(|it| it.state == PodState::Active)
     }
 
     /// How many pods are active.
@@ -159,7 +159,7 @@ impl<'a> View<'a> {
     /// How many pods are terminating.
     #[must_use]
     pub fn terminating_count(&self) -> usize {
-        self.pods.iter().filter(|it| it.life == Life::Terminating).count()
+        self.pods.iter().filter(|it| it.state == PodState::Terminating).count()
     }
 
     /// How many active pods are ready (PC-03).
@@ -232,7 +232,7 @@ impl<'a> Listed<'a> {
 /// What a pod is to the Job.
 enum Claim {
     Keep,
-    GiveUp,
+    Release,
     Adopt,
     Leave,
 }
@@ -243,37 +243,37 @@ fn claim(job: &JobFacts, pod: &PodFacts) -> Claim {
         (Controller::ThisJob, true) => Claim::Keep,
         // FT-26: a Job that is being deleted keeps what it has.
         (Controller::ThisJob, false) if deleting => Claim::Keep,
-        (Controller::ThisJob, false) => Claim::GiveUp,
+        (Controller::ThisJob, false) => Claim::Release,
         // FT-24, and S-05: a pod that has ended may have been counted.
-        (Controller::Nobody, true) if !deleting && life(pod) == Life::Active => Claim::Adopt,
+        (Controller::Nobody, true) if !deleting && pod_state(pod) == PodState::Active => Claim::Adopt,
         (Controller::Nobody | Controller::Another, _) => Claim::Leave,
     }
 }
 
 fn classified<'a>(observed: &Observed, listed: &Listed, pod: &'a PodFacts, holds: bool) -> Pod<'a> {
-    let life = life(pod);
+    let state = pod_state(pod);
     let verdict = if listed.failed.contains(&pod.uid) {
         Verdict::Failed
     } else if listed.succeeded.contains(&pod.uid) {
         Verdict::Succeeded
     } else {
-        match (pod.phase, life) {
+        match (pod.phase, state) {
             (Phase::Succeeded, _) => Verdict::Succeeded,
             (Phase::Failed, _) => Verdict::Failed,
             // RP-03, RP-04: a pod that terminates has failed, unless its end is waited for.
-            (_, Life::Terminating) if !waits_for_end(observed) => Verdict::Failed,
-            (_, Life::Active | Life::Terminating | Life::Ended) => Verdict::Alive,
+            (_, PodState::Terminating) if !waits_for_end(observed) => Verdict::Failed,
+            (_, PodState::Active | PodState::Terminating | PodState::Terminated) => Verdict::Alive,
         }
     };
-    Pod { facts: pod, life, verdict, listed: listed.has(&pod.uid), holds, index: index(observed.job, pod) }
+    Pod { facts: pod, state, verdict, listed: listed.has(&pod.uid), holds, index: index(observed.job, pod) }
 }
 
 /// PC-01, PC-02.
-pub(super) fn life(pod: &PodFacts) -> Life {
+pub(super) fn pod_state(pod: &PodFacts) -> PodState {
     match (pod.phase, pod.deletion) {
-        (Phase::Succeeded | Phase::Failed, _) => Life::Ended,
-        (Phase::Pending | Phase::Running | Phase::Unknown | Phase::Other, Some(_)) => Life::Terminating,
-        (Phase::Pending | Phase::Running | Phase::Unknown | Phase::Other, None) => Life::Active,
+        (Phase::Succeeded | Phase::Failed, _) => PodState::Terminated,
+        (Phase::Pending | Phase::Running | Phase::Unknown | Phase::Other, Some(_)) => PodState::Terminating,
+        (Phase::Pending | Phase::Running | Phase::Unknown | Phase::Other, None) => PodState::Active,
     }
 }
 

@@ -140,7 +140,8 @@ impl JobSync {
         let wiring = &self.wiring;
         let (key, uid) = (job.key(), &job.facts.uid);
         let mut memory = wiring.memories.of(key);
-        let look = |index: &PodIndex| (index.seen_from(job, &memory.deleted), index.over(&memory.released));
+        let look =
+            |index: &PodIndex| (index.seen_from(job, &memory.deleted), index.over(&memory.finalizer_removed));
         let ((pods, over), pods_seen) = wiring.pods.lookup_at(look);
         wiring.memories.recall(key, uid, &pods, &mut memory);
         tracing::Span::current().record("pods_seen", pods_seen);
@@ -150,7 +151,8 @@ impl JobSync {
         }
         let plan = self.plan(job, &pods, &memory);
         if memory.uid == plan.memory.uid {
-            let settled = over.into_iter().filter(|pod| !plan.memory.released.contains(pod)).collect();
+            let settled =
+                over.into_iter().filter(|pod| !plan.memory.finalizer_removed.contains(pod)).collect();
             let is_there = |pod: &Uid| wiring.pods.lookup(|index| index.by_uid(pod).is_some());
             wiring.memories.put_away(key, uid, settled, is_there);
         }

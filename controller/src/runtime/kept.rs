@@ -408,11 +408,11 @@ impl PodIndex {
         let own = open.chain(self.over_and_seen(job, deleted));
         let mut found: Vec<PodFacts> = own.chain(unowned).map(|pod| pod.seen_from(job)).collect();
         let listed = job.facts.status.uncounted.iter().flat_map(|it| it.succeeded.iter().chain(&it.failed));
-        let strays: Vec<&Arc<KeptPod>> = listed
+        let ownerless: Vec<&Arc<KeptPod>> = listed
             .filter_map(|uid| self.by_uid.get(uid))
             .filter(|pod| pod.key.namespace == job.key.namespace && !is_seen(pod, job))
             .collect();
-        found.extend(strays.into_iter().map(|pod| pod.seen_from(job)));
+        found.extend(ownerless.into_iter().map(|pod| pod.seen_from(job)));
         found
     }
 

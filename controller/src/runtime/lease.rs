@@ -235,8 +235,8 @@ impl Elector {
             acquire_time: Some(now),
             ..current.spec.unwrap_or_default()
         };
-        let released = Lease { spec: Some(spec), ..current };
-        self.api.replace(&self.name, &PostParams::default(), &released).await.map_err(failure)?;
+        let finalizer_removed = Lease { spec: Some(spec), ..current };
+        self.api.replace(&self.name, &PostParams::default(), &finalizer_removed).await.map_err(failure)?;
         Ok(())
     }
 

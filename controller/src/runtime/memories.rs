@@ -46,7 +46,7 @@ impl Memories {
         if !again.is_empty() && memory.uid.as_ref() != Some(job) {
             *memory = Memory { uid: Some(job.clone()), ..Memory::default() };
         }
-        memory.released.extend(again);
+        memory.finalizer_removed.extend(again);
     }
 
     /// Keeps these released pods of a Job, which its syncs do not read any more, apart from its memory, as long as they are
@@ -122,8 +122,8 @@ mod tests {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
         let (uid, former) = (Uid::new("u"), Uid::new("former"));
-        let released = BTreeSet::from([Uid::new("p")]);
-        let memory = Memory { uid: Some(uid.clone()), released, ..Memory::default() };
+        let finalizer_removed = BTreeSet::from([Uid::new("p")]);
+        let memory = Memory { uid: Some(uid.clone()), finalizer_removed, ..Memory::default() };
         memories.set(&key, memory.clone());
         assert_eq!(memories.of(&key), memory);
         memories.forget(&key, &former);
@@ -144,10 +144,10 @@ mod tests {
         observe::pod(&pod.unwrap(), &Uid::new("u"), &PodSelector::nothing()).unwrap()
     }
 
-    fn released(memories: &Memories, job: &str, pods: &[&str]) -> Vec<String> {
+    fn finalizer_removed(memories: &Memories, job: &str, pods: &[&str]) -> Vec<String> {
         let (mut memory, pods) = (Memory::default(), pods.iter().map(|uid| pod(uid)).collect::<Vec<_>>());
         memories.recall(&ObjectKey::new("ns", "a"), &Uid::new(job), &pods, &mut memory);
-        memory.released.iter().map(ToString::to_string).collect()
+        memory.finalizer_removed.iter().map(ToString::to_string).collect()
     }
 
     fn put_away(memories: &Memories, job: &str, pods: &[&str]) {
@@ -160,13 +160,13 @@ mod tests {
     fn a_released_pod_that_is_read_again_is_remembered() {
         let memories = Memories::default();
         put_away(&memories, "u", &["p", "q"]);
-        assert_eq!(released(&memories, "namesake", &["p"]), [""; 0]);
-        assert_eq!(released(&memories, "u", &["p", "r"]), ["p"]);
+        assert_eq!(finalizer_removed(&memories, "namesake", &["p"]), [""; 0]);
+        assert_eq!(finalizer_removed(&memories, "u", &["p", "r"]), ["p"]);
         // It is in the memory of the Job then.
-        assert_eq!(released(&memories, "u", &["p"]), [""; 0]);
+        assert_eq!(finalizer_removed(&memories, "u", &["p"]), [""; 0]);
         put_away(&memories, "namesake", &["s"]);
-        assert_eq!(released(&memories, "u", &["q"]), [""; 0]);
-        assert_eq!(released(&memories, "namesake", &["s"]), ["s"]);
+        assert_eq!(finalizer_removed(&memories, "u", &["q"]), [""; 0]);
+        assert_eq!(finalizer_removed(&memories, "namesake", &["s"]), ["s"]);
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl OrphanSync {
         let Some(request) = requests::of_orphan(plan) else { return Next::Rest };
         match plan {
             OrphanPlan::Leave => {}
-            OrphanPlan::Release(_) => info!(pod = %key, "releasing a pod that no Job will count (FT-21)"),
+            OrphanPlan::RemoveFinalizer(_) => {
+                info!(pod = %key, "releasing a pod that no Job will count (FT-21)")
+            }
             OrphanPlan::Delete(_) => {
                 info!(pod = %key, "deleting a pod that came after its Job had finished (S-08)");
             }

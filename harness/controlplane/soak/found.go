@@ -8,7 +8,7 @@ import (
 	"jobcheck/harness/controlplane/faultproxy"
 )
 
-// The runs in this file show what the model found (docs/findings.md). The faults come from the
+// The runs in this file show what the model found (docs/findings/README.md). The faults come from the
 // proxy, at the step that the model names: every wait is for something to have happened.
 
 // releases are the controller's requests that remove the tracking finalizer.

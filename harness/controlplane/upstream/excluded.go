@@ -13,9 +13,9 @@ type excluded struct {
 	reason string
 }
 
-const gang = "its subject are the Workload and PodGroup objects of gang scheduling (gate WorkloadWithJob, alpha in 1.36 and off " +
-	"by default), which are beyond what the controller does"
-const benchmark = "a benchmark: it measures, and decides nothing; docs/results/scale.md and side-by-side.md have our measurements"
+const gang = "about the Workload and PodGroup objects of gang scheduling (gate WorkloadWithJob, alpha in 1.36 and off by " +
+	"default), which the controller does not make"
+const benchmark = "a benchmark: it measures and decides nothing; docs/results/scale.md and side-by-side.md have our measurements"
 
 // What is not run, with the reason. All else in the package is.
 var notApplicable = []excluded{
@@ -28,13 +28,13 @@ var notApplicable = []excluded{
 	{"BenchmarkLargeFailureHandling", "", benchmark},
 }
 
-const cleans = "when it cleans up, the test strips pods of their tracking finalizers; a watch does not tell who did that"
+const cleans = "the test removes tracking finalizers of pods when it cleans up, and a watch does not show the actor"
 
 // Tests whose traces are not judged: what the test does itself would be taken for a mistake of the controller.
 var ownHand = []excluded{
 	{"TestManagedBy", "", cleans},
 	{"TestJobPodReplacementPolicy", "", cleans},
-	{"TestManagedBy_Reenabling", "", "its API server loses the gate JobManagedBy while a Job is there that has the field, which no trace says"},
+	{"TestManagedBy_Reenabling", "", "its API server loses the gate JobManagedBy while a Job has the field, and no trace records that"},
 	{"TestManagedBy_UsingReservedJobFinalizers", "", "the test acts as another controller, which breaks the rules for it"},
 }
 

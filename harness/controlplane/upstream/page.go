@@ -8,23 +8,29 @@ import (
 
 const introduction = `# Upstream's own tests of the Job controller
 
-The integration tests that Kubernetes has for its Job controller, run with ` + "`jobcheck controller`" + ` in its place: a process of
-its own, killed by SIGKILL wherever a test stops or restarts the built-in, with the feature gates of the test as its
-` + "`--feature-gates`" + ` (a gate that changes while it runs means another process), and its counters read from ` + "`/metrics`" + `. The API
-server is the tests' own, with the emulated version that they ask for. Each process writes a native trace, which
-` + "`jobcheck replay`" + ` judges. This page is written by
+For reviewers of the shipped controllers: the results of Kubernetes' integration tests of its Job controller, run with
+` + "`" + `jobcheck controller` + "`" + ` in place of the built-in controller.
+
+The setup differs from upstream's in three points:
+
+- ` + "`" + `jobcheck controller` + "`" + ` is a process of its own. It is killed by SIGKILL whenever a test stops or restarts the built-in controller.
+- It gets the feature gates of the test as its ` + "`" + `--feature-gates` + "`" + `. A gate that changes means another process.
+- Its counters are read from ` + "`" + `/metrics` + "`" + `.
+
+The API server is the tests' own, with the emulated version that they ask for. Each process writes a native trace, which
+` + "`" + `jobcheck replay` + "`" + ` judges. This command writes the page:
 
 ` + "```" + `
 go run -C harness/controlplane ./upstream
 ` + "```" + `
 
-which reads the tests from the Go module cache, changes them as told below, and builds and runs them; a change that does not
-apply exactly as often as it should is an error. Then the tests run unchanged with the built-in, on the same machine. It takes
-a quarter of an hour once all is compiled, and is no part of ` + "`.ci/run`" + `, which looks that all changes apply. Results by case
-are in ` + "[`upstream.json`](upstream.json)" + `.
+It reads the tests from the Go module cache, changes them as listed below, and builds and runs them. A change that does not apply
+exactly as often as it should is an error. Then the tests run unchanged with the built-in controller, on the same machine. The command
+takes a quarter of an hour once everything is compiled. It is no part of ` + "`" + `.ci/run` + "`" + `, which only checks that all changes apply. Results
+by case are in [` + "`" + `upstream.json` + "`" + `](upstream.json).
 
-A trace is judged alone; one whose process took up the work of another is judged from there on. It is inconclusive if its
-process wrote nothing, or if Jobs of former cases are in sight of which it writes nothing.
+Each trace is judged alone. If its process continued the work of another process, it is judged from that moment on. A trace is
+inconclusive if its process wrote nothing, or if it shows Jobs of earlier cases to which the process writes nothing.
 
 `
 
@@ -42,7 +48,7 @@ func (r report) page() string {
 	for _, e := range ownHand {
 		fmt.Fprintf(&text, "| %s | %s |\n", e.path(), e.reason)
 	}
-	text.WriteString("\n## What is changed in the tests\n\n| file | what | why |\n| --- | --- | --- |\n")
+	text.WriteString("\n## Changes to the tests\n\n| file | what | why |\n| --- | --- | --- |\n")
 	for _, s := range r.Substitutions {
 		fmt.Fprintf(&text, "| %s | %s | %s |\n", s.File, s.What, s.Why)
 	}

@@ -37,13 +37,13 @@ var files = map[string]edits{
 	"main_test.go": {},
 	"job_admission_test.go": {
 		substitutions: []substitution{{
-			why: "a feature gate that changes is told to the process", old: gatesImport, new: ourGatesImport, times: 1,
+			why: "a changed feature gate reaches the process", old: gatesImport, new: ourGatesImport, times: 1,
 		}},
 	},
 	"job_test.go": {
 		substitutions: []substitution{
 			{
-				why: "a feature gate that changes is told to the process: one that runs is replaced by one with that gate",
+				why: "a changed feature gate reaches the process: a running process is replaced by one with that gate",
 				old: gatesImport, new: external + "\n\t" + ourGatesImport, times: 1,
 			},
 			{
@@ -56,12 +56,12 @@ var files = map[string]edits{
 				old: "\t\"k8s.io/component-base/metrics/testutil\"\n", times: 1,
 			},
 			{
-				why: "what is made here is run by the test itself",
+				why: "the test itself runs the controller that is created here",
 				old: `informerSet informers.SharedInformerFactory) (*jobcontroller.Controller, `,
 				new: `informerSet informers.SharedInformerFactory) (*external.Controller, `, times: 1,
 			},
 			{
-				why: "where a test looks that nothing happens, it looks for longer: longer than a batch of events waits",
+				why: "a test that checks for the absence of events waits longer than a batch of events does",
 				old: `const sleepDurationForControllerLatency = 100 * time.Millisecond`,
 				new: `const sleepDurationForControllerLatency = 2 * time.Second`, times: 1,
 			},
@@ -80,7 +80,7 @@ var files = map[string]edits{
 				new:       `{ tb.Helper(); return external.Prepare(tb, restConfig) }`,
 			},
 			{
-				why:       "counters of a process cannot be set to zero: what they show now is subtracted from then on",
+				why:       "counters of a process cannot be set to zero: their present values are subtracted from then on",
 				function:  "resetMetrics",
 				signature: `()`,
 				new:       `{ external.ResetMetrics() }`,

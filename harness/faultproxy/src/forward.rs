@@ -16,7 +16,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fate::Fate;
+use crate::handling::Handling;
 use crate::request::{Asked, Verb, is_set, text};
 use crate::rules::Decider;
 use crate::upstream::Upstream;
@@ -83,16 +83,16 @@ impl Shared {
             speak_json(&mut parts);
         }
         match self.decider.decide(asked.clone()).await {
-            Fate::Forward if asked.verb == Verb::Watch => self.watch(&asked, parts).await,
-            Fate::Forward => self.send(parts, body).await.map(passed),
-            Fate::Refuse(refusal) => Ok(refusal_as(&refusal.status())),
-            Fate::RefuseWith(status) => Ok(refusal_as(&status)),
-            Fate::Cut => Err(Dropped),
-            Fate::AnswerWith(refusal) => {
+            Handling::Forward if asked.verb == Verb::Watch => self.watch(&asked, parts).await,
+            Handling::Forward => self.send(parts, body).await.map(passed),
+            Handling::Refuse(refusal) => Ok(refusal_as(&refusal.status())),
+            Handling::RefuseWith(status) => Ok(refusal_as(&status)),
+            Handling::Cut => Err(Dropped),
+            Handling::AnswerWith(refusal) => {
                 self.commit(parts, body).await.map(|_| refusal_as(&refusal.status()))
             }
-            Fate::LoseAnswer => self.commit(parts, body).await.and(Err(Dropped)),
-            Fate::Hold(held) => {
+            Handling::LoseAnswer => self.commit(parts, body).await.and(Err(Dropped)),
+            Handling::Hold(held) => {
                 let landed = held.wait().await.ok_or(Dropped)?;
                 let answer = self.commit(parts, body).await?;
                 // Whoever has let it go need not wait for it.

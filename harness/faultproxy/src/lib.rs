@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the proxy: its address, its certificate, its end | [`FaultProxy`], [`Handle`] |
 //! | what an API server would call the attributes of a request | [`Asked`] |
-//! | what becomes of a request: refused, cut, its answer lost, held until later | [`Fate`] |
+//! | what becomes of a request: refused, cut, its answer lost, held until later | [`Handling`] |
 //! | who decides that: rules, or code of one's own | [`Decider`], [`Rules`] |
 //! | watches that stand still, skip, end, or expire | [`Handle::hold`], [`Handle::release`], [`Handle::cut`] |
 //!
@@ -27,8 +27,8 @@
 
 mod certificate;
 mod error;
-mod fate;
 mod forward;
+mod handling;
 mod proxy;
 mod request;
 mod rules;
@@ -36,7 +36,7 @@ mod upstream;
 mod watch;
 
 pub use error::Error;
-pub use fate::{Fate, Held, Late, Refusal, held};
+pub use handling::{Handling, Held, Late, Refusal, held};
 pub use proxy::{FaultProxy, Handle};
 pub use request::{Asked, Verb};
 pub use rules::{Applied, Decider, Decision, Match, Rules};

@@ -5,11 +5,11 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::fate::Fate;
+use crate::handling::Handling;
 use crate::request::{Asked, Verb};
 
 /// A decision that may have to be waited for; the request waits, too.
-pub type Decision<'a> = Pin<Box<dyn Future<Output = Fate> + Send + 'a>>;
+pub type Decision<'a> = Pin<Box<dyn Future<Output = Handling> + Send + 'a>>;
 
 /// Decides what becomes of each request for a resource.
 pub trait Decider: Send + Sync + 'static {
@@ -20,7 +20,7 @@ pub trait Decider: Send + Sync + 'static {
 /// Whether code says that a request is meant.
 type Predicate = dyn Fn(&Asked) -> bool + Send + Sync;
 /// Makes the fate of a request, of which each needs one of its own.
-type Make = dyn Fn(&Asked) -> Fate + Send + Sync;
+type Make = dyn Fn(&Asked) -> Handling + Send + Sync;
 
 /// Which requests are meant: those of which all that is set is true.
 #[derive(Clone, Default)]
@@ -89,11 +89,11 @@ impl Rules {
         meant: Match,
         skip: u32,
         times: u32,
-        fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static,
+        handling: impl Fn(&Asked) -> Handling + Send + Sync + 'static,
     ) -> Applied {
         let mut rules = self.lock();
         let number = rules.last().map_or(0, |rule| rule.number + 1);
-        rules.push(Rule { number, meant, skip, times, make: Box::new(fate), hits: 0 });
+        rules.push(Rule { number, meant, skip, times, make: Box::new(handling), hits: 0 });
         drop(rules);
         Applied { rules: self.clone(), number }
     }
@@ -105,7 +105,7 @@ impl Rules {
 
 impl Rule {
     /// The fate of a request, if this rule is about it. One that is to pass is counted.
-    fn decides(&mut self, asked: &Asked) -> Option<Fate> {
+    fn decides(&mut self, asked: &Asked) -> Option<Handling> {
         if self.hits == self.times || !self.meant.fits(asked) {
             return None;
         }
@@ -120,8 +120,8 @@ impl Rule {
 
 impl Decider for Rules {
     fn decide(&self, asked: Asked) -> Decision<'_> {
-        let fate = self.lock().iter_mut().find_map(|rule| rule.decides(&asked));
-        Box::pin(ready(fate.unwrap_or(Fate::Forward)))
+        let handling = self.lock().iter_mut().find_map(|rule| rule.decides(&asked));
+        Box::pin(ready(handling.unwrap_or(Handling::Forward)))
     }
 }
 

@@ -11,8 +11,8 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::fate::Refusal;
 use crate::forward::Dropped;
+use crate::handling::Refusal;
 use crate::request::Asked;
 
 /// The annotation of the bookmark behind the initial events of a watch that begins with them.

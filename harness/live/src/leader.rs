@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
-use jobcheck_faultproxy::{Asked, Decider, Decision, Fate, FaultProxy, Handle, Verb};
+use jobcheck_faultproxy::{Asked, Decider, Decision, FaultProxy, Handle, Handling, Verb};
 use jobcheck_judge::report::Subject;
 use jobcheck_record::Access;
 use jobcheck_record::watch::Shown;
@@ -47,7 +47,7 @@ pub(crate) struct Question {
     /// What it asks for.
     pub asked: Asked,
     /// Where the decision goes.
-    pub reply: oneshot::Sender<Fate>,
+    pub reply: oneshot::Sender<Handling>,
 }
 
 /// How leaders of a run are started.
@@ -188,12 +188,12 @@ impl Asking {
 impl Decider for Asking {
     fn decide(&self, asked: Asked) -> Decision<'_> {
         if !self.is_meant(&asked) {
-            return Box::pin(async { Fate::Forward });
+            return Box::pin(async { Handling::Forward });
         }
         let (reply, decided) = oneshot::channel();
         let question = Question { leader: self.leader, asked, reply };
         // What nobody decides any more came too late: the run is over.
         let is_asked = self.out.send(Heard::Asked(Box::new(question))).is_ok();
-        Box::pin(async move { if is_asked { decided.await.unwrap_or(Fate::Cut) } else { Fate::Cut } })
+        Box::pin(async move { if is_asked { decided.await.unwrap_or(Handling::Cut) } else { Handling::Cut } })
     }
 }

@@ -50,7 +50,7 @@ fn is_of_processes(step: &Step) -> bool {
 /// can a judge be told so.
 fn is_unheard(step: &Step) -> bool {
     let outcome = step.request.and_then(|it| it.outcome).or(step.held_request.and_then(|it| it.outcome));
-    let is_lost = outcome == Some(Outcome::AnswerLost);
+    let is_lost = outcome == Some(Outcome::ResponseLost);
     is_lost || step.late_request.is_some() || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 

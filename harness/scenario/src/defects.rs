@@ -1,7 +1,7 @@
 //! Scenarios of known defects: each breaks the same requirement with the defect, and holds without.
 
 use jobcheck_explorer::check::{Bounds, visit};
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
@@ -22,7 +22,7 @@ use super::values::{Id, Quantity};
 /// # Errors
 ///
 /// Why there is none.
-pub fn export_defect(mutant: &Mutant, found: &Found) -> Result<Scenario, ExportError> {
+pub fn export_defect(mutant: &Mutant, found: &Counterexample) -> Result<Scenario, ExportError> {
     let requirement = mutant.requirement();
     let about = About {
         name: mutant.id,
@@ -67,17 +67,17 @@ fn difference(scenario: &Scenario, mutant: &Mutant, bounds: &Bounds) -> Result<O
     let defective = model::with_defect(&sound, mutant);
     let (right, wrong) = (at_rest(&sound, bounds), at_rest(&defective, bounds));
     for flag in Flag::ALL {
-        let values = right.iter().map(|world| flag.value(&world.lives[0]));
+        let values = right.iter().map(|world| flag.value(&world.job_states[0]));
         if let Some(Some(value)) = common(values)
-            && wrong.iter().any(|world| flag.value(&world.lives[0]) != Some(value))
+            && wrong.iter().any(|world| flag.value(&world.job_states[0]) != Some(value))
         {
             return Ok(Some(of_flag(flag, value)));
         }
     }
     for number in Number::ALL {
-        let values = right.iter().map(|world| number.value(&world.lives[0]));
+        let values = right.iter().map(|world| number.value(&world.job_states[0]));
         if let Some(Some(value)) = common(values)
-            && wrong.iter().any(|world| number.value(&world.lives[0]) != Some(value))
+            && wrong.iter().any(|world| number.value(&world.job_states[0]) != Some(value))
         {
             return Ok(Some(of_number(number, value)));
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use jobcheck_explorer::env::disruption::DisruptionStep;
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction, UserStep};
-use jobcheck_explorer::process::steps::{Fortune, ProcessStep};
+use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
-use jobcheck_explorer::script::{Fate, PodRef, Request as Sent, RequestKind, told};
+use jobcheck_explorer::script::{PodRef, Request as Sent, RequestHandling, RequestKind, told};
 use jobcheck_explorer::step::Step as ModelStep;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Req;
@@ -181,7 +181,7 @@ impl Export<'_> {
     }
 
     fn step(&mut self, step: &ModelStep, world: &World) -> Result<(), ExportError> {
-        if let Some((job, request, Fate::Sent(Fortune::Handled))) = told(step) {
+        if let Some((job, request, RequestHandling::Sent(RequestOutcome::Handled))) = told(step) {
             self.since.push((job, request));
             return Ok(());
         }
@@ -220,7 +220,7 @@ impl Export<'_> {
             ModelStep::Disrupt(job, uid, what) => (*job, of_disruption(*uid, *what)),
             ModelStep::User(job, _, what) => (*job, of_user(*what, world)?),
             ModelStep::Rollout(job) => {
-                let gates = self.scope.gates_after(world.life(*job).rollouts + 1);
+                let gates = self.scope.gates_after(world.job_state(*job).rollouts + 1);
                 (*job, Step { rollout: Some(Rollout { feature_gates: off(gates) }), ..default() })
             }
             ModelStep::Process(job, number, what) => match self.of_process(*number, *what, step) {
@@ -235,7 +235,7 @@ impl Export<'_> {
                 }
                 TtlStep::Get(_) | TtlStep::Delete(_) => (*job, self.request(step)),
             },
-            ModelStep::Land(job) => (*job, Step { late_request: Some(Nothing {}), ..default() }),
+            ModelStep::HandleDelayed(job) => (*job, Step { late_request: Some(Nothing {}), ..default() }),
             ModelStep::Tick => return Ok(Some((None, Step { advance: Some(Span(1000)), ..default() }))),
         };
         Ok(Some((Some(job), happening)))
@@ -258,8 +258,8 @@ impl Export<'_> {
                 let crash = Crash { controller: None, during: self.request_of(step) };
                 Some(Step { crash: Some(crash), ..default() })
             }
-            ProcessStep::Usurp => Some(Step { second_leader: Some(Nothing {}), ..default() }),
-            ProcessStep::Resign => {
+            ProcessStep::ElectSecondLeader => Some(Step { second_leader: Some(Nothing {}), ..default() }),
+            ProcessStep::StopOldLeader => {
                 let leader = if number == 0 { Leader::First } else { Leader::Second };
                 Some(Step { resign: Some(Resignation { leader }), ..default() })
             }
@@ -287,10 +287,10 @@ impl Export<'_> {
             PodRef::Any => (None, None),
         };
         let outcome = match fate {
-            Fate::Sent(Fortune::Handled) => Some(Outcome::Handled),
-            Fate::Sent(Fortune::Fails) => Some(Outcome::Fails),
-            Fate::Sent(Fortune::AnswerLost) => Some(Outcome::AnswerLost),
-            Fate::Orphaned => None,
+            RequestHandling::Sent(RequestOutcome::Handled) => Some(Outcome::Handled),
+            RequestHandling::Sent(RequestOutcome::Fails) => Some(Outcome::Fails),
+            RequestHandling::Sent(RequestOutcome::ResponseLost) => Some(Outcome::ResponseLost),
+            RequestHandling::Orphaned => None,
         };
         let nth = u8::try_from(before + 1).ok().filter(|nth| *nth > 1);
         Some(Request { verb, resource, pod, index, nth, outcome, code: None, leader: None })
@@ -328,7 +328,7 @@ fn of_disruption(uid: Uid, what: DisruptionStep) -> Step {
     match what {
         DisruptionStep::Evict => Step { evict: pod, ..default() },
         DisruptionStep::LoseNode => Step { lose_node: pod, ..default() },
-        DisruptionStep::GiveUp => Step { pod_gc: pod, ..default() },
+        DisruptionStep::FailByPodGc => Step { pod_gc: pod, ..default() },
         DisruptionStep::ForceDelete => {
             let deletion = PodDeletion { pod: number(uid), index: None, force: Some(true) };
             Step { delete_pod: Some(deletion), ..default() }
@@ -360,7 +360,8 @@ fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
     let delete = |propagation| Step { delete_job: Some(JobDeletion { propagation }), ..default() };
     let deny = |condition| Step { deny: Some(Denial { condition }), ..default() };
     let mirror = |reports| Step { mirror: Some(Mirror { reports }), ..default() };
-    let indexed = world.lives.iter().flat_map(|life| &life.job).any(|job| job.spec.is_indexed());
+    let indexed =
+        world.job_states.iter().flat_map(|job_state| &job_state.job).any(|job| job.spec.is_indexed());
     Ok(match what {
         UserStep::DeletePod(uid) => {
             let deletion = PodDeletion { pod: number(uid), index: None, force: None };

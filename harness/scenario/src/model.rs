@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 
 use jobcheck_explorer::check::{Bounds, Exploration, explore_for};
-use jobcheck_explorer::counterexample::cause;
-use jobcheck_explorer::found::Found;
+use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::mutations::Mutations;
+use jobcheck_explorer::narrative::cause;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::reference::switches::Switches;
 use jobcheck_explorer::scope::{Algorithm, FoundPod, Scope};
 use jobcheck_explorer::scopes::{initial, named};
 use jobcheck_spec::Req;
@@ -40,7 +40,7 @@ pub struct ModelRun {
 impl ModelRun {
     /// What is broken.
     #[must_use]
-    pub fn found(&self) -> Option<&Found> {
+    pub fn found(&self) -> Option<&Counterexample> {
         self.exploration.found()
     }
 
@@ -64,7 +64,7 @@ pub fn run(scenario: &Scenario, mutant: Option<&Mutant>, bounds: &Bounds) -> Res
 
 /// The scope of a scenario that an algorithm with a defect runs.
 pub(super) fn with_defect(scope: &Scope, mutant: &Mutant) -> Scope {
-    let algorithm = Algorithm { switches: Switches::of(mutant.switches), ..scope.algorithm.clone() };
+    let algorithm = Algorithm { mutations: Mutations::of(mutant.mutations), ..scope.algorithm.clone() };
     Scope { algorithm, ..scope.clone() }
 }
 
@@ -160,7 +160,7 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
             ..Algorithm::default()
         },
         faults: needs.faults,
-        late_requests: needs.late_requests,
+        delayed_requests: needs.delayed_requests,
         progress: true,
         constants,
         gates: std::iter::once(gates).chain(needs.gates).collect(),
@@ -175,8 +175,8 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
 
 /// Whether the API server takes the Jobs.
 fn accepted(scenario: &Scenario, scope: &Scope) -> Result<(), ScenarioError> {
-    for (entry, life) in scenario.jobs.iter().zip(&initial(scope).lives) {
-        let refusal = life.job.as_deref().and_then(would_refuse_create);
+    for (entry, job_state) in scenario.jobs.iter().zip(&initial(scope).job_states) {
+        let refusal = job_state.job.as_deref().and_then(would_refuse_create);
         if let Some(broken) = refusal {
             let why = format!(
                 "the API server refuses this Job ({}): {} is {}, not {}",

@@ -293,7 +293,7 @@ impl Step {
         let during = self.crash.and_then(|crash| crash.during);
         let outcome = self.request.and_then(|request| request.outcome);
         let held = self.held_request;
-        if self.until.is_some() && !matches!(outcome, Some(Outcome::Fails | Outcome::AnswerLost)) {
+        if self.until.is_some() && !matches!(outcome, Some(Outcome::Fails | Outcome::ResponseLost)) {
             Some("`until` is for a `request` with the outcome `fails` or `answerLost`")
         } else if during.is_some_and(|request| request.leader.is_some()) {
             Some("the process that dies is the first leader: leave `leader` out")

@@ -1,7 +1,7 @@
 //! Requests of controllers, as a script names them.
 
-use jobcheck_explorer::process::steps::Fortune;
-use jobcheck_explorer::script::{Fate, Request as Sent, RequestKind, What};
+use jobcheck_explorer::process::steps::RequestOutcome;
+use jobcheck_explorer::script::{Request as Sent, RequestHandling, RequestKind, What};
 
 use super::steps::{ControllerName, Crash, FailureCode, HeldRequest, Outcome, PodTarget, Request, Resource, Step, Verb};
 
@@ -60,7 +60,7 @@ impl HeldRequest {
 /// # Errors
 ///
 /// No controller sends such a request, or not about that.
-pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
+pub fn sent(request: &Request, handling: RequestHandling) -> Result<Vec<What>, String> {
     let kind = match (request.verb, request.resource) {
         (Verb::Create, Resource::Pods) => RequestKind::CreatePod,
         (Verb::Delete, Resource::Pods) => RequestKind::DeletePod,
@@ -87,9 +87,9 @@ pub fn sent(request: &Request, fate: Fate) -> Result<Vec<What>, String> {
         return Err("requests are numbered from 1".to_owned());
     }
     let pod = PodTarget { pod: request.pod, index: request.index, all: None }.to_model();
-    let request_of = |fate| What::Request(Sent { kind, pod }, fate);
+    let request_of = |handling| What::Request(Sent { kind, pod }, handling);
     let before = usize::from(request.nth.unwrap_or(1)).saturating_sub(1);
-    let mut all = vec![request_of(Fate::Sent(Fortune::Handled)); before];
-    all.push(request_of(fate));
+    let mut all = vec![request_of(RequestHandling::Sent(RequestOutcome::Handled)); before];
+    all.push(request_of(handling));
     Ok(all)
 }

@@ -3,9 +3,9 @@
 use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
-use jobcheck_explorer::process::steps::{Faults, Fortune};
+use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Fate, Flag, Holds, Item, Number, PodRef, Script, What,
+    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, RequestHandling, Script, What,
 };
 use jobcheck_explorer::world::JobId;
 use jobcheck_spec::gates::Gates;
@@ -16,7 +16,7 @@ use super::format::Scenario;
 use super::read::ScenarioError;
 use super::requests::sent;
 use super::spec::ModeEntry;
-use super::steps::{ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
+use super::steps::{ControllerName, Edit, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
 use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
@@ -31,7 +31,7 @@ pub struct Needs {
     /// How often faults happen.
     pub faults: Faults,
     /// Whether the request of a dead process may arrive.
-    pub late_requests: bool,
+    pub delayed_requests: bool,
     /// Seconds that pass.
     pub ticks: i64,
     /// Whether pods run and become ready.
@@ -58,7 +58,7 @@ const MOST_ITEMS: usize = 10_000;
 ///
 /// What the model cannot express.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
-    let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default() };
+    let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default(), held: Vec::new() };
     for (number, step) in (1..).zip(&scenario.steps) {
         translation
             .step(number, step.referenced.line(), &step.value)
@@ -106,6 +106,8 @@ struct Translation<'a> {
     scenario: &'a Scenario,
     needs: Needs,
     holds: Holds,
+    /// Requests that wait, in the order in which they were held.
+    held: Vec<(Sent, Request)>,
 }
 
 impl Translation<'_> {
@@ -124,6 +126,7 @@ impl Translation<'_> {
             what: What::Await,
             when,
             holds: self.holds,
+            held: self.held.iter().map(|(sent, _)| *sent).collect(),
             optional,
             requirement,
             step: number,
@@ -198,7 +201,7 @@ impl Translation<'_> {
             return Ok(Some(self.disrupt(target, Disruption::LoseNode, DisruptionStep::LoseNode)));
         }
         if let Some(target) = step.pod_gc {
-            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::GiveUp)));
+            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::FailByPodGc)));
         }
         if let Some(deletion) = step.delete_pod {
             let target = PodTarget { pod: deletion.pod, index: deletion.index, all: None };
@@ -281,6 +284,12 @@ impl Translation<'_> {
             self.needs.ticks += seconds;
             return Ok((0..seconds).map(|_| What::Tick).collect());
         }
+        if let Some(held) = step.held_request {
+            return self.goes_on(&held);
+        }
+        if let Some(request) = step.request.filter(|it| it.outcome == Some(Outcome::Held)) {
+            return self.holds_request(&request);
+        }
         if let Some(request) = step.request {
             return self.request(&request, request.outcome.ok_or("write the `outcome` of the request")?);
         }
@@ -295,8 +304,8 @@ impl Translation<'_> {
                             "leave `outcome` out: the request is on the way when the controller dies".into(),
                         );
                     }
-                    self.needs.late_requests = true;
-                    sent(&request, Fate::Orphaned)
+                    self.needs.delayed_requests = true;
+                    sent(&request, RequestHandling::Orphaned)
                 }
                 (ControllerName::Ttl, Some(_)) => {
                     Err("in the model no request of a dead TTL controller arrives".to_owned())
@@ -304,8 +313,8 @@ impl Translation<'_> {
             };
         }
         if step.second_leader.is_some() {
-            one_more(&mut faults.usurpations)?;
-            return Ok(vec![What::Usurp]);
+            one_more(&mut faults.second_leaders)?;
+            return Ok(vec![What::ElectSecondLeader]);
         }
         if let Some(rollout) = &step.rollout {
             if self.needs.gates.len() >= usize::from(u8::MAX) {
@@ -319,10 +328,10 @@ impl Translation<'_> {
             return Ok(vec![What::Await, What::CatchUp(caches(watch.watch))]);
         }
         if let Some(resignation) = step.resign {
-            return Ok(vec![What::Resign(u8::from(resignation.leader == Leader::Second))]);
+            return Ok(vec![What::StopOldLeader(u8::from(resignation.leader == Leader::Second))]);
         }
         Ok(vec![match () {
-            () if step.late_request.is_some() => What::Land,
+            () if step.late_request.is_some() => What::HandleDelayed,
             () if step.settle.is_some() => What::Settle,
             () if step.catch_up.is_some() => {
                 (self.holds.pods, self.holds.jobs) = (false, false);
@@ -334,19 +343,39 @@ impl Translation<'_> {
 
     fn request(&mut self, request: &Request, outcome: Outcome) -> Result<Vec<What>, String> {
         let faults = &mut self.needs.faults;
-        let fortune = match outcome {
-            Outcome::Handled => Fortune::Handled,
+        let outcome = match outcome {
+            Outcome::Handled => RequestOutcome::Handled,
             Outcome::Fails => {
                 one_more(&mut faults.failures)?;
-                Fortune::Fails
+                RequestOutcome::Fails
             }
-            Outcome::AnswerLost => {
+            Outcome::ResponseLost => {
                 one_more(&mut faults.losses)?;
-                Fortune::AnswerLost
+                RequestOutcome::ResponseLost
             }
             Outcome::Held => return Err("no request is held here".to_owned()),
         };
-        sent(request, Fate::Sent(fortune))
+        sent(request, RequestHandling::Sent(outcome))
+    }
+
+    /// All such requests wait from now on: the model does not tell one from the next.
+    fn holds_request(&mut self, request: &Request) -> Result<Vec<What>, String> {
+        let mut whats = sent(request, RequestHandling::Sent(RequestOutcome::Handled))?;
+        if let Some(What::Request(last, _)) = whats.pop() {
+            self.held.push((last, *request));
+            whats.push(What::Held(last));
+        }
+        Ok(whats)
+    }
+
+    fn goes_on(&mut self, how: &HeldRequest) -> Result<Vec<What>, String> {
+        let first = how.pod.and_then(|pod| self.held.iter().position(|(_, held)| held.pod == Some(pod)));
+        if self.held.is_empty() {
+            return Err("no request is held here".to_owned());
+        }
+        let (_, held) = self.held.remove(first.unwrap_or(0));
+        let meant = Request { pod: how.pod.or(held.pod), nth: None, ..how.settles(&held) };
+        self.request(&meant, meant.outcome.unwrap_or(Outcome::Handled))
     }
 
     /// What is held from now on.
@@ -375,8 +404,6 @@ fn beyond(step: &Step) -> Option<&'static str> {
         Some("the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin")
     } else if step.targets().any(|target| target.all == Some(true)) {
         Some("the model has no step that happens to all pods: write one for each, or play it on sim, live or builtin")
-    } else if step.held_request.is_some() || step.request.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
-        Some("the model has no request that is held: play it on sim, live or builtin")
     } else {
         None
     }

@@ -489,7 +489,8 @@ pub enum Outcome {
     /// It fails, and nothing is changed.
     Fails,
     /// It is handled, and its answer is lost.
-    AnswerLost,
+    #[serde(rename = "answerLost")]
+    ResponseLost,
     /// It waits for a step `heldRequest`; the scenario goes on as soon as it was sent.
     Held,
 }

@@ -11,8 +11,8 @@
 
 mod calls;
 mod cluster;
-mod fate;
 pub mod fuzz;
+mod handling;
 pub mod paths;
 mod process;
 mod recorder;
@@ -22,7 +22,7 @@ mod start;
 mod store;
 mod ttl;
 
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
 use jobcheck_scenario::Scenario;
 use jobcheck_scenario::runtime::{Found, Rest};
@@ -75,8 +75,8 @@ impl Outcome {
 /// # Errors
 ///
 /// What the API server says against a Job of the scenario.
-pub fn run(scenario: &Scenario, seed: u64, departures: &Switches) -> Result<Outcome, String> {
-    run_on(RuleSet::default(), scenario, seed, departures)
+pub fn run(scenario: &Scenario, seed: u64, mutations: &Mutations) -> Result<Outcome, String> {
+    run_on(RuleSet::default(), scenario, seed, mutations)
 }
 
 /// The same with the API server of another version.
@@ -88,9 +88,9 @@ pub fn run_on(
     version: RuleSet,
     scenario: &Scenario,
     seed: u64,
-    departures: &Switches,
+    mutations: &Mutations,
 ) -> Result<Outcome, String> {
-    let mut play = Play::new(version, scenario, seed, departures)?;
+    let mut play = Play::new(version, scenario, seed, mutations)?;
     let unmet = play.run();
     play.cluster.mark(serde_json::json!({ "kind": "end" }));
     let trace = play.cluster.recorder.bytes();

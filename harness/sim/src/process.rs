@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use jobcheck_adapter::departures::plan_with;
+use jobcheck_adapter::mutations::plan_with;
 use jobcheck_apiserver::Server;
 use jobcheck_apiserver::request::{Request, Response};
 use jobcheck_apiserver::resource::Resource;
@@ -18,7 +18,7 @@ use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed,
 use jobcheck_controller::job::orphan::{self, Look, OrphanObserved, Owner, PodOwner};
 use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
@@ -58,7 +58,7 @@ pub struct Began {
 pub struct Process {
     settings: Settings,
     /// Known defects that its plans have.
-    departures: Switches,
+    mutations: Mutations,
     jobs: Store,
     pods: Store,
     queue: BTreeSet<String>,
@@ -107,14 +107,14 @@ impl Asked {
 
 impl Process {
     /// A process that was just started, and has listed everything.
-    pub fn started(server: &mut Server, now: Timestamp, settings: Settings, departures: Switches) -> Process {
+    pub fn started(server: &mut Server, now: Timestamp, settings: Settings, mutations: Mutations) -> Process {
         let jobs = Store::listed(server, now, Resource::Jobs);
         let pods = Store::listed(server, now, Resource::Pods);
         Process {
             queue: jobs.all().map(|(name, _)| name.clone()).collect(),
             orphans: pods.all().map(|(name, _)| name.clone()).collect(),
             settings,
-            departures,
+            mutations,
             jobs,
             pods,
             wakes: BTreeMap::new(),
@@ -134,8 +134,8 @@ impl Process {
 
     /// Known defects that its plans have.
     #[must_use]
-    pub fn departures(&self) -> &Switches {
-        &self.departures
+    pub fn mutations(&self) -> &Mutations {
+        &self.mutations
     }
 
     /// Its watches end.
@@ -296,7 +296,7 @@ impl Process {
             now: time(now),
             settings: &self.settings,
         };
-        let plan = plan_with(&self.departures, &observed);
+        let plan = plan_with(&self.mutations, &observed);
         self.memories.insert(name.to_owned(), plan.memory.clone());
         if let Some(wait) = plan.wake_after {
             let wake = now.saturating_add(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX));
@@ -407,7 +407,7 @@ mod tests {
 
     fn started(cluster: &mut Cluster) -> Process {
         let now = cluster.now();
-        Process::started(&mut cluster.server, now, Settings::default(), Switches::default())
+        Process::started(&mut cluster.server, now, Settings::default(), Mutations::default())
     }
 
     /// The next request, which the server answers.

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use jobcheck_apiserver::request::Request as Sent;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_scenario::runtime::{
     Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
@@ -11,7 +11,7 @@ use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
-use crate::fate::{Fate, Held};
+use crate::handling::{Handling, Held};
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
 use crate::start::{rolled_out, settings};
@@ -54,7 +54,7 @@ impl<'a> Play<'a> {
         version: RuleSet,
         scenario: &'a Scenario,
         seed: u64,
-        departures: &Switches,
+        mutations: &Mutations,
     ) -> Result<Play<'a>, String> {
         let subject = scenario.subject().on(version);
         let header = header(&subject, &format!("scenario {}, seed {seed}", scenario.name));
@@ -69,7 +69,7 @@ impl<'a> Play<'a> {
         }
         let now = cluster.now();
         let processes =
-            vec![Process::started(&mut cluster.server, now, settings(&subject), departures.clone())];
+            vec![Process::started(&mut cluster.server, now, settings(&subject), mutations.clone())];
         let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
         let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
         Ok(Play {
@@ -194,20 +194,20 @@ impl<'a> Play<'a> {
         let Some(request) = request else { return !began.is_empty() };
         let job = self.scenario.steps.get(self.position).and_then(|step| step.value.job.as_deref());
         let job = self.entry(job).name.clone();
-        match self.fate(&request, ControllerName::Job, number) {
-            Fate::Dies => {
+        match self.handling(&request, ControllerName::Job, number) {
+            Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart(number, None);
             }
-            Fate::Held(awaited) => self.held.push(Held { process: number, request, awaited, job }),
-            fate => self.ask(number, &request, &fate),
+            Handling::Held(awaited) => self.held.push(Held { process: number, request, awaited, job }),
+            handling => self.ask(number, &request, &handling),
         }
         true
     }
 
     /// A process asks for something, and hears what becomes of that.
-    pub(crate) fn ask(&mut self, number: usize, request: &Sent, fate: &Fate) {
-        let response = self.send(request, fate, process::ACTOR);
+    pub(crate) fn ask(&mut self, number: usize, request: &Sent, handling: &Handling) {
+        let response = self.send(request, handling, process::ACTOR);
         let now = self.cluster.now();
         if let Some(process) = self.processes.get_mut(number) {
             process.answered(response.as_ref(), &mut self.cluster.server, now);
@@ -217,13 +217,13 @@ impl<'a> Play<'a> {
     fn work_ttl(&mut self) -> bool {
         let now = self.cluster.now();
         let Some(request) = self.ttl.as_mut().and_then(|ttl| ttl.next_request(now)) else { return false };
-        match self.fate(&request, ControllerName::Ttl, 0) {
-            Fate::Dies => {
+        match self.handling(&request, ControllerName::Ttl, 0) {
+            Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart_ttl();
             }
-            fate => {
-                let response = self.send(&request, &fate, ttl::ACTOR);
+            handling => {
+                let response = self.send(&request, &handling, ttl::ACTOR);
                 let now = self.cluster.now();
                 self.ttl.as_mut().into_iter().for_each(|ttl| ttl.answered(response.as_ref(), now));
             }
@@ -311,8 +311,8 @@ impl<'a> Play<'a> {
         } else if step.second_leader.is_some() {
             let settings = self.processes[0].settings().clone();
             let now = self.cluster.now();
-            let departures = self.processes[0].departures().clone();
-            self.processes.push(Process::started(&mut self.cluster.server, now, settings, departures));
+            let mutations = self.processes[0].mutations().clone();
+            self.processes.push(Process::started(&mut self.cluster.server, now, settings, mutations));
         } else if let Some(resignation) = step.resign {
             let number = usize::from(resignation.leader == Leader::Second);
             if self.processes.len() < 2 {
@@ -381,8 +381,8 @@ impl<'a> Play<'a> {
         self.cluster.advance(SignedDuration::from_millis(1));
         self.cluster.mark(mark);
         let now = self.cluster.now();
-        let departures = self.processes[number].departures().clone();
-        self.processes[number] = Process::started(&mut self.cluster.server, now, settings, departures);
+        let mutations = self.processes[number].mutations().clone();
+        self.processes[number] = Process::started(&mut self.cluster.server, now, settings, mutations);
     }
 
     fn restart_ttl(&mut self) {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 pub use crate::compact::is_sound as symmetry_is_sound;
 use crate::compact::{Numbered, STANDSTILL_NUMBER, Scratch, Specification, width};
+pub use crate::counterexample::Counterexample;
 pub use crate::engine::{Coverage, Cut, Progress};
 use crate::engine::{End, Limits, Run, System, Walks, explore as search, leaving, path_to, walk as walk_in};
-pub use crate::found::Found;
 use crate::properties::PROPERTIES;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::gates::gates;
@@ -89,7 +89,7 @@ pub struct Exploration {
 impl Exploration {
     /// What is broken.
     #[must_use]
-    pub fn found(&self) -> Option<&Found> {
+    pub fn found(&self) -> Option<&Counterexample> {
         match &self.outcome {
             Outcome::Broken(found) => Some(found),
             Outcome::Holds | Outcome::NotFinished(_) => None,
@@ -109,7 +109,7 @@ pub enum Outcome {
     /// Every world was looked at, and every property holds.
     Holds,
     /// A property is broken; one of the shortest ways there.
-    Broken(Box<Found>),
+    Broken(Box<Counterexample>),
     /// A limit was reached: nothing is proved.
     NotFinished(Cut),
 }
@@ -291,7 +291,7 @@ fn outcome<'a, const N: usize>(
         End::Broken { property, state } => {
             let path = path_to(specification, run, state);
             let steps = path.iter().map(|numbered| Step::clone(&numbered.step)).collect();
-            Outcome::Broken(Box::new(Found::at_the_end_of(scope, number(property), steps)))
+            Outcome::Broken(Box::new(Counterexample::at_the_end_of(scope, number(property), steps)))
         }
     }
 }
@@ -325,7 +325,7 @@ pub struct Walked {
     /// Whether all walks were made, or one of them found something.
     pub finished: bool,
     /// What is broken.
-    pub found: Option<Box<Found>>,
+    pub found: Option<Box<Counterexample>>,
     /// The way of the last walk.
     pub last: Vec<Step>,
     /// For each of [`PROPERTIES`], whether its premise was reached.
@@ -351,7 +351,7 @@ impl Task for Walk<'_> {
         let Walking { walks, depth, seed, stop } = self.walking;
         let met = walk_in(specification, &Walks { count: *walks, depth: *depth, seed: *seed, stop: &**stop });
         let plain = |steps: Vec<Numbered>| steps.iter().map(|numbered| Step::clone(&numbered.step)).collect();
-        let found = |(property, steps)| Found::at_the_end_of(scope, number(property), plain(steps));
+        let found = |(property, steps)| Counterexample::at_the_end_of(scope, number(property), plain(steps));
         Walked {
             walks: met.walks,
             steps: met.steps,

@@ -1,352 +1,55 @@
-//! A way through a scope as a story: who did what, and what the Job's status was then.
+//! Something that is broken, and the way there.
 
-mod head;
-pub(crate) mod pods;
-pub(crate) mod process;
-pub(crate) mod status;
-pub mod user;
-mod verdict;
-mod whole;
-
-pub use head::{head, spec_text, world_text};
-pub use status::{change, status_text};
-pub use verdict::Told;
-pub use whole::{REST, ROUND, Story, cause};
-
-use crate::alphabet::Write;
-use crate::counterexample::process::{decided, landed, process_step, read, ttl_step};
-use crate::env::collector;
-use crate::env::disruption::DisruptionStep;
-use crate::env::kubelet::KubeletStep;
-use crate::env::user::{UserAction, UserStep, namespace_goes};
-use crate::process::lag::{delivered, old_job, pod_staleness};
-use crate::process::steps::ProcessStep;
-use crate::reference::ttl::TtlStep;
+use crate::properties::{DEADLOCK, PROPERTIES, deadlock};
 use crate::scope::Scope;
 use crate::scopes::initial;
+use crate::script::{AT_REST, shortfall};
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
 use jobcheck_spec::catalogue::Req;
-use jobcheck_spec::job::JobStatus;
-use jobcheck_spec::pod::Pod;
-use jobcheck_spec::uid::Uid;
-use user::said;
-use verdict::{Judgement, judgement};
 
-/// One step of a story.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Who acts.
-    pub who: &'static str,
-    /// What they do; of a status write, what it changes.
-    pub what: String,
-    /// What the caches do not show of what is stored, where it is a manager that reads them.
-    pub stale: Option<String>,
-    /// The end that a sync decides on.
-    pub decides: Option<String>,
-    /// Why the server refuses a status write (422).
-    pub refusal: Option<Told>,
-    /// What the write breaks, whatever an earlier one broke.
-    pub objections: Vec<Told>,
-    /// Events that reach caches because these may lag no further.
-    pub events: Vec<String>,
-    /// The Job's whole status afterwards, where the step changed it.
-    pub status: Option<String>,
+/// Something that is broken.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// Which property, in words.
+    pub property: &'static str,
+    /// Number of the property in [`PROPERTIES`]; `None` for a standstill, and for progress.
+    pub number: Option<usize>,
+    /// The requirement that states it, if one does.
+    pub req: Option<Req>,
+    /// What is wrong.
+    pub why: String,
+    /// The steps that lead there.
+    pub path: Vec<Step>,
+    /// Where it is progress that is missing ([`crate::progress`]): so many of the steps lead to a world to which the rest
+    /// of them lead back, for ever. Without a rest nothing need happen any more.
+    pub turn: Option<usize>,
 }
 
-impl Line {
-    /// What is said below a line, `asked` being the requirement that is looked for: others are said to be broken as
-    /// well.
+impl Counterexample {
+    /// What is wrong with a property where these steps lead. They are taken one by one, so that what is told has
+    /// been seen to happen.
     #[must_use]
-    pub fn notes(&self, asked: Option<Req>) -> Vec<String> {
-        let mut notes = Vec::new();
-        notes.extend(self.stale.as_ref().map(|stale| format!("although {stale}")));
-        notes.extend(self.decides.as_ref().map(|decides| format!("decides: {decides}")));
-        if let Some(Told { req, text }) = &self.refusal {
-            notes.push(format!("refused (422), {req}: {}", req.entry().sentence));
-            notes.push(format!("  {text}"));
-        }
-        let main = self.objections.iter().find(|told| Some(told.req) == asked).or(self.objections.first());
-        if let Some(Told { req, text }) = main {
-            let also = if asked.is_some_and(|asked| asked != *req) { "also " } else { "" };
-            if asked == Some(*req) {
-                // What is looked for is told at the end.
-                notes.push(format!("not admitted, {req}: {text}"));
-            } else {
-                notes.push(format!("{also}not admitted, {req}: {}", req.entry().sentence));
-                notes.push(format!("  {text}"));
+    pub fn at_the_end_of(scope: &Scope, number: Option<usize>, path: Vec<Step>) -> Counterexample {
+        let world = path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
+        let (property, req, why) = match number {
+            Some(number) => {
+                let property = &PROPERTIES[number];
+                let why = world.job_states.iter().find_map(|job_state| (property.broken)(job_state));
+                (property.name, Some(property.req), why)
             }
-            let others = self.objections.iter().filter(|told| told.req != *req).map(|told| told.req.id());
-            let others: Vec<&str> = others.collect();
-            if !others.is_empty() {
-                notes.push(format!("also not admitted: {}", others.join(", ")));
+            None => {
+                let steps = world.enabled(scope);
+                match &scope.script {
+                    None => (DEADLOCK, None, deadlock(&world, &steps, scope)),
+                    Some(script) => {
+                        let found = shortfall(script, &world, &steps, scope);
+                        let req = found.as_ref().and_then(|found| found.requirement);
+                        (AT_REST, req, found.map(|found| found.why))
+                    }
+                }
             }
-        }
-        notes.extend(self.events.iter().cloned());
-        notes
-    }
-}
-
-/// Tells the way that these steps take.
-#[must_use]
-pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
-    let mut world = initial(scope);
-    let mut lines = Vec::new();
-    for step in path {
-        lines.push(line(step, &world, scope));
-        world = world.apply(step, scope);
-    }
-    lines
-}
-
-/// Tells one step, taken in the world `before`.
-#[must_use]
-pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
-    let after = before.apply(step, scope);
-    let (who, what) = action(step, before, &after, scope);
-    let job = step.job();
-    let status = job.and_then(|job| changed_status(before.life(job), after.life(job)));
-    let (stale, decides) = match (step, job) {
-        (Step::Process(job, number, what), _) => {
-            let after = after.life(*job);
-            (read(before.life(*job), after, *number, *what), decided(after, *number, *what, scope))
-        }
-        (_, Some(job)) if who == MANAGER => (unseen(before.life(job)), None),
-        _ => (None, None),
-    };
-    let Judgement { objections, refusal } = judgement(step, before, scope);
-    let several = before.lives.len() > 1;
-    let events = before.numbered().flat_map(|(id, life)| events(step, id, life, &after, scope)).collect();
-    let what = match job.filter(|_| several) {
-        Some(job) => format!("{what} (Job {})", job.0),
-        None => what,
-    };
-    Line { who, what, stale, decides, refusal, objections, events, status }
-}
-
-/// The events that a step brings to caches besides itself.
-fn events(step: &Step, job: JobId, life: &Life, after: &World, scope: &Scope) -> Vec<String> {
-    let mut told = Vec::new();
-    for (number, process) in (0u8..).zip(&life.processes) {
-        let is_told = match step {
-            Step::Process(id, by, what) if (*id, *by) == (job, number) => {
-                use ProcessStep::{
-                    Crash, CrashInFlight, RelistJobs, RelistPods, Resign, ShowJob, ShowPod, Usurp,
-                };
-                matches!(
-                    what,
-                    ShowPod | RelistPods | ShowJob | RelistJobs | Crash | CrashInFlight(_) | Resign | Usurp
-                )
-            }
-            _ => false,
         };
-        let same_processes = after.life(job).processes.len() == life.processes.len();
-        if is_told || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0 {
-            continue;
-        }
-        let relists = matches!(step, Step::Process(_, _, ProcessStep::Sync(delivery)) if delivery.relists);
-        let shown = delivered(life, after.life(job), usize::from(number), relists, scope);
-        told.extend(shown.into_iter().map(|(cache, what)| format!("meanwhile its {cache} {what}")));
+        let why = why.expect("what is broken in a world is broken where the way to it leads");
+        Counterexample { property, number, req, why, path, turn: None }
     }
-    told
-}
-
-const MANAGER: &str = "manager";
-
-fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'static str, String) {
-    match step {
-        Step::Write(job, write) => {
-            let stored = before.life(*job).job.as_ref();
-            (MANAGER, written(write, stored.map(|job| &job.status)))
-        }
-        Step::Expire(_) => {
-            let what = "deletes the Job in the foreground: it stays until its pods are gone";
-            ("TTL controller", what.to_owned())
-        }
-        Step::Kubelet(_, uid, KubeletStep::Remove) => {
-            ("API server", format!("removes {} (deleted, ended, no finalizer)", name(*uid)))
-        }
-        Step::Kubelet(_, uid, KubeletStep::Schedule) => ("scheduler", format!("binds {}", name(*uid))),
-        Step::Kubelet(_, uid, what) => ("kubelet", pod_changed(*uid, *what)),
-        Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
-        Step::User(_, number, UserStep::DeletePod(uid)) => {
-            let ended = scope.user.get(usize::from(*number)) == Some(&UserAction::DeleteEndedPod);
-            (if ended { "pod GC" } else { "user" }, format!("deletes {}", name(*uid)))
-        }
-        Step::User(_, _, UserStep::StripOwner(uid)) => {
-            ("user", format!("removes the ownerReference of {}", name(*uid)))
-        }
-        Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
-        Step::User(job, _, UserStep::Job(action)) => {
-            (editor(*action), format!("{}{}", said(*action), reported(*job, *action, before, after)))
-        }
-        Step::Collect(job, uid) if collector::orphans(before.life(*job)) => {
-            ("garbage collector", format!("removes the ownerReference of {}", name(*uid)))
-        }
-        Step::Collect(job, uid) => {
-            let held =
-                after.life(*job).pods.get(*uid).is_some_and(|pod| pod.finalizer && pod.is_terminated());
-            let stays = if held { ", which stays: it holds the finalizer" } else { "" };
-            let goes = namespace_goes(before.life(*job), scope);
-            let who = if goes { "namespace controller" } else { "garbage collector" };
-            (who, format!("deletes {}{stays}", name(*uid)))
-        }
-        Step::RemoveJob(job) if namespace_goes(before.life(*job), scope) => {
-            ("namespace controller", "deletes the Job".to_owned())
-        }
-        Step::RemoveJob(_) => ("garbage collector", "removes the Job".to_owned()),
-        Step::ShowPod(job) => ("Pod cache", shown(before.life(*job))),
-        Step::ShowJob(job) => ("Job cache", newer(before.life(*job))),
-        Step::Crash(_) => (MANAGER, "dies and is started again".to_owned()),
-        Step::Rollout(job) => ("operator", rolled_out(before.life(*job), scope)),
-        Step::Process(job, number, what) => {
-            process_step(before, after.life(*job), *job, *number, *what, scope)
-        }
-        Step::Ttl(_, TtlStep::Show) => ("TTL cache", "shows the stored Job".to_owned()),
-        Step::Ttl(job, what) => ("TTL controller", ttl_step(before.life(*job), *what, before.now, scope)),
-        Step::Land(job) => ("API server", landed(before.life(*job))),
-        Step::Tick => ("clock", format!("{} s since the start", before.now.0 + 1)),
-        Step::Proceed => ("script", proceeds(before, scope)),
-    }
-}
-
-fn proceeds(before: &World, scope: &Scope) -> String {
-    let item = scope.script.as_ref().and_then(|script| script.item(before));
-    item.map_or_else(|| "goes on".to_owned(), |item| format!("goes on after {}", item.place))
-}
-
-fn rolled_out(life: &Life, scope: &Scope) -> String {
-    let off = scope.gates_after(life.rollouts + 1).off();
-    let gates = if off.is_empty() { "all gates on".to_owned() } else { format!("{} off", off.join(", ")) };
-    format!("starts the controller anew, with {gates}")
-}
-
-pub(crate) fn name(uid: Uid) -> String {
-    format!("pod {}", uid.0)
-}
-
-/// A write in words; of a status what it changes of the status that it was made from.
-pub(crate) fn written(write: &Write, base: Option<&JobStatus>) -> String {
-    match write {
-        Write::CreatePod(pod) => format!("creates {}{}", name(pod.uid), of_index(pod)),
-        Write::DeletePod(uid) => format!("deletes {}", name(*uid)),
-        Write::ReleasePod(uid) => format!("removes the finalizer of {}", name(*uid)),
-        Write::AdoptPod(uid) => format!("adopts {}", name(*uid)),
-        Write::GiveUpPod(uid) => format!("gives up {}", name(*uid)),
-        Write::Status(status) => {
-            let none = JobStatus::default();
-            format!("writes the status: {}", change(base.unwrap_or(&none), status))
-        }
-    }
-}
-
-fn of_index(pod: &Pod) -> String {
-    match pod.index {
-        None => String::new(),
-        Some(index) if pod.failure_count + pod.ignored_failure_count == 0 => format!(" for index {index}"),
-        Some(index) if pod.ignored_failure_count == 0 => {
-            format!(" for index {index} (job-index-failure-count {})", pod.failure_count)
-        }
-        Some(index) => format!(
-            " for index {index} (job-index-failure-count {}, job-index-ignored-failure-count {})",
-            pod.failure_count, pod.ignored_failure_count
-        ),
-    }
-}
-
-fn pod_changed(uid: Uid, what: KubeletStep) -> String {
-    let pod = name(uid);
-    match what {
-        KubeletStep::Schedule => format!("{pod} has a node"),
-        KubeletStep::Run => format!("{pod} runs"),
-        KubeletStep::Ready => format!("{pod} is ready"),
-        KubeletStep::Unready => format!("{pod} is not ready any more"),
-        KubeletStep::Restart => format!("{pod} restarts its container"),
-        KubeletStep::Succeed => format!("{pod} succeeds"),
-        KubeletStep::Fail(code) => format!("{pod} fails with exit code {code}"),
-        KubeletStep::Flip => format!("{pod} has failed after all"),
-        KubeletStep::Remove => format!("{pod} is gone"),
-    }
-}
-
-/// Who makes an edit.
-fn editor(action: UserAction) -> &'static str {
-    match action {
-        UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
-            "other manager"
-        }
-        UserAction::DeleteOwner => "garbage collector",
-        _ => "user",
-    }
-}
-
-fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
-    let pod = name(uid);
-    match what {
-        DisruptionStep::Evict => ("scheduler", format!("marks {pod} with DisruptionTarget")),
-        DisruptionStep::LoseNode => {
-            ("pod GC", format!("marks {pod} Failed, with DisruptionTarget: its node is gone"))
-        }
-        DisruptionStep::ForceDelete => ("user", format!("deletes {pod} by force")),
-        DisruptionStep::Delete => ("scheduler", format!("deletes {pod}, which it marked")),
-        DisruptionStep::GiveUp => ("pod GC", format!("marks {pod} Failed: nobody will end it")),
-    }
-}
-
-/// What a mirror's report changes.
-fn reported(job: JobId, action: UserAction, before: &World, after: &World) -> String {
-    let is_report =
-        matches!(action, UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes);
-    let status = |world: &World| world.life(job).job.as_ref().map(|job| job.status.clone());
-    match (status(before), status(after)) {
-        (Some(old), Some(new)) if is_report => format!(" ({})", change(&old, &new)),
-        _ => String::new(),
-    }
-}
-
-/// The oldest change that the cache of the specification lacks.
-fn shown(life: &Life) -> String {
-    let behind = &life.manager.behind;
-    let Some(unseen) = behind.first() else { return "shows nothing new".to_owned() };
-    let later = behind[1..].iter().find(|it| it.uid == unseen.uid);
-    let then = later.map_or_else(|| life.pods.get(unseen.uid), |later| later.before.as_ref());
-    format!("shows {}", pods::shown(unseen.uid, unseen.before.as_ref(), then))
-}
-
-/// What the Job cache of the specification comes to show.
-fn newer(life: &Life) -> String {
-    match (&life.manager.old_job, &life.job) {
-        (Some(_), None) => "shows that the Job is gone".to_owned(),
-        (Some(old), Some(new)) if old.status != new.status => {
-            format!("shows the status {}", change(&old.status, &new.status))
-        }
-        _ => "shows the stored Job".to_owned(),
-    }
-}
-
-/// What the caches of the specification lack.
-fn unseen(life: &Life) -> Option<String> {
-    let foreign: Vec<_> = life.manager.behind.iter().filter(|unseen| unseen.own.is_none()).cloned().collect();
-    let uids: Vec<Uid> = foreign.iter().map(|unseen| unseen.uid).collect();
-    let mut parts = Vec::new();
-    // Of the pods that others changed; what it did itself it knows without its cache.
-    let behind: Vec<_> =
-        life.manager.behind.iter().filter(|unseen| uids.contains(&unseen.uid)).cloned().collect();
-    let lacks = pod_staleness(life, &behind);
-    if !lacks.is_empty() {
-        parts.push(format!("its Pod cache {}", lacks.join(", ")));
-    }
-    if let Some(old) = &life.manager.old_job {
-        let still = life
-            .job
-            .as_ref()
-            .map_or_else(|| "still shows the Job, which is gone".to_owned(), |stored| old_job(old, stored));
-        parts.push(format!("its Job cache {still}"));
-    }
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-fn changed_status(before: &Life, after: &Life) -> Option<String> {
-    let (old, new) = (before.job.as_ref(), after.job.as_ref()?);
-    (old.is_none_or(|old| old.status != new.status)).then(|| status_text(&new.status))
 }

@@ -3,21 +3,21 @@
 //! Every one has the smallest scope that shows it. With its switches off the same scope holds, so that what is
 //! found there is the defect.
 
+mod cycles;
 mod environment;
 mod gates;
 mod older;
 mod recreation;
-mod straying;
 mod table;
 mod ttl;
 mod worlds;
 
 use crate::check::{Bounds, Exploration, explore_for};
-use crate::counterexample::cause;
-use crate::found::Found;
+use crate::counterexample::Counterexample;
+use crate::mutations::{Mutation, Mutations};
+use crate::narrative::cause;
 use crate::progress;
 use crate::properties::PROPERTIES;
-use crate::reference::switches::{Switch, Switches};
 use crate::scope::{Algorithm, Scope};
 use jobcheck_spec::catalogue::Req;
 
@@ -33,7 +33,7 @@ const TABLES: &[&[Mutant]] = &[
     environment::ENVIRONMENT,
     recreation::RECREATION,
     older::OLDER,
-    straying::STRAYING,
+    cycles::CYCLES,
 ];
 
 const COUNT: usize = {
@@ -69,7 +69,7 @@ pub struct Mutant {
     /// What is wrong, in one line.
     pub title: &'static str,
     /// What makes it.
-    pub switches: &'static [Switch],
+    pub mutations: &'static [Mutation],
     /// The smallest world that shows it.
     pub world: fn() -> Scope,
     /// How it shows.
@@ -83,7 +83,7 @@ pub enum Shows {
     Breaks(Req, usize),
     /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
     /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
-    Strays(Req, usize),
+    Ownerless(Req, usize),
 }
 
 /// What a search for a defect found.
@@ -109,32 +109,32 @@ impl Mutant {
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Strays(req, _) => req,
+            Shows::Breaks(req, _) | Shows::Ownerless(req, _) => req,
         }
     }
 
     /// Whether it shows in one world: then reductions keep it.
     #[must_use]
     pub fn shows_in_a_world(&self) -> bool {
-        !matches!(self.shows, Shows::Strays(..))
+        !matches!(self.shows, Shows::Ownerless(..))
     }
 
     /// Its world with the defect.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        self.scope_with(Switches::of(self.switches))
+        self.scope_with(Mutations::of(self.mutations))
     }
 
     /// Its world without the defect.
     #[must_use]
     pub fn sound_scope(&self) -> Scope {
-        self.scope_with(Switches::default())
+        self.scope_with(Mutations::default())
     }
 
-    fn scope_with(&self, switches: Switches) -> Scope {
+    fn scope_with(&self, mutations: Mutations) -> Scope {
         let scope = (self.world)();
-        let rules = switches.on_server(scope.rules);
-        let algorithm = Algorithm { switches, ..scope.algorithm.clone() };
+        let rules = mutations.on_server(scope.rules);
+        let algorithm = Algorithm { mutations, ..scope.algorithm.clone() };
         Scope { rules, algorithm, progress: !self.shows_in_a_world(), ..scope }
     }
 
@@ -177,7 +177,7 @@ impl Mutant {
         let steps = found.path.len();
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
-            Shows::Strays(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
+            Shows::Ownerless(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
         }
     }
 }
@@ -194,7 +194,7 @@ impl Hunt {
 
     /// What was found.
     #[must_use]
-    pub fn found(&self) -> Option<&Found> {
+    pub fn found(&self) -> Option<&Counterexample> {
         self.exploration.found()
     }
 

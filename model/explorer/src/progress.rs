@@ -24,20 +24,20 @@ pub(crate) use self::lack::shortcoming;
 use rustc_hash::FxHashMap;
 
 use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
+use crate::counterexample::Counterexample;
 use crate::env::clock::time_is_up;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::refusals::{blocked, is_refused};
-use crate::found::Found;
 use crate::liveness::{Builder, Edge, Fairness, Label, Lasso, Property, check};
 use crate::process::io::CallName;
 use crate::process::state::Process;
-use crate::process::steps::{Fortune, ProcessStep, is_held_back};
+use crate::process::steps::{ProcessStep, RequestOutcome, is_held_back};
 use crate::reference::read::REFUSAL_LASTS;
 use crate::reference::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
@@ -103,7 +103,7 @@ fn limit(bounds: &Bounds) -> Option<Cut> {
 }
 
 /// A lasso as steps.
-fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso: &Lasso) -> Found {
+fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso: &Lasso) -> Counterexample {
     let mut step = |edge: &Edge| {
         let world = worlds.world(edge.from);
         let mut leaving = worlds.leaving(edge.from).into_iter();
@@ -115,7 +115,7 @@ fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso
     let path: Vec<Step> = lasso.prefix.iter().chain(&lasso.cycle).map(&mut step).collect();
     let world = worlds.world(lasso.turn());
     let (req, why) = missing(&world, scope, !lasso.stutters());
-    Found { property: PROGRESS, number: None, req, why, path, turn: Some(lasso.prefix.len()) }
+    Counterexample { property: PROGRESS, number: None, req, why, path, turn: Some(lasso.prefix.len()) }
 }
 
 /// What is fair for itself.
@@ -148,16 +148,18 @@ impl Action {
         match step {
             Step::Process(job, process, what) => match what {
                 ProcessStep::Sync(_) => Action::Sync(*job, *process),
-                ProcessStep::Choose(_) | ProcessStep::Call(_, Fortune::Handled) => {
+                ProcessStep::Choose(_) | ProcessStep::Call(_, RequestOutcome::Handled) => {
                     Action::Call(*job, *process)
                 }
-                ProcessStep::Orphan(uid, Fortune::Handled) => Action::Orphan(*job, *process, *uid),
+                ProcessStep::Orphan(uid, RequestOutcome::Handled) => Action::Orphan(*job, *process, *uid),
                 // What is refused for ever is answered at last, too.
-                ProcessStep::Call(call, Fortune::Fails) if is_refused(*call, world.life(*job), scope) => {
+                ProcessStep::Call(call, RequestOutcome::Fails)
+                    if is_refused(*call, world.job_state(*job), scope) =>
+                {
                     Action::Call(*job, *process)
                 }
-                ProcessStep::Orphan(uid, Fortune::Fails)
-                    if is_refused(CallName::ReleasePod(*uid), world.life(*job), scope) =>
+                ProcessStep::Orphan(uid, RequestOutcome::Fails)
+                    if is_refused(CallName::RemoveFinalizer(*uid), world.job_state(*job), scope) =>
                 {
                     Action::Orphan(*job, *process, *uid)
                 }
@@ -169,17 +171,17 @@ impl Action {
                 | ProcessStep::RelistPods
                 | ProcessStep::Crash
                 | ProcessStep::CrashInFlight(_)
-                | ProcessStep::Usurp
-                | ProcessStep::Resign => Action::Unfair,
+                | ProcessStep::ElectSecondLeader
+                | ProcessStep::StopOldLeader => Action::Unfair,
             },
             Step::Kubelet(_, _, KubeletStep::Ready | KubeletStep::Unready | KubeletStep::Flip) => {
                 Action::Unfair
             }
-            Step::Kubelet(job, uid, _) if may_run_for_ever(world.life(*job), *uid, scope.endless) => {
+            Step::Kubelet(job, uid, _) if may_run_for_ever(world.job_state(*job), *uid, scope.endless) => {
                 Action::Unfair
             }
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
-            Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::GiveUp) => {
+            Step::Disrupt(job, uid, DisruptionStep::Delete | DisruptionStep::FailByPodGc) => {
                 Action::Disrupt(*job, *uid)
             }
             Step::Collect(job, uid) => Action::Collect(*job, *uid),
@@ -187,7 +189,7 @@ impl Action {
             Step::Expire(job) => Action::Expire(*job),
             Step::Ttl(job, what) => match what {
                 TtlStep::Sync => Action::TtlSync(*job),
-                TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled) => {
+                TtlStep::Get(RequestOutcome::Handled) | TtlStep::Delete(RequestOutcome::Handled) => {
                     Action::TtlRequest(*job)
                 }
                 TtlStep::Show => Action::TtlShow(*job),
@@ -196,7 +198,7 @@ impl Action {
             Step::Tick => Action::Tick,
             Step::Proceed => Action::Script,
             Step::Disrupt(..)
-            | Step::Land(_)
+            | Step::HandleDelayed(_)
             | Step::Write(..)
             | Step::User(..)
             | Step::ShowPod(_)
@@ -208,9 +210,9 @@ impl Action {
 }
 
 /// Whether nothing ends the pod, or the Job's deadline alone.
-fn may_run_for_ever(life: &Life, uid: Uid, endless: bool) -> bool {
-    let has_deadline = life.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
-    (endless || has_deadline) && life.pods.get(uid).is_some_and(|pod| pod.is_active())
+fn may_run_for_ever(job_state: &JobState, uid: Uid, endless: bool) -> bool {
+    let has_deadline = job_state.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
+    (endless || has_deadline) && job_state.pods.get(uid).is_some_and(|pod| pod.is_active())
 }
 
 /// The labels of actions, as they come up.
@@ -247,44 +249,51 @@ fn is_at_rest(world: &World, scope: &Scope) -> bool {
     if scope.script.is_some() {
         return world.enabled(scope).is_empty();
     }
-    world.lives.iter().all(|life| is_excused(life, world, scope) || is_over(life, world, scope))
+    world
+        .job_states
+        .iter()
+        .all(|job_state| is_excused(job_state, world, scope) || is_over(job_state, world, scope))
 }
 
 /// Whether a Job has come to its end, and nobody has anything to do.
-fn is_over(life: &Life, world: &World, scope: &Scope) -> bool {
-    (is_quiet(life) || blocked(life, scope).is_some()) && shortcoming(life, world, scope).is_none()
+fn is_over(job_state: &JobState, world: &World, scope: &Scope) -> bool {
+    (is_quiet(job_state) || blocked(job_state, scope).is_some())
+        && shortcoming(job_state, world, scope).is_none()
 }
 
-fn is_quiet(life: &Life) -> bool {
+fn is_quiet(job_state: &JobState) -> bool {
     let quiet = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
-    life.processes.iter().all(quiet) && life.ttl.as_ref().is_none_or(|controller| controller.is_quiet())
+    job_state.processes.iter().all(quiet)
+        && job_state.ttl.as_ref().is_none_or(|controller| controller.is_quiet())
 }
 
 /// The longest time, in seconds, that anything lets a controller wait for: its deadline, the delay after as many failures
 /// as there are pods, or PC-12's.
-fn longest_wait(life: &Life, scope: &Scope) -> i64 {
-    let deadline = life.job.as_ref().and_then(|job| job.spec.active_deadline_seconds).unwrap_or(0);
+fn longest_wait(job_state: &JobState, scope: &Scope) -> i64 {
+    let deadline = job_state.job.as_ref().and_then(|job| job.spec.active_deadline_seconds).unwrap_or(0);
     let delay = scope.constants.backoff_ms(u32::try_from(scope.pods).unwrap_or(u32::MAX)) / 1000;
     deadline.max(delay).max(REFUSAL_LASTS)
 }
 
 /// Whether a bound of the scope is what a Job waits for.
-pub(crate) fn is_excused(life: &Life, world: &World, scope: &Scope) -> bool {
+pub(crate) fn is_excused(job_state: &JobState, world: &World, scope: &Scope) -> bool {
     let time_is_up = time_is_up(world, scope);
-    let finished = life.job.as_ref().is_some_and(|job| job.status.is_finished());
-    let waits = |wake: Time| !finished && wake.since(world.now) <= longest_wait(life, scope);
+    let finished = job_state.job.as_ref().is_some_and(|job| job.status.is_finished());
+    let waits = |wake: Time| !finished && wake.since(world.now) <= longest_wait(job_state, scope);
     let held = |process: &Process| {
-        process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(life, call, scope))
+        process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(job_state, call, scope))
             || (time_is_up && process.wake.is_some_and(waits))
     };
-    life.processes.iter().any(held)
+    job_state.processes.iter().any(held)
 }
 
 /// What is wrong with the world in which a cycle turns, and whether things go on happening in it.
 fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String) {
-    let mut stuck =
-        world.lives.iter().filter(|life| !is_excused(life, world, scope) && !is_over(life, world, scope));
-    let found = stuck.next().and_then(|life| shortcoming(life, world, scope));
+    let mut stuck = world
+        .job_states
+        .iter()
+        .filter(|job_state| !is_excused(job_state, world, scope) && !is_over(job_state, world, scope));
+    let found = stuck.next().and_then(|job_state| shortcoming(job_state, world, scope));
     let (req, what) = found.unwrap_or((None, "the controller has work".to_owned()));
     let how = if goes_on { ", for ever" } else { "" };
     (req, format!("{what}{how}"))

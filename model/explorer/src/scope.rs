@@ -3,8 +3,8 @@
 use crate::env::disruption::Disruption;
 use crate::env::refusals::Refusal;
 use crate::env::user::UserAction;
+use crate::mutations::Mutations;
 use crate::process::steps::Faults;
-use crate::reference::switches::Switches;
 use crate::reference::sync::Settings;
 use crate::script::Script;
 use crate::subject::Subject;
@@ -62,7 +62,7 @@ pub struct Scope {
     /// What the API server refuses, however often it is asked.
     pub refused: Vec<Refusal>,
     /// Whether the request of a process that dies may still reach the server.
-    pub late_requests: bool,
+    pub delayed_requests: bool,
     /// Whether it is asked that Jobs get somewhere, too ([`crate::progress`]): then nothing is reduced.
     pub progress: bool,
     /// The subject's constants.
@@ -98,7 +98,7 @@ pub struct Algorithm {
     /// Processes that run it, each for itself; with none, the specification manages the Jobs.
     pub processes: usize,
     /// Its departures from what is right.
-    pub switches: Switches,
+    pub mutations: Mutations,
     /// By how many versions a Job cache may lag.
     pub job_lag: usize,
     /// Seconds by which the clock of the TTL controller is ahead of the API server's, where its algorithm is explored
@@ -114,7 +114,7 @@ impl Scope {
     pub fn settings(&self) -> Settings<'_> {
         Settings {
             subject: &self.algorithm.subject,
-            switches: &self.algorithm.switches,
+            mutations: &self.algorithm.mutations,
             constants: &self.constants,
             gates: Gates::ON,
             has_delays: self.has_delays(),
@@ -130,7 +130,7 @@ impl Scope {
 
     /// Whether there may be pods that nobody controls while the Job is there.
     #[must_use]
-    pub fn has_strays(&self) -> bool {
+    pub fn has_ownerless(&self) -> bool {
         let makes_some = |action: &UserAction| {
             matches!(
                 action,

@@ -8,12 +8,12 @@ pub mod reference;
 use std::sync::Arc;
 
 use crate::env::user::{SpecEdit, UserAction};
-use crate::history::Past;
+use crate::ghost::GhostHistory;
 use crate::process::state::Process;
 use crate::process::steps::Faults;
 use crate::reference::ttl::TtlController;
 use crate::scope::{Algorithm, Scope};
-use crate::world::{Life, Manager, World};
+use crate::world::{JobState, Manager, World};
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::apiserver::{RuleSet, created};
 use jobcheck_spec::constants::Constants;
@@ -28,19 +28,19 @@ use jobcheck_spec::uid::Uid;
 /// The world that a scope starts from: its Jobs are created, nothing has happened to them.
 #[must_use]
 pub fn initial(scope: &Scope) -> World {
-    let lives = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
+    let job_states = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
         let manager = Manager { gates: scope.gates_after(0), ..Manager::default() };
         let process = Process { knowledge: manager.clone(), ..Process::started() };
         let processes = vec![process; scope.algorithm.processes];
         let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
-        let life = Life::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
-        let past = Past { gates: manager.gates, ..life.past };
-        let mut life = Life { manager, processes, ttl, past, ..life };
-        scope.found.iter().for_each(|found| life.find(*found));
-        life
+        let job_state = JobState::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
+        let ghost = GhostHistory { gates: manager.gates, ..job_state.ghost };
+        let mut job_state = JobState { manager, processes, ttl, ghost, ..job_state };
+        scope.found.iter().for_each(|found| job_state.find(*found));
+        job_state
     });
-    let lives = lives.collect();
-    World { now: Time(0), position: 0, lives }
+    let job_states = job_states.collect();
+    World { now: Time(0), position: 0, job_states }
 }
 
 /// The Job of this number as it is created; its UID tells it from others of the name.
@@ -158,7 +158,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         algorithm: Algorithm::default(),
         faults: Faults::default(),
         refused: Vec::new(),
-        late_requests: false,
+        delayed_requests: false,
         progress: false,
         constants: Constants { pod_failure_backoff_ms: 0, ..Constants::V1_36 },
         gates: Vec::new(),

@@ -17,7 +17,7 @@ use crate::reference::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::script::lags;
 use crate::ttl;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::requirement::Broken;
 use jobcheck_spec::uid::Uid;
 
@@ -51,7 +51,7 @@ pub enum Step {
     /// The TTL controller does something about the Job, or something happens to it; where it is an algorithm.
     Ttl(JobId, TtlStep),
     /// The request of a dead process reaches the server.
-    Land(JobId),
+    HandleDelayed(JobId),
     /// A second passes.
     Tick,
     /// The scope's script goes on, without anything else.
@@ -76,7 +76,7 @@ impl Step {
             | Step::Rollout(job)
             | Step::Process(job, ..)
             | Step::Ttl(job, _)
-            | Step::Land(job) => Some(*job),
+            | Step::HandleDelayed(job) => Some(*job),
             Step::Tick | Step::Proceed => None,
         }
     }
@@ -122,26 +122,26 @@ impl World {
     /// Of [`World::happenings_of`], those of the Job's processes. Whether nothing else of the Job may happen now, and
     /// whether the scope's bound on pods holds a creation back.
     pub fn processes_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) -> (bool, bool) {
-        let life = self.life(job);
-        if processes::choices(life, job, steps) {
+        let job_state = self.job_state(job);
+        if processes::choices(job_state, job, steps) {
             return (true, false);
         }
         processes::enabled(self, job, scope, steps);
-        (false, processes::holds_back(life, scope))
+        (false, processes::holds_back(job_state, scope))
     }
 
     /// Of [`World::happenings_of`], those of anybody else.
     pub fn environment_of(&self, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-        let life = self.life(job);
+        let job_state = self.job_state(job);
         ttl::enabled(self, job, scope, steps);
         ttl_controller::enabled(self, job, scope, steps);
-        kubelet::enabled(job, life, scope, steps);
-        disruption::enabled(job, life, scope, steps);
-        collector::enabled(job, life, scope, steps);
-        user::enabled(job, life, scope, steps);
-        caches::enabled(job, life, steps);
-        crashes::enabled(job, life, scope, steps);
-        rollouts::enabled(job, life, scope, steps);
+        kubelet::enabled(job, job_state, scope, steps);
+        disruption::enabled(job, job_state, scope, steps);
+        collector::enabled(job, job_state, scope, steps);
+        user::enabled(job, job_state, scope, steps);
+        caches::enabled(job, job_state, steps);
+        crashes::enabled(job, job_state, scope, steps);
+        rollouts::enabled(job, job_state, scope, steps);
     }
 
     /// The steps of [`World::enabled`] that concern no single Job.
@@ -159,27 +159,27 @@ impl World {
             Step::Kubelet(job, uid, what) => kubelet::apply(&mut next, *job, *uid, *what, scope),
             Step::Disrupt(job, uid, what) => disruption::apply(&mut next, *job, *uid, *what, scope),
             Step::User(job, number, what) => user::apply(&mut next, *job, *number, what, scope),
-            Step::Collect(job, uid) => collector::collect(next.life_mut(*job), *uid, self.now, scope),
-            Step::RemoveJob(job) => collector::remove_job(next.life_mut(*job), scope),
-            Step::ShowPod(job) => caches::show_pod(next.life_mut(*job)),
-            Step::ShowJob(job) => caches::show_job(next.life_mut(*job)),
-            Step::Crash(job) => crashes::apply(next.life_mut(*job)),
-            Step::Rollout(job) => rollouts::apply(next.life_mut(*job), scope),
+            Step::Collect(job, uid) => collector::collect(next.job_state_mut(*job), *uid, self.now, scope),
+            Step::RemoveJob(job) => collector::remove_job(next.job_state_mut(*job), scope),
+            Step::ShowPod(job) => caches::show_pod(next.job_state_mut(*job)),
+            Step::ShowJob(job) => caches::show_job(next.job_state_mut(*job)),
+            Step::Crash(job) => crashes::apply(next.job_state_mut(*job)),
+            Step::Rollout(job) => rollouts::apply(next.job_state_mut(*job), scope),
             Step::Process(job, number, what) => processes::apply(&mut next, *job, *number, *what, scope),
             Step::Ttl(job, what) => ttl_controller::apply(&mut next, *job, *what, scope),
-            Step::Land(job) => processes::land(&mut next, *job, scope),
+            Step::HandleDelayed(job) => processes::handle_delayed(&mut next, *job, scope),
             Step::Tick => clock::tick(&mut next),
             Step::Proceed => {}
         }
         let advances = scope.script.as_ref().is_some_and(|script| script.advances(self, step));
         next.position += u16::from(advances);
         let (now, lags) = (next.now, lags(&next, scope));
-        for (before, life) in self.lives.iter().zip(&mut next.lives) {
-            let Life { ttl, job, .. } = life;
+        for (before, job_state) in self.job_states.iter().zip(&mut next.job_states) {
+            let JobState { ttl, job, .. } = job_state;
             if let Some(ttl) = ttl.as_mut().filter(|_| *job != before.job) {
                 ttl.note(before.job.as_ref(), job.as_ref());
             }
-            informer::settle(life, now, lags, &scope.algorithm.switches);
+            informer::settle(job_state, now, lags, &scope.algorithm.mutations);
         }
         next
     }
@@ -202,7 +202,7 @@ pub fn admits(world: &World, step: &Step, scope: &Scope) -> Result<(), Broken> {
         | Step::Rollout(_)
         | Step::Process(..)
         | Step::Ttl(..)
-        | Step::Land(_)
+        | Step::HandleDelayed(_)
         | Step::Tick
         | Step::Proceed => return Ok(()),
     };

@@ -7,10 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::mutations::Mutations;
 use crate::process::io::{Io, Stop};
 use crate::reference;
 use crate::reference::read::Read;
-use crate::reference::switches::Switches;
 use crate::reference::sync::Settings;
 use crate::ttl::Request;
 use jobcheck_spec::gates::Gates;
@@ -30,9 +30,9 @@ pub struct Subject {
     /// One sync of a Job.
     pub sync: SyncDecision,
     /// What is done about a pod that no sync looks at (FT-20, FT-21).
-    pub orphan: fn(&OrphanRead<'_>, &Switches) -> OrphanDecision,
+    pub orphan: fn(&OrphanRead<'_>, &Mutations) -> OrphanDecision,
     /// What is done about a Job that may be expired (family TT).
-    pub ttl: fn(&TtlRead<'_>, &Switches) -> TtlDecision,
+    pub ttl: fn(&TtlRead<'_>, &Mutations) -> TtlDecision,
     /// What a sync that has read this decides, in words; `None` where that is nothing new. For stories.
     pub outlook: fn(&Read, &Settings<'_>) -> Option<String>,
 }
@@ -106,7 +106,7 @@ pub enum OrphanDecision {
     /// Nothing.
     Leave,
     /// The tracking finalizer is removed.
-    Release(Precondition),
+    RemoveFinalizer(Precondition),
     /// The pod is deleted, finalizer in place: it was created too late to be of use (S-08).
     Delete(Precondition),
 }

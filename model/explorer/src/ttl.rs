@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::history::Removal;
+use crate::ghost::Removal;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::apiserver::{Propagation, deleted};
 use jobcheck_spec::guards::ttl::{JobDeletion, judge_ttl_deletion};
 use jobcheck_spec::job::Job;
@@ -15,8 +15,8 @@ use jobcheck_spec::uid::Uid;
 
 /// The DELETE, where the specification admits it.
 pub fn enabled(world: &World, id: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let life = world.life(id);
-    let Some(job) = life.job.as_ref().filter(|_| life.ttl.is_none()) else { return };
+    let job_state = world.job_state(id);
+    let Some(job) = job_state.job.as_ref().filter(|_| job_state.ttl.is_none()) else { return };
     let concerned = job.spec.ttl_seconds_after_finished.is_some();
     if concerned && !job.deleting && scope.admits(&judge(world, id)) {
         steps.push(Step::Expire(id));
@@ -27,7 +27,7 @@ pub fn enabled(world: &World, id: JobId, scope: &Scope, steps: &mut Vec<Step>) {
 #[must_use]
 pub fn judge(world: &World, id: JobId) -> Findings {
     let mut findings = Findings::new();
-    if let Some(job) = &world.life(id).job {
+    if let Some(job) = &world.job_state(id).job {
         let deletion = JobDeletion {
             propagation: Some("Foreground".to_owned()),
             uid_precondition: Some(job.uid),
@@ -42,20 +42,20 @@ pub fn judge(world: &World, id: JobId) -> Findings {
 /// The Job waits for its pods.
 pub fn apply(world: &mut World, id: JobId, scope: &Scope) {
     let now = world.now;
-    let life = world.life_mut(id);
-    let Some(job) = life.job.clone() else { return };
-    life.past.removal = Some(removal(life, std::slice::from_ref(&job), now));
-    life.set_job(deleted(&job, Propagation::Foreground), scope.job_lag);
+    let job_state = world.job_state_mut(id);
+    let Some(job) = job_state.job.clone() else { return };
+    job_state.ghost.removal = Some(removal(job_state, std::slice::from_ref(&job), now));
+    job_state.set_job(deleted(&job, Propagation::Foreground), scope.job_lag);
 }
 
 /// What a deletion did, as it really was: `held` are the versions that etcd held since the Job was read.
-fn removal(life: &Life, held: &[Arc<Job>], clock: Time) -> Removal {
-    let ended = life.past.ending.as_ref().and_then(|ending| ending.said);
+fn removal(job_state: &JobState, held: &[Arc<Job>], clock: Time) -> Removal {
+    let ended = job_state.ghost.ending.as_ref().and_then(|ending| ending.said);
     let expired = |job: &Arc<Job>| {
         let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
         ended.zip(ttl).is_some_and(|(ended, ttl)| clock >= ended.plus(ttl))
     };
-    Removal { finished: life.past.ending.is_some(), expired: held.iter().any(expired) }
+    Removal { finished: job_state.ghost.ending.is_some(), expired: held.iter().any(expired) }
 }
 
 /// A DELETE by a TTL controller.
@@ -86,19 +86,25 @@ impl Request {
 
 /// The server handles a DELETE, which is judged by the versions that etcd held since the controller's GET. Whether
 /// there was such a Job.
-pub fn carry_out(life: &mut Life, request: &Request, held: &[Arc<Job>], clock: Time, scope: &Scope) -> bool {
-    let Some(job) = life.job.clone().filter(|job| request.fits(job, held)) else { return false };
+pub fn carry_out(
+    job_state: &mut JobState,
+    request: &Request,
+    held: &[Arc<Job>],
+    clock: Time,
+    scope: &Scope,
+) -> bool {
+    let Some(job) = job_state.job.clone().filter(|job| request.fits(job, held)) else { return false };
     let findings = judge_request(request, held, clock);
     let broken = scope.verdict(findings).map(|broken| broken.req);
-    life.past.objection = life.past.objection.or(broken);
+    job_state.ghost.objection = job_state.ghost.objection.or(broken);
     if !job.deleting {
-        life.past.removal = Some(removal(life, held, clock));
+        job_state.ghost.removal = Some(removal(job_state, held, clock));
     }
     let asked = if request.foreground { Propagation::Foreground } else { Propagation::Background };
     let after = deleted(&job, asked);
     // A second DELETE changes what becomes of the pods, or nothing.
     if after.as_ref() != Some(&*job) {
-        life.set_job(after, scope.job_lag);
+        job_state.set_job(after, scope.job_lag);
     }
     true
 }

@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use crate::history::Past;
+use crate::ghost::GhostHistory;
 use crate::process::state::Process;
-use crate::process::steps::{Faults, Late};
+use crate::process::steps::{DelayedRequest, Faults};
 use crate::reference::ttl::TtlController;
 use crate::scope::FoundPod;
 use jobcheck_spec::backoff::BackoffRecord;
@@ -36,12 +36,12 @@ pub struct World {
     /// How much of the scope's script has happened; 0 where it has none.
     pub position: u16,
     /// The Jobs, dead ones included.
-    pub lives: Vec<Life>,
+    pub job_states: Vec<JobState>,
 }
 
 /// One Job with its pods, from its creation until everything of it is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Life {
+pub struct JobState {
     /// The Job as etcd holds it; `None` once it is gone.
     pub job: Option<Arc<Job>>,
     /// Its pods as etcd holds them.
@@ -53,13 +53,13 @@ pub struct Life {
     /// The TTL controller, where its algorithm is explored.
     pub ttl: Option<Box<TtlController>>,
     /// The request of a dead process that may still reach the server.
-    pub late: Option<Late>,
+    pub delayed: Option<DelayedRequest>,
     /// The faults so far.
     pub faults: Faults,
     /// How often a process with other gates took over ([`crate::env::rollouts`]).
     pub rollouts: u8,
     /// What really happened: ghost history, which no guard reads.
-    pub past: Past,
+    pub ghost: GhostHistory,
     /// What the user has done already: one bit for each of the scope's actions.
     pub used: u16,
 }
@@ -85,14 +85,14 @@ pub struct Unseen {
     /// The pod before the change.
     pub before: Option<Pod>,
     /// What the manager knows of the change without its cache, if the change was its own.
-    pub own: Option<Own>,
+    pub own: Option<OwnWrite>,
     /// Whether the process was told that there is no such pod any more.
     pub missed: bool,
 }
 
 /// A write of the manager to a pod, which it knows of without its cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Own {
+pub struct OwnWrite {
     /// The pod as the answer to the write showed it.
     pub after: Pod,
     /// Whether the write created the pod.
@@ -104,36 +104,36 @@ pub struct Own {
 impl World {
     /// The Job of this number.
     #[must_use]
-    pub fn life(&self, job: JobId) -> &Life {
-        &self.lives[usize::from(job.0)]
+    pub fn job_state(&self, job: JobId) -> &JobState {
+        &self.job_states[usize::from(job.0)]
     }
 
     /// The Job of this number, to change it.
-    pub fn life_mut(&mut self, job: JobId) -> &mut Life {
-        &mut self.lives[usize::from(job.0)]
+    pub fn job_state_mut(&mut self, job: JobId) -> &mut JobState {
+        &mut self.job_states[usize::from(job.0)]
     }
 
     /// The Jobs with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = (JobId, &Life)> {
-        (0u8..).map(JobId).zip(&self.lives)
+    pub fn numbered(&self) -> impl Iterator<Item = (JobId, &JobState)> {
+        (0u8..).map(JobId).zip(&self.job_states)
     }
 }
 
-impl Life {
+impl JobState {
     /// A Job that was just created.
     #[must_use]
-    pub fn new(job: Job) -> Life {
-        let past = Past::new(&job);
-        Life {
+    pub fn new(job: Job) -> JobState {
+        let ghost = GhostHistory::new(&job);
+        JobState {
             job: Some(Arc::new(job)),
             pods: Arc::new(Pods::new()),
             manager: Manager::default(),
             processes: Vec::new(),
             ttl: None,
-            late: None,
+            delayed: None,
             faults: Faults::default(),
             rollouts: 0,
-            past,
+            ghost,
             used: 0,
         }
     }
@@ -142,18 +142,18 @@ impl Life {
     /// properties say nothing.
     #[must_use]
     pub fn read_job(&self) -> Option<Arc<Job>> {
-        self.job.as_ref().map(|job| self.past.gates.read(job))
+        self.job.as_ref().map(|job| self.ghost.gates.read(job))
     }
 
     /// A pod is there that the manager did not create, and that all caches show.
     pub fn find(&mut self, found: FoundPod) {
-        let uid = self.past.next_uid();
+        let uid = self.ghost.next_uid();
         let FoundPod { controlled, phase } = found;
         let pod = Pod { controlled, phase, ..Pod::new(uid) };
         let finished = pod.is_terminated().then(Time::default);
         let pod = Pod { finished, ..pod };
-        self.past.created_unasked(&pod);
-        self.past.pod_changed(&pod);
+        self.ghost.created_unasked(&pod);
+        self.ghost.pod_changed(&pod);
         Arc::make_mut(&mut self.pods).set(uid, Some(pod));
     }
 
@@ -168,8 +168,8 @@ impl Life {
     pub fn set_job(&mut self, job: Option<Job>, cache_lags: bool) {
         let before = self.job.take();
         self.job = job.map(Arc::new);
-        if let Some(late) = &mut self.late {
-            late.conflicts = true;
+        if let Some(delayed) = &mut self.delayed {
+            delayed.conflicts = true;
         }
         for process in &mut self.processes {
             if let Some(before) = &before {
@@ -197,7 +197,7 @@ impl Life {
     pub fn write_pod(&mut self, after: Pod, lag: usize) {
         let uid = after.uid;
         let before = Arc::make_mut(&mut self.pods).set(uid, Some(after.clone()));
-        let own = Own { after, created: before.is_none(), earlier_sync: false };
+        let own = OwnWrite { after, created: before.is_none(), earlier_sync: false };
         self.fall_behind(Unseen { uid, before, own: Some(own), missed: false }, lag);
     }
 
@@ -254,18 +254,18 @@ impl Seen {
         let part = |controlled: bool| pod.filter(|pod| pod.controlled == controlled).cloned();
         Arc::make_mut(&mut self.cache).set(uid, part(true));
         Arc::make_mut(&mut self.post).set(uid, part(true));
-        Arc::make_mut(&mut self.strays).set(uid, part(false));
+        Arc::make_mut(&mut self.ownerless).set(uid, part(false));
     }
 
     /// What the manager of the Job of this incarnation knows whose cache lacks these changes.
     #[must_use]
     pub fn of(stored: &Arc<Pods>, behind: &[Unseen], incarnation: u8) -> Seen {
         if behind.is_empty() {
-            let (cache, strays) = stored.divided(incarnation);
+            let (cache, ownerless) = stored.divided(incarnation);
             return Seen {
                 post: cache.clone(),
                 cache,
-                strays,
+                ownerless,
                 expectations_met: true,
                 deletion_unseen: false,
             };
@@ -276,8 +276,8 @@ impl Seen {
         for unseen in behind {
             if unseen.missed {
                 // Nothing holds the pod any more, that much is known; what else it was, it still seems to be.
-                release(&mut cache, unseen.uid);
-                release(&mut post, unseen.uid);
+                remove_finalizer(&mut cache, unseen.uid);
+                remove_finalizer(&mut post, unseen.uid);
                 deletion_unseen = true;
             }
             let Some(own) = &unseen.own else { continue };
@@ -295,16 +295,16 @@ impl Seen {
             post.set(unseen.uid, Some(own.after.clone()));
         }
         let (cache, _) = Arc::new(cache).divided(incarnation);
-        let (post, strays) = Arc::new(post).divided(incarnation);
-        Seen { cache, post, strays, expectations_met, deletion_unseen }
+        let (post, ownerless) = Arc::new(post).divided(incarnation);
+        Seen { cache, post, ownerless, expectations_met, deletion_unseen }
     }
 }
 
 /// Nothing holds the pod any more.
-fn release(pods: &mut Pods, uid: Uid) {
-    let released = pods.get(uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
-    if released.is_some() {
-        pods.set(uid, released);
+fn remove_finalizer(pods: &mut Pods, uid: Uid) {
+    let finalizer_removed = pods.get(uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
+    if finalizer_removed.is_some() {
+        pods.set(uid, finalizer_removed);
     }
 }
 
@@ -316,7 +316,7 @@ pub struct Seen {
     /// [`View::post`].
     pub post: Arc<Pods>,
     /// Pods without a controller, as it knows them after its writes.
-    pub strays: Arc<Pods>,
+    pub ownerless: Arc<Pods>,
     /// [`View::expectations_met`].
     pub expectations_met: bool,
     /// [`View::deletion_unseen`].
@@ -337,14 +337,14 @@ impl Seen {
             job,
             cache: &self.cache,
             post: &self.post,
-            strays: Some(&self.strays),
+            ownerless: Some(&self.ownerless),
             expectations_met: self.expectations_met,
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
             namespace_goes: false,
             earliest: None,
             not_before: None,
-            released: 0,
+            finalizers_removed: 0,
             latest: Some(now),
             backoff: Backoff::default(),
             constants,

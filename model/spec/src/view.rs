@@ -22,7 +22,7 @@ pub struct View<'a> {
     pub post: &'a Pods,
     /// Pods without a controller as the process knows them, where that is known: such a pod may be listed still, and
     /// hold its finalizer.
-    pub strays: Option<&'a Pods>,
+    pub ownerless: Option<&'a Pods>,
     /// Whether the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
     pub expectations_met: bool,
     /// Whether the Pod cache may lack a deletion that the process asked for in an earlier sync: until it is seen, no
@@ -30,7 +30,7 @@ pub struct View<'a> {
     pub deletion_unseen: bool,
     /// Pods of newly completed indexes that the current sync has released, and that [`View::cache`] shows released for that: they
     /// take room in the first status write of a sync (FT-10).
-    pub released: usize,
+    pub finalizers_removed: usize,
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
     /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).

@@ -16,7 +16,6 @@
 //! of a state is a fingerprint of 8 bytes in memory, and the states in its queue on disk; the explorer keeps the states.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example that reports")]
-#![expect(clippy::disallowed_types, reason = "it measures time")]
 
 mod measure;
 mod ours;

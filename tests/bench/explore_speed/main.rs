@@ -7,7 +7,6 @@
 //! premises, no standstill, no coverage.
 
 #![expect(clippy::print_stdout, reason = "an example that reports")]
-#![expect(clippy::disallowed_types, reason = "it measures time")]
 
 mod specification;
 mod two_phase;

@@ -29,7 +29,7 @@ impl Model for Specification {
     fn properties(&self) -> Vec<Property<Specification>> {
         vec![Property::always("every property", |_: &Specification, world: &World| {
             let holds = |life| PROPERTIES.iter().all(|property| (property.broken)(life).is_none());
-            world.lives.iter().all(holds)
+            world.job_states.iter().all(holds)
         })]
     }
 }

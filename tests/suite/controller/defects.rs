@@ -1,6 +1,6 @@
 //! Known defects, made from the shipped controllers: each is caught where it can be made.
 
-use jobcheck_adapter::departures::{can_have, is_of_the_plan};
+use jobcheck_adapter::mutations::{can_have, is_of_the_plan};
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_spec::Req;

@@ -33,8 +33,9 @@ fn compare<const N: usize>(scope: &Scope) {
             let (next, step) = (specification.world(unpacks, &next), &numbered.step);
             assert_eq!(next, world.apply(step, scope), "{}: {step:?} in {world:?}", scope.name);
         }
-        let broken =
-            PROPERTIES.iter().position(|it| world.lives.iter().any(|life| (it.broken)(life).is_some()));
+        let broken = PROPERTIES
+            .iter()
+            .position(|it| world.job_states.iter().any(|job_state| (it.broken)(job_state).is_some()));
         assert_eq!(specification.look(remembers, state, &steps), broken, "{}: {world:?}", scope.name);
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, graph};
-use jobcheck_explorer::history::Past;
-use jobcheck_explorer::process::steps::{Faults, Late};
+use jobcheck_explorer::ghost::GhostHistory;
+use jobcheck_explorer::process::steps::{DelayedRequest, Faults};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference::one_fault;
 use jobcheck_explorer::world::World;
@@ -17,15 +17,22 @@ use jobcheck_spec::time::Time;
 #[derive(PartialEq, Eq, Hash)]
 struct Outside(Time, Vec<OutsideOfJob>);
 
-type OutsideOfJob = (Option<Arc<Job>>, Arc<Pods>, Past, Option<Late>, Faults, u16);
+type OutsideOfJob = (Option<Arc<Job>>, Arc<Pods>, GhostHistory, Option<DelayedRequest>, Faults, u16);
 
 impl Outside {
     fn of(world: &World) -> Outside {
-        let lives = world.lives.iter().map(|life| {
-            let late = life.late.clone();
-            (life.job.clone(), life.pods.clone(), life.past.clone(), late, life.faults, life.used)
+        let job_states = world.job_states.iter().map(|job_state| {
+            let late = job_state.delayed.clone();
+            (
+                job_state.job.clone(),
+                job_state.pods.clone(),
+                job_state.ghost.clone(),
+                late,
+                job_state.faults,
+                job_state.used,
+            )
         });
-        Outside(world.now, lives.collect())
+        Outside(world.now, job_states.collect())
     }
 }
 

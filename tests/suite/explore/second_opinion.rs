@@ -3,7 +3,7 @@
 //! It tells worlds apart by a hash of 64 bits, and its depth counts from 1.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore};
-use jobcheck_explorer::properties::{PROPERTIES, standstill};
+use jobcheck_explorer::properties::{PROPERTIES, deadlock};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
@@ -32,9 +32,9 @@ impl Model for Specification {
 
     fn properties(&self) -> Vec<Property<Specification>> {
         vec![Property::always("every property", |model: &Specification, world: &World| {
-            let holds = |life| PROPERTIES.iter().all(|property| (property.broken)(life).is_none());
-            let stuck = standstill(world, &world.enabled(&model.0), &model.0);
-            world.lives.iter().all(holds) && stuck.is_none()
+            let holds = |job_state| PROPERTIES.iter().all(|property| (property.broken)(job_state).is_none());
+            let stuck = deadlock(world, &world.enabled(&model.0), &model.0);
+            world.job_states.iter().all(holds) && stuck.is_none()
         })]
     }
 }

@@ -9,7 +9,7 @@ use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::{Algorithm, Scope};
 use jobcheck_explorer::scopes::reference as algorithm;
 use jobcheck_explorer::scopes::{all, initial};
-use jobcheck_explorer::world::{Life, World};
+use jobcheck_explorer::world::{JobState, World};
 
 use crate::check::{MISSED, SIZES, broken, scope};
 
@@ -31,29 +31,32 @@ fn worlds(scope: &Scope, most: usize) -> Vec<World> {
     worlds
 }
 
-fn renamings(life: &Life) -> Vec<Renaming> {
-    Renaming::all(life.past.pods.len())
+fn renamings(job_state: &JobState) -> Vec<Renaming> {
+    Renaming::all(job_state.ghost.pods.len())
 }
 
 /// Every world that is the same but for names.
 fn orbit(world: &World, scope: &Scope) -> Vec<World> {
     let mut images = vec![world.clone()];
-    for job in 0..world.lives.len() {
+    for job in 0..world.job_states.len() {
         let renamed = |image: &World| {
             let rename = |renaming: Renaming| {
                 let mut image = image.clone();
-                image.lives[job] = renaming.life(&image.lives[job]);
+                image.job_states[job] = renaming.job_state(&image.job_states[job]);
                 image
             };
-            renamings(&image.lives[job]).into_iter().map(rename).collect::<Vec<_>>()
+            renamings(&image.job_states[job]).into_iter().map(rename).collect::<Vec<_>>()
         };
         images = images.iter().flat_map(renamed).collect();
     }
     if scope.jobs.len() == 2 && scope.jobs[0] == scope.jobs[1] {
         let identities = Identity::of_all(&initial(scope));
         let swapped = |image: &World| {
-            let lives = vec![identities[0].life(&image.lives[1]), identities[1].life(&image.lives[0])];
-            World { lives, ..image.clone() }
+            let job_states = vec![
+                identities[0].job_state(&image.job_states[1]),
+                identities[1].job_state(&image.job_states[0]),
+            ];
+            World { job_states, ..image.clone() }
         };
         images.extend(images.iter().map(swapped).collect::<Vec<_>>());
     }
@@ -126,9 +129,9 @@ fn steps_and_properties_do_not_depend_on_names() {
 fn nor_do_they_on_random_walks() {
     // What is refused for ever may be about one pod.
     let alike = |scope: &Scope| scope.refused.iter().all(|refusal| refusal.pod().is_none());
-    let departures = MUTANTS.iter().map(Mutant::scope).filter(alike);
+    let mutations = MUTANTS.iter().map(Mutant::scope).filter(alike);
     let mut compared = 0;
-    for scope in algorithm::all_faults().into_iter().chain(algorithm::large()).chain(departures) {
+    for scope in algorithm::all_faults().into_iter().chain(algorithm::large()).chain(mutations) {
         let scope = with_lazy_caches(Some(scope));
         for seed in 0..12 {
             for world in walk(&scope, seed).iter().skip(seed % 3).step_by(3) {
@@ -158,11 +161,11 @@ fn compare(world: &World, scope: &Scope) -> usize {
         world.enabled(scope).iter().map(|step| world.apply(step, scope)).collect()
     };
     let plain = after(world);
-    let renamings = renamings(&world.lives[0]);
+    let renamings = renamings(&world.job_states[0]);
     for renaming in &renamings {
         let rename = |world: &World| {
             let mut renamed = world.clone();
-            renamed.lives[0] = renaming.life(&world.lives[0]);
+            renamed.job_states[0] = renaming.job_state(&world.job_states[0]);
             renamed
         };
         let there = rename(world);
@@ -170,7 +173,7 @@ fn compare(world: &World, scope: &Scope) -> usize {
         let found: HashSet<World> = after(&there).into_iter().collect();
         assert_eq!(found, expected, "{}: {world:?} as {renaming:?}", scope.name);
         for property in PROPERTIES {
-            let broken = |world: &World| (property.broken)(&world.lives[0]).is_some();
+            let broken = |world: &World| (property.broken)(&world.job_states[0]).is_some();
             assert_eq!(broken(&there), broken(world), "{}", property.name);
         }
     }

@@ -16,7 +16,7 @@ use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 use super::args::{Format, FuzzArgs};
 use crate::args::Global;
 use crate::check;
-use crate::save::{Counterexample, save};
+use crate::save::{Saved, save};
 
 /// Steps that a thread is taken to make in a second, before any were made.
 const GUESS: f64 = 5_000.0;
@@ -91,7 +91,7 @@ fn replay(scopes: Vec<Scope>, args: &FuzzArgs, seed: u64, global: &Global) -> Re
             return (place, Ok(Err(scope.name)));
         }
         progress.begin(scope.name);
-        let rig = Rig::with(args.departures());
+        let rig = Rig::with(args.mutations());
         let most = pace.share(count - place);
         let started = Instant::now();
         let walked = walk(&scope, seed, most, rig, &is_over);
@@ -156,7 +156,7 @@ fn keep(directory: &Path, sums: &Sums) -> bool {
     let found = sums.runs.iter().filter_map(|run| {
         let difference = run.walked.difference.as_ref()?;
         let (scope, path, why) = (&run.scope, &difference.path[..], &difference.why[..]);
-        Some(Counterexample { name: scope.name, scope, path, requirement: None, why })
+        Some(Saved { name: scope.name, scope, path, requirement: None, why })
     });
     save(directory, found)
 }

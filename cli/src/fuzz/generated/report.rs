@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use jobcheck_explorer::counterexample::tell;
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::narrative::tell;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;

@@ -18,11 +18,11 @@ fn counters(status: &StatusFacts) -> (i32, i32) {
 }
 
 fn actions(plan: &Plan) -> Vec<Option<PodFailureAction>> {
-    let releases = plan.commands().filter_map(|command| match command {
-        Command::ReleasePods(pods) => Some(pods),
+    let finalizer_removals = plan.commands().filter_map(|command| match command {
+        Command::RemoveFinalizers(pods) => Some(pods),
         _ => None,
     });
-    releases.flatten().map(|it| it.policy_action).collect()
+    finalizer_removals.flatten().map(|it| it.policy_action).collect()
 }
 
 /// FT-02, FT-03.
@@ -50,10 +50,10 @@ fn a_listed_pod_without_finalizer_or_gone_is_counted_with_the_first_write() {
 #[test]
 fn a_released_pod_is_counted_once_though_the_cache_shows_its_finalizer() {
     let mut case = Case::new(job().listing(&[], &["a"]), [pod("a").failed().ended(ago(60), 1)]);
-    case.memory.released = [Uid::new("a"), Uid::new("x")].into();
+    case.memory.finalizer_removed = [Uid::new("a"), Uid::new("x")].into();
     let plan = case.plan();
     assert_eq!((lists(&case.first()), counters(&case.first())), ((vec![], vec![]), (0, 1)));
-    assert_eq!(plan.memory.released, [Uid::new("a")].into());
+    assert_eq!(plan.memory.finalizer_removed, [Uid::new("a")].into());
     case.job.status = case.first();
     assert_eq!(case.shape(), "create _");
 }
@@ -75,35 +75,38 @@ fn a_listed_pod_that_lost_its_owner_is_counted_once_it_is_released() {
 /// S-05: a pod that has ended, or is being deleted, is not adopted.
 #[test]
 fn only_running_strays_are_adopted() {
-    let adopts = |stray| Case::new(wide(1, 2), [stray]).shape().contains("adopt");
-    assert!(adopts(pod("a").stray()));
-    assert!(adopts(pod("a").stray().phase(Phase::Pending)));
-    assert!(!adopts(pod("a").stray().succeeded()));
-    assert!(!adopts(pod("a").stray().failed()));
-    assert!(!adopts(pod("a").stray().deleted()));
-    assert!(!adopts(PodFacts { selected: false, ..pod("a").stray() }));
+    let adopts = |ownerless_pod| Case::new(wide(1, 2), [ownerless_pod]).shape().contains("adopt");
+    assert!(adopts(pod("a").ownerless_pod()));
+    assert!(adopts(pod("a").ownerless_pod().phase(Phase::Pending)));
+    assert!(!adopts(pod("a").ownerless_pod().succeeded()));
+    assert!(!adopts(pod("a").ownerless_pod().failed()));
+    assert!(!adopts(pod("a").ownerless_pod().deleted()));
+    assert!(!adopts(PodFacts { selected: false, ..pod("a").ownerless_pod() }));
     let another = PodFacts { controller: Controller::Another, ..pod("a") };
     assert!(!adopts(another));
-    assert!(!Case::new(wide(1, 2).deleting(), [pod("a").stray()]).shape().contains("adopt"));
+    assert!(!Case::new(wide(1, 2).deleting(), [pod("a").ownerless_pod()]).shape().contains("adopt"));
 }
 
 /// FT-24, FT-25: an adopted pod is reported, and holds the slot of one that would be created.
 #[test]
 fn an_adopted_pod_takes_part_in_the_same_sync() {
-    let case = Case::new(wide(2, 2), [pod("b").stray(), pod("a").stray()]);
+    let case = Case::new(wide(2, 2), [pod("b").ownerless_pod(), pod("a").ownerless_pod()]);
     assert_eq!(case.shape(), "adopt a b | write");
     assert_eq!(case.first().active, 2);
-    assert_eq!(Case::new(wide(3, 3), [pod("a").stray()]).shape(), "adopt a | write | create _ _");
-    assert_eq!(Case::new(indexed(2, 2), [pod("a").stray().index(0)]).shape(), "adopt a | write | create 1");
+    assert_eq!(Case::new(wide(3, 3), [pod("a").ownerless_pod()]).shape(), "adopt a | write | create _ _");
+    assert_eq!(
+        Case::new(indexed(2, 2), [pod("a").ownerless_pod().index(0)]).shape(),
+        "adopt a | write | create 1"
+    );
 }
 
 /// FT-28: a pod that is adopted gets a finalizer again, and this process has to remove it again.
 #[test]
 fn what_was_released_and_is_adopted_is_released_again() {
-    let mut case = Case::new(wide(0, 2), [pod("a").stray().free()]);
-    case.memory.released.insert(pod("a").uid);
+    let mut case = Case::new(wide(0, 2), [pod("a").ownerless_pod().free()]);
+    case.memory.finalizer_removed.insert(pod("a").uid);
     assert_eq!(case.shape(), "adopt a | write | release a, delete a");
-    assert!(case.plan().memory.released.is_empty());
+    assert!(case.plan().memory.finalizer_removed.is_empty());
 }
 
 /// FT-13: a UID that is recorded is counted in the sync that gives its pod up.
@@ -131,7 +134,7 @@ fn a_pod_that_went_when_it_was_given_up_is_waited_for() {
     let lost = PodFacts { selected: false, ..pod("a").deleted() };
     let mut case = Case::new(job().deleting(), [lost]);
     assert_eq!(case.last().terminating, Some(1));
-    case.memory.released.insert(pod("a").uid);
+    case.memory.finalizer_removed.insert(pod("a").uid);
     assert!(case.plan().is_empty() && case.plan().wake_after.is_some());
     let waits = |case: &Case| case.plan().decisions.iter().any(|it| it.requirement == "SY-03");
     assert!(waits(&case));
@@ -174,11 +177,11 @@ fn a_failure_of_an_indexed_job_is_listed() {
 #[test]
 fn a_pod_without_a_valid_index_is_released_and_counted_nowhere() {
     let text = |text: &str| PodFacts { completion_index: Some(Text::from(text)), ..pod("a") };
-    for stray in [pod("a"), text("x"), text("-1"), text("2"), text("")] {
+    for ownerless_pod in [pod("a"), text("x"), text("-1"), text("2"), text("")] {
         let mut done = indexed(0, 2);
         done.status.uncounted = None;
-        assert_eq!(Case::new(done.clone(), [stray.clone()]).shape(), "write | release a, delete a");
-        for ended in [stray.clone().succeeded(), stray.failed()] {
+        assert_eq!(Case::new(done.clone(), [ownerless_pod.clone()]).shape(), "write | release a, delete a");
+        for ended in [ownerless_pod.clone().succeeded(), ownerless_pod.failed()] {
             let case = Case::new(done.clone(), [ended]);
             assert_eq!(case.shape(), "write, release a");
             assert_eq!((lists(&case.first()), counters(&case.first())), ((vec![], vec![]), (0, 0)));

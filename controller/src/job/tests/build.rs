@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::job::command::{Command, Plan, Release, When};
+use crate::job::command::{Command, FinalizerRemoval, Plan, When};
 use crate::job::conditions;
 use crate::job::observed::{
     CompletionMode, Condition, ContainerFacts, ContainerKind, Controller, Deletion, JobFacts, Memory,
@@ -175,7 +175,7 @@ impl PodFacts {
     }
 
     /// Without any owner.
-    pub(crate) fn stray(self) -> Self {
+    pub(crate) fn ownerless_pod(self) -> Self {
         PodFacts { controller: Controller::Nobody, ..self }
     }
 }
@@ -298,13 +298,14 @@ fn shape_without(plan: &Plan, left_out: When) -> String {
 fn command(command: &Command) -> String {
     let of =
         |verb: &str, uids: Vec<&Uid>| uids.iter().fold(verb.to_owned(), |text, uid| format!("{text} {uid}"));
-    let released = |all: &[Release]| all.iter().map(|it| it.pod.uid.clone()).collect::<Vec<_>>();
+    let finalizer_removed =
+        |all: &[FinalizerRemoval]| all.iter().map(|it| it.pod.uid.clone()).collect::<Vec<_>>();
     match command {
         Command::WriteStatus(_) => "write".to_owned(),
-        Command::ReleasePods(pods) => of("release", released(pods).iter().collect()),
+        Command::RemoveFinalizers(pods) => of("release", finalizer_removed(pods).iter().collect()),
         Command::DeletePods(pods) => of("delete", pods.iter().map(|it| &it.uid).collect()),
         Command::AdoptPods(pods) => of("adopt", pods.iter().map(|it| &it.uid).collect()),
-        Command::GiveUpPods(pods) => of("give-up", pods.iter().map(|it| &it.uid).collect()),
+        Command::ReleasePods(pods) => of("give-up", pods.iter().map(|it| &it.uid).collect()),
         Command::CreatePods(creation) => creation.pods.iter().fold("create".to_owned(), |text, pod| {
             let index = pod.index.map_or("_".to_owned(), |index| index.to_string());
             format!("{text} {index}")

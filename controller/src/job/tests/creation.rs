@@ -240,7 +240,7 @@ fn a_job_with_another_uid_starts_without_memory() {
     let mut case = Case::new(job(), []);
     case.memory.backoff =
         BackoffRecord { failures: 3, last_failure: Some(NOW), seen: [Uid::new("a")].into() };
-    case.memory.released = [Uid::new("a")].into();
+    case.memory.finalizer_removed = [Uid::new("a")].into();
     case.memory.deleted = [Uid::new("b")].into();
     assert_eq!(case.shape(), "");
     case.memory.uid = Some(Uid::new("other"));

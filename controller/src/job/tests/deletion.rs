@@ -117,9 +117,9 @@ fn a_suspended_job_lets_its_pods_go_and_deletes_them() {
 /// FT-25: a stray that is adopted counts as active.
 #[test]
 fn an_adopted_pod_makes_another_one_surplus() {
-    let case = Case::new(wide(1, 5), [pod("a"), pod("b").stray()]);
+    let case = Case::new(wide(1, 5), [pod("a"), pod("b").ownerless_pod()]);
     assert_eq!(case.shape(), "adopt b | write | release a, delete a");
     let mut two = wide(0, 5);
     two.spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
-    assert_eq!(Case::new(two, [pod("b").stray()]).shape(), "adopt b | write | release b, delete b");
+    assert_eq!(Case::new(two, [pod("b").ownerless_pod()]).shape(), "adopt b | write | release b, delete b");
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, Shown};
-use crate::job::call::{Call, Lesson, Went, Written};
+use crate::job::call::{Call, Lesson, StepResult, Written};
 use crate::job::command::{
-    Command, Creation, CreationReason, Event, Metric, NewPod, Plan, PodRef, Release, Sequence, StatusWrite,
-    Step, When,
+    Command, Creation, CreationReason, Event, FinalizerRemoval, Metric, NewPod, Plan, PodRef, Sequence,
+    StatusWrite, Step, When,
 };
 use crate::job::enactment::Enactment;
 use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
@@ -22,12 +22,12 @@ fn pod(name: &str) -> PodRef {
     PodRef { name: name.into(), uid: Uid::new(name), resource_version: ResourceVersion::new("4") }
 }
 
-fn release(name: &str) -> Release {
-    Release { pod: pod(name), policy_action: Some(PodFailureAction::Ignore) }
+fn remove_finalizer(name: &str) -> FinalizerRemoval {
+    FinalizerRemoval { pod: pod(name), policy_action: Some(PodFailureAction::Ignore) }
 }
 
-fn releases(names: &[&str]) -> Command {
-    Command::ReleasePods(names.iter().map(|name| release(name)).collect())
+fn finalizer_removals(names: &[&str]) -> Command {
+    Command::RemoveFinalizers(names.iter().map(|name| remove_finalizer(name)).collect())
 }
 
 fn deletions(names: &[&str]) -> Command {
@@ -75,11 +75,11 @@ fn open(enactment: &Enactment<&Plan>) -> Vec<String> {
     let name = |call: &Call| match call {
         Call::ReadJob => "read".to_owned(),
         Call::WriteStatus(_, version) => format!("status at {}", version.as_str()),
-        Call::ReleasePod(release) => format!("release {}", release.pod.name),
+        Call::RemoveFinalizer(remove_finalizer) => format!("release {}", remove_finalizer.pod.name),
         Call::CreatePod(..) => "+".to_owned(),
         Call::DeletePod(pod) => format!("delete {}", pod.name),
         Call::AdoptPod(pod) => format!("adopt {}", pod.name),
-        Call::GiveUpPod(pod) => format!("give up {}", pod.name),
+        Call::ReleasePod(pod) => format!("give up {}", pod.name),
     };
     enactment.open().iter().map(name).collect()
 }
@@ -96,7 +96,7 @@ fn number(step: Option<Step>) -> Option<String> {
 
 #[test]
 fn the_calls_of_a_step_are_open_together_and_the_next_step_comes_after_all_answers() {
-    let plan = plan(&[&[], &[releases(&["a", "b"]), status()], &[]]);
+    let plan = plan(&[&[], &[finalizer_removals(&["a", "b"]), status()], &[]]);
     let mut enactment = begun(&plan);
     assert_eq!(open(&enactment), ["release a", "release b"]);
     assert_eq!(enactment.take(2), None);
@@ -111,12 +111,14 @@ fn the_calls_of_a_step_are_open_together_and_the_next_step_comes_after_all_answe
     assert!(enactment.is_over());
     let outcome = enactment.outcome();
     assert_eq!(outcome.failures, []);
-    assert_eq!(outcome.memory.released, BTreeSet::from([Uid::new("a"), Uid::new("b")]));
+    assert_eq!(outcome.memory.finalizer_removed, BTreeSet::from([Uid::new("a"), Uid::new("b")]));
 }
 
 #[test]
 fn a_plan_without_commands_is_over_at_once() {
-    for plan in [plan(&[]), plan(&[&[]]), plan(&[&[], &[]]), plan(&[&[releases(&[])], &[deletions(&[])]])] {
+    for plan in
+        [plan(&[]), plan(&[&[]]), plan(&[&[], &[]]), plan(&[&[finalizer_removals(&[])], &[deletions(&[])]])]
+    {
         let mut enactment = begun(&plan);
         assert!(enactment.is_over());
         assert_eq!(enactment.take_all(), []);
@@ -126,7 +128,7 @@ fn a_plan_without_commands_is_over_at_once() {
 /// SY-04.
 #[test]
 fn a_status_write_expects_the_version_that_the_one_before_it_brought() {
-    let plan = plan(&[&[status(), releases(&["a"]), status()]]);
+    let plan = plan(&[&[status(), finalizer_removals(&["a"]), status()]]);
     let mut enactment = begun(&plan);
     answer(&mut enactment, 0, &stored("6"));
     answer(&mut enactment, 0, &stored("7"));
@@ -164,7 +166,7 @@ fn pods_are_created_in_batches_and_none_after_a_batch_with_a_failure() {
 /// H4, S-09, EN-06.
 #[test]
 fn a_failure_ends_its_sequence_and_a_pod_that_is_gone_does_so_without_a_failure() {
-    let plan = plan(&[&[releases(&["a", "b"]), status()], &[deletions(&["c"])]]);
+    let plan = plan(&[&[finalizer_removals(&["a", "b"]), status()], &[deletions(&["c"])]]);
     for (one, other, failures) in [
         (Err(gone()), stored("6"), vec![]),
         (stored("6"), Err(gone()), vec![]),
@@ -181,7 +183,7 @@ fn a_failure_ends_its_sequence_and_a_pod_that_is_gone_does_so_without_a_failure(
 
 #[test]
 fn the_order_of_the_answers_of_a_batch_makes_no_difference() {
-    let plan = plan(&[&[releases(&["a", "b", "c"]), status()], &[deletions(&["d"])]]);
+    let plan = plan(&[&[finalizer_removals(&["a", "b", "c"]), status()], &[deletions(&["d"])]]);
     let answers = [stored("6"), Err(gone()), Err(refused())];
     let mut outcomes = Vec::new();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -199,8 +201,8 @@ fn the_order_of_the_answers_of_a_batch_makes_no_difference() {
 #[test]
 fn after_a_status_write_or_a_claim_that_fails_nothing_follows() {
     let adopt = Command::AdoptPods(vec![pod("a")]);
-    let give_up = Command::GiveUpPods(vec![pod("a")]);
-    for command in [status(), adopt, give_up] {
+    let release = Command::ReleasePods(vec![pod("a")]);
+    for command in [status(), adopt, release] {
         let plan = plan(&[&[command, deletions(&["b"])], &[deletions(&["c"])]]);
         let mut enactment = begun(&plan);
         answer(&mut enactment, 0, &Err(refused()));
@@ -233,7 +235,7 @@ fn pods_are_adopted_once_the_job_was_read() {
 
 #[test]
 fn what_is_abandoned_makes_no_call_more_and_keeps_what_is_answered() {
-    let plan = plan(&[&[releases(&["a", "b"]), status()], &[deletions(&["c"])]]);
+    let plan = plan(&[&[finalizer_removals(&["a", "b"]), status()], &[deletions(&["c"])]]);
     let mut enactment = begun(&plan);
     let call = enactment.take(0).unwrap();
     let why = Failure::NotSent("stopping".to_owned());
@@ -241,20 +243,21 @@ fn what_is_abandoned_makes_no_call_more_and_keeps_what_is_answered() {
     assert_eq!(open(&enactment), [""; 0]);
     assert_eq!(enactment.answered(&call, &stored("6"), NOW), None);
     assert!(enactment.is_over());
-    assert_eq!(enactment.memory().released, BTreeSet::from([Uid::new("a")]));
+    assert_eq!(enactment.memory().finalizer_removed, BTreeSet::from([Uid::new("a")]));
     assert_eq!(enactment.outcome().failures, [why]);
 }
 
 #[test]
 fn answers_add_to_the_memory_of_the_plan() {
-    let memory = Memory { released: BTreeSet::from([Uid::new("z")]), ..Memory::default() };
-    let plan = Plan { memory, ..plan(&[&[releases(&["a"])], &[deletions(&["b"])], &[creations(1)]]) };
+    let memory = Memory { finalizer_removed: BTreeSet::from([Uid::new("z")]), ..Memory::default() };
+    let plan =
+        Plan { memory, ..plan(&[&[finalizer_removals(&["a"])], &[deletions(&["b"])], &[creations(1)]]) };
     let mut enactment = begun(&plan);
     answer(&mut enactment, 0, &stored("6"));
     answer(&mut enactment, 0, &Err(gone()));
     answer(&mut enactment, 0, &Err(Failure::NamespaceTerminating(String::new())));
     let memory = enactment.outcome().memory;
-    assert_eq!(memory.released, BTreeSet::from([Uid::new("a"), Uid::new("z")]));
+    assert_eq!(memory.finalizer_removed, BTreeSet::from([Uid::new("a"), Uid::new("z")]));
     assert_eq!(memory.deleted, BTreeSet::from([Uid::new("b")]));
     assert_eq!(memory.refused, Some(NOW));
 }
@@ -264,11 +267,11 @@ fn calls() -> [Call; 7] {
     [
         Call::ReadJob,
         Call::WriteStatus(Arc::new(write), ResourceVersion::new("5")),
-        Call::ReleasePod(release("a")),
+        Call::RemoveFinalizer(remove_finalizer("a")),
         Call::CreatePod(NewPod::default(), CreationReason::New),
         Call::DeletePod(pod("a")),
         Call::AdoptPod(pod("a")),
-        Call::GiveUpPod(pod("a")),
+        Call::ReleasePod(pod("a")),
     ]
 }
 
@@ -281,9 +284,9 @@ fn what_an_answer_comes_to_depends_on_the_call() {
     let job = Uid::new("job");
     let word = |answer: Answer| {
         each(|call| match call.went(&answer, &job) {
-            Went::Well => "well",
-            Went::Gone => "gone",
-            Went::Wrong(_) => "wrong",
+            StepResult::Done => "well",
+            StepResult::NotFound => "gone",
+            StepResult::Failed(_) => "wrong",
         })
     };
     let wrong = ["wrong"; 7];
@@ -298,12 +301,13 @@ fn what_an_answer_comes_to_depends_on_the_call() {
 #[test]
 fn the_memory_learns_from_success_and_from_what_is_gone() {
     let lessons = |answer: Answer| each(|call| call.lesson(&answer));
-    let (released, deleted) = (|| Lesson::Released(Uid::new("a")), Lesson::Deleted(Uid::new("a")));
-    let both = [None, None, Some(released()), None, Some(deleted), None, None];
+    let (finalizer_removed, deleted) =
+        (|| Lesson::FinalizerRemoved(Uid::new("a")), Lesson::Deleted(Uid::new("a")));
+    let both = [None, None, Some(finalizer_removed()), None, Some(deleted), None, None];
     assert_eq!(lessons(Err(gone())), both);
     // What was given up holds no finalizer either.
     let mut all = both;
-    all[6] = Some(released());
+    all[6] = Some(finalizer_removed());
     assert_eq!(lessons(stored("6")), all);
     assert_eq!(lessons(Err(refused())), [const { None }; 7]);
     let mut goes = [const { None }; 7];
@@ -329,8 +333,9 @@ fn the_caches_must_show_what_was_written_and_a_lost_answer_leaves_that_open() {
 #[test]
 fn creations_and_deletions_are_told() {
     let events = |answer: Answer| {
-        let [read, status, release, create, delete, adopt, give_up] = each(|call| call.event(&answer));
-        assert_eq!([read, status, release, adopt, give_up], [const { None }; 5]);
+        let [read, status, remove_finalizer, create, delete, adopt, release] =
+            each(|call| call.event(&answer));
+        assert_eq!([read, status, remove_finalizer, adopt, release], [const { None }; 5]);
         (create, delete)
     };
     assert_eq!(events(stored("6")), (Some(Event::created("shown")), Some(Event::deleted("a"))));
@@ -345,15 +350,16 @@ fn creations_and_deletions_are_told() {
 #[test]
 fn creations_are_counted_and_releases_that_a_policy_asked_for() {
     let metrics = |answer: Answer| {
-        let [read, status, release, create, delete, adopt, give_up] = each(|call| call.metric(&answer));
-        assert_eq!([read, status, delete, adopt, give_up], [const { None }; 5]);
-        (release, create)
+        let [read, status, remove_finalizer, create, delete, adopt, release] =
+            each(|call| call.metric(&answer));
+        assert_eq!([read, status, delete, adopt, release], [const { None }; 5]);
+        (remove_finalizer, create)
     };
     let created = |succeeded| Some(Metric::PodCreated { reason: CreationReason::New, succeeded });
     let handled = Some(Metric::PodFailureHandled { action: "Ignore" });
     assert_eq!(metrics(stored("6")), (handled, created(true)));
     assert_eq!(metrics(Err(refused())), (None, created(false)));
-    let quiet = Call::ReleasePod(Release { policy_action: None, ..release("a") });
+    let quiet = Call::RemoveFinalizer(FinalizerRemoval { policy_action: None, ..remove_finalizer("a") });
     assert_eq!(quiet.metric(&stored("6")), None);
 }
 
@@ -365,18 +371,18 @@ fn each_call_is_a_request() {
         (made.verb, made.object, made.body)
     };
     let pod = || Object::Pod("a".into());
-    let [read, status, release, create, delete, adopt, give_up] = each(request);
+    let [read, status, remove_finalizer, create, delete, adopt, release] = each(request);
     assert_eq!(read, (Verb::Get, Object::Job("job".into()), Value::Null));
     assert_eq!((status.0, status.1), (Verb::Patch, Object::JobStatus("job".into())));
     assert_eq!(status.2["metadata"]["resourceVersion"], "5");
-    assert_eq!((release.0, release.1), (Verb::Patch, pod()));
-    assert_eq!(release.2, requests::release_patch(&Uid::new("a")));
+    assert_eq!((remove_finalizer.0, remove_finalizer.1), (Verb::Patch, pod()));
+    assert_eq!(remove_finalizer.2, requests::finalizer_removal_patch(&Uid::new("a")));
     assert_eq!(create, (Verb::Create, Object::Pods, json!({ "kind": "Pod" })));
     assert_eq!(delete, (Verb::Delete, pod(), requests::pod_deletion(&Uid::new("a"))));
     assert_eq!((adopt.0, adopt.1), (Verb::Patch, pod()));
     assert_eq!(adopt.2["metadata"]["resourceVersion"], "4");
-    assert_eq!((give_up.0, give_up.1), (Verb::Patch, pod()));
-    assert_eq!(give_up.2, requests::give_up_patch(&Uid::new("a"), &job.uid));
+    assert_eq!((release.0, release.1), (Verb::Patch, pod()));
+    assert_eq!(release.2, requests::release_patch(&Uid::new("a"), &job.uid));
 }
 
 /// TC-08: what is done after the pods of a Job were to go, by what became of that.
@@ -388,8 +394,8 @@ fn what_stops_a_job_decides_which_status_is_written() {
             one(When::Stop, deletions(&["a", "b"])),
             one(When::Stop, deletions(&["c"])),
             one(When::Stopped, status()),
-            one(When::NotStopped, releases(&["f"])),
-            one(When::Always, releases(&["always"])),
+            one(When::NotStopped, finalizer_removals(&["f"])),
+            one(When::Always, finalizer_removals(&["always"])),
         ],
         ..Plan::default()
     };

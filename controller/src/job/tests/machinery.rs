@@ -40,7 +40,7 @@ fn a_job_belongs_to_the_manager_that_it_names() {
 fn a_finished_job_is_left_alone() {
     for kind in ["Complete", "Failed"] {
         let mut case = Case::new(job().status_with(kind, "True", "x"), [pod("a").succeeded(), pod("b")]);
-        case.memory.released = [Uid::new("a")].into();
+        case.memory.finalizer_removed = [Uid::new("a")].into();
         assert_eq!(case.plan(), Plan { decisions: case.plan().decisions, ..Plan::default() });
         assert_eq!(why(&case.plan()), ["TC-11"]);
         assert_eq!(case.plan().memory, Memory::default());
@@ -116,7 +116,7 @@ fn orphan<'a>(pod: &'a PodFacts, owner: Owner<'a>, settings: &'a Settings) -> &'
     match plan_orphan(&OrphanObserved { pod, owner, settings }) {
         OrphanPlan::Leave => "leave",
         OrphanPlan::Delete(_) => "delete",
-        OrphanPlan::Release(_) => "release",
+        OrphanPlan::RemoveFinalizer(_) => "release",
     }
 }
 

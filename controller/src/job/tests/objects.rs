@@ -331,11 +331,11 @@ fn patches_of_pods_name_the_uid() {
         PodRef { name: Text::from("p"), uid: Uid::new("pu"), resource_version: ResourceVersion::new("3") };
     let finalizer = json!(["batch.kubernetes.io/job-tracking"]);
     assert_eq!(
-        requests::release_patch(&pod.uid),
+        requests::finalizer_removal_patch(&pod.uid),
         json!({ "metadata": { "uid": "pu", "$deleteFromPrimitiveList/finalizers": finalizer } })
     );
     assert_eq!(
-        requests::orphan_release_patch(&pod),
+        requests::orphan_finalizer_removal_patch(&pod),
         json!({ "metadata": { "uid": "pu", "resourceVersion": "3",
             "$deleteFromPrimitiveList/finalizers": finalizer } })
     );
@@ -347,7 +347,7 @@ fn patches_of_pods_name_the_uid() {
             "finalizers": finalizer } })
     );
     assert_eq!(
-        requests::give_up_patch(&pod.uid, &Uid::new("job-uid")),
+        requests::release_patch(&pod.uid, &Uid::new("job-uid")),
         json!({ "metadata": { "uid": "pu", "ownerReferences": [{ "$patch": "delete", "uid": "job-uid" }],
             "$deleteFromPrimitiveList/finalizers": finalizer } })
     );

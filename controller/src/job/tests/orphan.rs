@@ -88,10 +88,13 @@ fn the_answer_says_whether_the_job_is_gone() {
 fn an_orphan_is_written_in_the_version_that_was_seen() {
     let orphan = crate::job::accounting::pod_ref(&pod("a"));
     assert_eq!(of_orphan(&OrphanPlan::Leave), None);
-    let released = of_orphan(&OrphanPlan::Release(orphan.clone())).unwrap();
-    assert_eq!((released.verb, released.object), (Verb::Patch, Object::Pod(orphan.name.clone())));
+    let finalizer_removed = of_orphan(&OrphanPlan::RemoveFinalizer(orphan.clone())).unwrap();
+    assert_eq!(
+        (finalizer_removed.verb, finalizer_removed.object),
+        (Verb::Patch, Object::Pod(orphan.name.clone()))
+    );
     let version = orphan.resource_version.as_str();
-    assert_eq!(released.body["metadata"]["resourceVersion"], version);
+    assert_eq!(finalizer_removed.body["metadata"]["resourceVersion"], version);
     let deleted = of_orphan(&OrphanPlan::Delete(orphan.clone())).unwrap();
     assert_eq!((deleted.verb, deleted.object), (Verb::Delete, Object::Pod(orphan.name.clone())));
     assert_eq!(deleted.body["preconditions"]["resourceVersion"], version);

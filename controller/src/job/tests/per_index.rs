@@ -148,7 +148,10 @@ fn no_pod_waits_for_an_index_that_is_settled() {
         Case::new(job, others.into_iter().chain([failed("a", 0, "0"), pod("z").index(1)])).shape()
     };
     assert_eq!(shape(limited(2, 9), vec![pod("b").index(0)]), "write, release a, write");
-    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).stray()]), "adopt b | write, release a, write");
+    assert_eq!(
+        shape(limited(2, 9), vec![pod("b").index(0).ownerless_pod()]),
+        "adopt b | write, release a, write"
+    );
     assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).succeeded()]), "write, release a b, write");
     assert_eq!(shape(limited(2, 0), vec![]), "write, release a, write");
     assert_eq!(shape(limited(2, 9), vec![]), "write | create 0");

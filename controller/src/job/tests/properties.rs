@@ -139,17 +139,17 @@ proptest! {
 
     /// A sync may leave settled pods out: nothing but the memory of their release is another.
     #[test]
-    fn pods_that_are_settled_change_nothing(case in some_case(), released in prop::collection::vec(any::<bool>(), 7)) {
+    fn pods_that_are_settled_change_nothing(case in some_case(), finalizer_removed in prop::collection::vec(any::<bool>(), 7)) {
         let mut case = case;
         let names = case.pods.iter().map(|it| it.uid.clone());
         case.memory.uid = Some(case.job.uid.clone());
-        case.memory.released = names.zip(released).filter_map(|(uid, is)| is.then_some(uid)).collect();
+        case.memory.finalizer_removed = names.zip(finalizer_removed).filter_map(|(uid, is)| is.then_some(uid)).collect();
         let is_settled = |pod: &PodFacts| {
             pod.selected && pod.controller == Controller::ThisJob && is_settled(&case.job, pod)
         };
         let (out, kept): (Vec<_>, Vec<_>) = case.pods.iter().cloned().partition(is_settled);
         let mut planned = case.plan();
-        planned.memory.released.retain(|uid| out.iter().all(|pod| pod.uid != *uid));
+        planned.memory.finalizer_removed.retain(|uid| out.iter().all(|pod| pod.uid != *uid));
         prop_assert_eq!(Case { pods: kept, ..case.clone() }.plan(), planned);
     }
 
@@ -223,8 +223,8 @@ proptest! {
         });
         let status = status.unwrap_or_else(|| case.job.status.clone());
         let lists = status.uncounted.clone().unwrap_or_default();
-        let released: BTreeSet<&Uid> = plan.commands().flat_map(|command| match command {
-            Command::ReleasePods(pods) => pods.iter().map(|it| &it.pod.uid).collect(),
+        let finalizer_removed: BTreeSet<&Uid> = plan.commands().flat_map(|command| match command {
+            Command::RemoveFinalizers(pods) => pods.iter().map(|it| &it.pod.uid).collect(),
             _ => Vec::new(),
         }).collect();
         for pod in &case.pods {
@@ -237,8 +237,8 @@ proptest! {
             if let Some(expected) = row.only_as {
                 prop_assert!(listed == expected || listed == (false, false), "{:?} in {}", pod, shape(&plan));
             }
-            if row.never_released {
-                prop_assert!(!released.contains(&pod.uid), "{:?} in {}", pod, shape(&plan));
+            if row.never_removed {
+                prop_assert!(!finalizer_removed.contains(&pod.uid), "{:?} in {}", pod, shape(&plan));
             }
         }
     }
@@ -248,7 +248,7 @@ proptest! {
 struct Row {
     never_listed: bool,
     only_as: Option<(bool, bool)>,
-    never_released: bool,
+    never_removed: bool,
 }
 
 /// By the phases of a pod and of its Job alone, in another shape than the plan.
@@ -268,29 +268,27 @@ fn table(case: &Case, pod: &PodFacts, after: &[crate::job::observed::Condition])
     let gone = pod.deletion.is_some();
     let indexed = case.job.spec.completion_mode == crate::job::observed::CompletionMode::Indexed;
     if !holds {
-        return Row { never_listed: true, only_as: None, never_released: true };
+        return Row { never_listed: true, only_as: None, never_removed: true };
     }
     if was != (false, false) {
-        return Row { never_listed: false, only_as: Some(was), never_released: !ours };
+        return Row { never_listed: false, only_as: Some(was), never_removed: !ours };
     }
     if !ours {
-        return Row { never_listed: true, only_as: None, never_released: true };
+        return Row { never_listed: true, only_as: None, never_removed: true };
     }
     match (pod.phase, gone) {
         (Phase::Succeeded, _) => {
-            Row { never_listed: indexed, only_as: Some((true, false)), never_released: false }
+            Row { never_listed: indexed, only_as: Some((true, false)), never_removed: false }
         }
-        (Phase::Failed, _) => {
-            Row { never_listed: false, only_as: Some((false, true)), never_released: false }
-        }
+        (Phase::Failed, _) => Row { never_listed: false, only_as: Some((false, true)), never_removed: false },
         (_, true) if !waits => {
-            Row { never_listed: false, only_as: Some((false, true)), never_released: false }
+            Row { never_listed: false, only_as: Some((false, true)), never_removed: false }
         }
         (_, gone) => Row {
             never_listed: !fails,
             only_as: Some((false, true)),
             // A terminating pod is let go at the end of the Job only; an active one as surplus too.
-            never_released: gone && !fails && !succeeds && case.job.deletion.is_none(),
+            never_removed: gone && !fails && !succeeds && case.job.deletion.is_none(),
         },
     }
 }

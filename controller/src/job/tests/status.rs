@@ -96,8 +96,8 @@ fn a_terminal_condition_waits_for_all_pods() {
     assert!(!ends(vec![pod("a").free()]));
     assert!(!ends(vec![pod("a").deleted()]));
     assert!(!ends(vec![pod("a").deleted().free()]));
-    assert!(!ends(vec![pod("a").stray()]));
-    let listed = Case::new(failing.clone().listing(&[], &["x"]), [pod("x").failed().stray()]);
+    assert!(!ends(vec![pod("a").ownerless_pod()]));
+    let listed = Case::new(failing.clone().listing(&[], &["x"]), [pod("x").failed().ownerless_pod()]);
     assert!(listed.writes().iter().all(|status| said(status, FAILED).is_none()));
 }
 
@@ -155,9 +155,9 @@ fn suspended_is_said_when_all_active_pods_have_been_deleted() {
     assert_eq!(going.shape(), "release a, delete a, write");
     assert_eq!(said(&going.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(numbers(&going.first()), (0, Some(0), Some(1)));
-    let stray = Case::new(suspended.clone(), [pod("a").stray()]);
-    assert_eq!(stray.shape(), "adopt a | release a, delete a, write");
-    assert_eq!(said(&stray.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    let ownerless_pod = Case::new(suspended.clone(), [pod("a").ownerless_pod()]);
+    assert_eq!(ownerless_pod.shape(), "adopt a | release a, delete a, write");
+    assert_eq!(said(&ownerless_pod.first(), SUSPENDED), Some(("True", "JobSuspended")));
     let gone = Case::new(suspended.clone(), [pod("a").deleted().free()]);
     assert_eq!(said(&gone.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(gone.first().start_time, None);

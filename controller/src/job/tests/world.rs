@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build::{Case, pod, said};
 use crate::answer::{Answer, Failure, Shown};
 use crate::job::call::Call;
-use crate::job::command::{NewPod, Plan, Release, StatusWrite};
+use crate::job::command::{FinalizerRemoval, NewPod, Plan, StatusWrite};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true, finished};
 use crate::job::enactment::Enactment;
 use crate::job::observed::{
@@ -16,7 +16,7 @@ use crate::job::observed::{
 };
 use crate::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
 use crate::job::plan::plan;
-use crate::job::view::{Life, life};
+use crate::job::view::{PodState, pod_state};
 use crate::values::{ResourceVersion, Text, Time, Uid};
 
 /// A cluster with one Job.
@@ -123,21 +123,25 @@ impl World {
 
     /// The orphan path, for pods without a controller that nobody will adopt.
     fn sync_orphans(&mut self) -> bool {
-        let strays =
-            self.pods.values().filter(|it| it.controller == Controller::Nobody && life(it) != Life::Active);
-        let plans: Vec<OrphanPlan> = strays
+        let ownerless = self
+            .pods
+            .values()
+            .filter(|it| it.controller == Controller::Nobody && pod_state(it) != PodState::Active);
+        let plans: Vec<OrphanPlan> = ownerless
             .map(|pod| orphan::plan(&OrphanObserved { pod, owner: Owner::Nobody, settings: &self.settings }))
             .collect();
-        let released: Vec<Call> = plans
+        let finalizer_removed: Vec<Call> = plans
             .into_iter()
             .filter_map(|plan| match plan {
-                OrphanPlan::Release(pod) => Some(Call::ReleasePod(Release { pod, policy_action: None })),
+                OrphanPlan::RemoveFinalizer(pod) => {
+                    Some(Call::RemoveFinalizer(FinalizerRemoval { pod, policy_action: None }))
+                }
                 OrphanPlan::Leave | OrphanPlan::Delete(_) => None,
             })
             .collect();
-        released.iter().for_each(|call| assert!(self.call(call).is_ok()));
+        finalizer_removed.iter().for_each(|call| assert!(self.call(call).is_ok()));
         self.deliver();
-        !released.is_empty()
+        !finalizer_removed.is_empty()
     }
 
     /// Syncs until there is nothing to do; the number of syncs that did something.
@@ -188,8 +192,8 @@ impl World {
         match call {
             Call::ReadJob => Ok(self.shown()),
             Call::WriteStatus(write, version) => self.write(write, version),
-            Call::ReleasePod(release) => {
-                self.change(&release.pod.uid, |it| it.tracking_finalizer = false, true)
+            Call::RemoveFinalizer(remove_finalizer) => {
+                self.change(&remove_finalizer.pod.uid, |it| it.tracking_finalizer = false, true)
             }
             Call::DeletePod(pod) if self.undeletable.as_ref() == Some(&pod.uid) => {
                 Err(Failure::Refused { code: 403, message: String::new() })
@@ -206,7 +210,7 @@ impl World {
                 },
                 false,
             ),
-            Call::GiveUpPod(pod) => self.change(
+            Call::ReleasePod(pod) => self.change(
                 &pod.uid,
                 |it| {
                     it.controller = Controller::Nobody;
@@ -241,13 +245,13 @@ impl World {
         self.pods.insert(pod.uid.clone(), pod);
     }
 
-    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), release: bool) -> Answer {
+    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), remove_finalizer: bool) -> Answer {
         let Some(pod) = self.pods.get_mut(uid) else { return Err(Failure::NotFound(String::new())) };
         let held = pod.tracking_finalizer;
         change(pod);
         let pod = pod.clone();
-        if release && held {
-            self.check_release(&pod);
+        if remove_finalizer && held {
+            self.check_finalizer_removal(&pod);
         }
         self.collect(&pod);
         Ok(self.shown())
@@ -255,7 +259,7 @@ impl World {
 
     /// FT-02, FT-03: nothing is lost. A pod that has ended is recorded before it is released, unless it was ignored,
     /// has no valid index, or its index speaks for it. What the cache did not show cannot be known (FT-16).
-    fn check_release(&self, pod: &PodFacts) {
+    fn check_finalizer_removal(&self, pod: &PodFacts) {
         let indexed = pod.completion_index.is_some();
         let shown = self.cached.get(&pod.uid).is_some_and(|it| it.phase == Phase::Succeeded);
         if shown && !indexed && pod.controller == Controller::ThisJob {
@@ -265,7 +269,7 @@ impl World {
 
     /// The kubelet and the API server: a pod that is being deleted and has ended is gone without finalizers.
     fn collect(&mut self, pod: &PodFacts) {
-        let ended = life(pod) == Life::Ended || pod.phase == Phase::Pending;
+        let ended = pod_state(pod) == PodState::Terminated || pod.phase == Phase::Pending;
         if pod.deletion.is_some() && ended && !pod.tracking_finalizer {
             self.pods.remove(&pod.uid);
         }
@@ -276,11 +280,11 @@ impl World {
         let now = self.now.truncated();
         self.past.push(self.pods.clone());
         let Some(pod) = self.pods.get_mut(uid) else { return };
-        if life(pod) == Life::Ended {
+        if pod_state(pod) == PodState::Terminated {
             return;
         }
         pod.phase = phase;
-        if life(pod) == Life::Ended {
+        if pod_state(pod) == PodState::Terminated {
             let exit_code = i32::from(phase == Phase::Failed);
             *pod = pod.clone().container(
                 "c",

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::job::command::{
-    Command, Creation, CreationReason, NewPod, PodRef, Release, Sequence, StatusWrite, Step,
+    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, Sequence, StatusWrite, Step,
 };
 use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
 use crate::runtime::events;
@@ -114,9 +114,10 @@ fn pod(name: &str) -> PodRef {
     PodRef { name: name.into(), uid: Uid::new(name), resource_version: ResourceVersion::new("4") }
 }
 
-fn release(names: &[&str]) -> Command {
-    let release = |name: &&str| Release { pod: pod(name), policy_action: Some(PodFailureAction::Ignore) };
-    Command::ReleasePods(names.iter().map(release).collect())
+fn remove_finalizer(names: &[&str]) -> Command {
+    let remove_finalizer =
+        |name: &&str| FinalizerRemoval { pod: pod(name), policy_action: Some(PodFailureAction::Ignore) };
+    Command::RemoveFinalizers(names.iter().map(remove_finalizer).collect())
 }
 
 fn create(count: usize) -> Command {
@@ -127,7 +128,7 @@ fn create(count: usize) -> Command {
 #[tokio::test(start_paused = true)]
 async fn commands_are_carried_out_in_their_order() {
     let fixture = Fixture::new(|number| stored(number + 10));
-    let outcome = fixture.enact(vec![vec![status(1), release(&["a", "b"]), status(2)]]).await;
+    let outcome = fixture.enact(vec![vec![status(1), remove_finalizer(&["a", "b"]), status(2)]]).await;
     assert_eq!(outcome.failures, []);
     assert_eq!(
         fixture.lines(),
@@ -136,7 +137,7 @@ async fn commands_are_carried_out_in_their_order() {
     let requests = fixture.requests.lock().unwrap().clone();
     assert_eq!(requests[0].1["metadata"]["resourceVersion"], "5");
     assert_eq!(requests[3].1["metadata"]["resourceVersion"], "11");
-    assert_eq!(outcome.memory.released, BTreeSet::from([Uid::new("a"), Uid::new("b")]));
+    assert_eq!(outcome.memory.finalizer_removed, BTreeSet::from([Uid::new("a"), Uid::new("b")]));
     assert!(matches!(fixture.freshness(13, 99), Freshness::Behind { resource: "jobs", .. }));
     assert!(matches!(fixture.freshness(14, 12), Freshness::Behind { resource: "pods", .. }));
     assert_eq!(fixture.freshness(14, 13), Freshness::Fresh);
@@ -160,11 +161,11 @@ async fn creations_start_slowly_and_stop_after_a_batch_with_a_failure() {
 async fn a_pod_that_is_gone_ends_its_sequence_alone() {
     let fixture = Fixture::new(|number| if number == 1 { failure(404) } else { stored(number) });
     let outcome = fixture
-        .enact(vec![vec![release(&["a"]), status(1)], vec![Command::DeletePods(vec![pod("b")])]])
+        .enact(vec![vec![remove_finalizer(&["a"]), status(1)], vec![Command::DeletePods(vec![pod("b")])]])
         .await;
     assert_eq!(outcome.failures, []);
     assert_eq!(fixture.lines(), ["PATCH pods/a", "DELETE pods/b"]);
-    assert_eq!(outcome.memory.released, BTreeSet::from([Uid::new("a")]));
+    assert_eq!(outcome.memory.finalizer_removed, BTreeSet::from([Uid::new("a")]));
     assert_eq!(outcome.memory.deleted, BTreeSet::from([Uid::new("b")]));
 }
 
@@ -172,16 +173,16 @@ async fn a_pod_that_is_gone_ends_its_sequence_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_status_write_that_fails_ends_the_plan() {
     let fixture = Fixture::new(|_| failure(409));
-    let outcome = fixture.enact(vec![vec![status(1), release(&["a"])], vec![create(1)]]).await;
+    let outcome = fixture.enact(vec![vec![status(1), remove_finalizer(&["a"])], vec![create(1)]]).await;
     assert_eq!(outcome.failures, [Failure::Conflict("no".to_owned())]);
     assert_eq!(fixture.lines(), ["PATCH jobs/sum/status"]);
-    assert_eq!(outcome.memory.released, BTreeSet::new());
+    assert_eq!(outcome.memory.finalizer_removed, BTreeSet::new());
     assert_eq!(fixture.freshness(0, 0), Freshness::Fresh);
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_an_uncertain_answer_nothing_is_assumed() {
-    for command in [create(1), release(&["a"]), status(1), Command::DeletePods(vec![pod("a")])] {
+    for command in [create(1), remove_finalizer(&["a"]), status(1), Command::DeletePods(vec![pod("a")])] {
         let fixture = Fixture::new(|_| failure(504));
         let outcome = fixture.enact(vec![vec![command]]).await;
         assert!(outcome.failures[0].is_ambiguous());
@@ -220,7 +221,7 @@ async fn adoption_asks_for_the_job_first() {
 async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
     for (code, failures) in [(404, 0), (422, 0), (403, 1)] {
         let fixture = Fixture::new(move |_| failure(code));
-        let outcome = fixture.enact(vec![vec![Command::GiveUpPods(vec![pod("a")])]]).await;
+        let outcome = fixture.enact(vec![vec![Command::ReleasePods(vec![pod("a")])]]).await;
         assert_eq!(outcome.failures.len(), failures, "{code}");
     }
 }
@@ -250,7 +251,7 @@ async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
     fixture.enactor.stop = stop;
     let names: Vec<String> = (0..100).map(|pod| format!("p{pod}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let outcome = fixture.enact(vec![vec![release(&names), status(1)]]).await;
+    let outcome = fixture.enact(vec![vec![remove_finalizer(&names), status(1)]]).await;
     assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
     assert!(fixture.lines().len() <= AT_A_TIME, "{}", fixture.lines().len());
 }

@@ -175,17 +175,17 @@ async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() 
     sync.wiring.pods.apply(pods(false), 7);
     sync.wiring.pods.apply(serde_json::from_value(pod("q", "a", 8, "Running")).unwrap(), 8);
     let uid = Some(Uid::new("a"));
-    let released = BTreeSet::from([Uid::new("p")]);
-    let memory = Memory { uid, released: released.clone(), ..Memory::default() };
+    let finalizer_removed = BTreeSet::from([Uid::new("p")]);
+    let memory = Memory { uid, finalizer_removed: finalizer_removed.clone(), ..Memory::default() };
     sync.wiring.memories.set(&key(), memory);
     sync.sync(&key()).await;
-    assert_eq!(sync.wiring.memories.of(&key()).released, BTreeSet::new());
+    assert_eq!(sync.wiring.memories.of(&key()).finalizer_removed, BTreeSet::new());
     // What was written.
     sync.wiring.own_writes.forget(&key(), &Uid::new("a"));
     let before = lines(&requests).len();
     sync.wiring.pods.apply(pods(true), 9);
     sync.sync(&key()).await;
-    assert_eq!(sync.wiring.memories.of(&key()).released, released);
+    assert_eq!(sync.wiring.memories.of(&key()).finalizer_removed, finalizer_removed);
     let lines = lines(&requests);
     assert!(!lines[before..].contains(&"PATCH pods/p".to_owned()), "{lines:?}");
 }
@@ -195,8 +195,8 @@ async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() 
 async fn nothing_is_remembered_of_a_job_that_is_gone() {
     let (sync, requests) = syncs(obliging);
     let wiring = &sync.wiring;
-    let released = BTreeSet::from([Uid::new("p")]);
-    wiring.memories.set(&key(), Memory { released, ..Memory::default() });
+    let finalizer_removed = BTreeSet::from([Uid::new("p")]);
+    wiring.memories.set(&key(), Memory { finalizer_removed, ..Memory::default() });
     wiring.memories.put_away(&key(), &Uid::new("a"), vec![Uid::new("q")], |_| true);
     wiring.own_writes.wrote_job(&key(), &Uid::new("a"), 50);
     assert_eq!(sync.sync(&key()).await, Next::Rest);

@@ -59,7 +59,7 @@ async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left() {
 /// FT-21, FT-23, MB-04.
 #[tokio::test(start_paused = true)]
 async fn only_a_finished_job_of_ours_has_its_pods_released() {
-    for (extra, released) in [
+    for (extra, finalizer_removed) in [
         (json!({}), false),
         (finished(), true),
         (json!({"spec": {"managedBy": "acme.example.com/x"}, "status": finished()["status"].clone()}), false),
@@ -68,7 +68,7 @@ async fn only_a_finished_job_of_ours_has_its_pods_released() {
         show_job(&sync, &extra);
         show_pod(&sync, "Succeeded");
         assert_eq!(run(&sync).await, Next::Rest);
-        assert_eq!(lines(&requests).len(), usize::from(released), "{extra}");
+        assert_eq!(lines(&requests).len(), usize::from(finalizer_removed), "{extra}");
     }
 }
 

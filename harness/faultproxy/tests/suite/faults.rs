@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use jobcheck_faultproxy::{Fate, Match, Refusal, Verb, held};
+use jobcheck_faultproxy::{Handling, Match, Refusal, Verb, held};
 use serde_json::Value;
 
 use crate::support::{PODS, Upstream, create, pod, proxied, send, until};
@@ -38,7 +38,7 @@ async fn a_refused_request_never_reaches_the_api_server() {
         (Refusal::Timeout, 504),
     ];
     for (refusal, code) in all {
-        let rule = rules.push(creations(), 0, 1, move |_| Fate::Refuse(refusal));
+        let rule = rules.push(creations(), 0, 1, move |_| Handling::Refuse(refusal));
         let (answered, status) = send(&client, "POST", PODS, &pod("a")).await.unwrap();
         assert_eq!((answered, status["code"].as_u64()), (code, Some(u64::from(code))));
         assert_eq!(status["reason"], refusal.reason());
@@ -52,9 +52,9 @@ async fn a_refused_request_never_reaches_the_api_server() {
 async fn an_answer_is_lost_after_the_write_is_committed() {
     let upstream = Upstream::new().await;
     let (_proxy, rules, client) = proxied(&upstream).await;
-    rules.push(creations(), 0, 1, |_| Fate::LoseAnswer);
-    rules.push(creations(), 0, 1, |_| Fate::AnswerWith(Refusal::Timeout));
-    rules.push(creations(), 0, 1, |_| Fate::Cut);
+    rules.push(creations(), 0, 1, |_| Handling::LoseAnswer);
+    rules.push(creations(), 0, 1, |_| Handling::AnswerWith(Refusal::Timeout));
+    rules.push(creations(), 0, 1, |_| Handling::Cut);
     assert_eq!(create(&client, "lost").await, None);
     assert_eq!(create(&client, "late").await, Some(504));
     assert_eq!(create(&client, "never").await, None);
@@ -70,7 +70,7 @@ async fn a_rule_is_for_the_requests_that_it_means() {
     };
     let meant =
         Match { also: Some(Arc::new(is_special)), namespace: Some("default".to_owned()), ..creations() };
-    let rule = rules.push(meant, 1, 1, |_| Fate::Refuse(Refusal::InternalError));
+    let rule = rules.push(meant, 1, 1, |_| Handling::Refuse(Refusal::InternalError));
     let special = |name: &str| {
         let mut pod = pod(name);
         pod["metadata"]["labels"] = serde_json::json!({"special": "yes"});
@@ -84,7 +84,7 @@ async fn a_rule_is_for_the_requests_that_it_means() {
     assert_eq!(rule.hits(), 1);
     rule.lift();
     let named = Match { name: Some("a".to_owned()), agent: Some("nobody".to_owned()), ..Match::default() };
-    rules.push(named, 0, 9, |_| Fate::Cut);
+    rules.push(named, 0, 9, |_| Handling::Cut);
     assert_eq!(send(&client, "GET", &format!("{PODS}/a"), &Value::Null).await.unwrap().0, 200);
 }
 
@@ -97,7 +97,7 @@ async fn a_held_request_arrives_when_it_is_let_go_though_its_sender_is_gone() {
     rules.push(creations(), 0, 2, move |_| {
         let (held, late) = held();
         kept.lock().unwrap().push(late);
-        Fate::Hold(held)
+        Handling::Hold(held)
     });
     let senders = ["late", "forgotten"].map(|name| {
         let client = client.clone();

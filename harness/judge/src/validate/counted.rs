@@ -67,7 +67,7 @@ impl Ledger for CountedPods {
         self.vanished.contains(&uid)
     }
 
-    fn has_strayed(&self, uid: Uid) -> bool {
+    fn has_no_owner(&self, uid: Uid) -> bool {
         self.strayed.contains(&uid)
     }
 

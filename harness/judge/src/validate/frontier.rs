@@ -366,7 +366,7 @@ impl Search<'_> {
             job,
             cache: history.cache(),
             post: history.post(),
-            strays: Some(history.post_strays()),
+            ownerless: Some(history.post_strays()),
             expectations_met: history.shows_earlier_gains(history.position()),
             deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {
@@ -376,7 +376,7 @@ impl Search<'_> {
             },
             namespace_goes: self.setting.namespace_goes,
             earliest: self.setting.bounds.began,
-            released: self.setting.released,
+            finalizers_removed: self.setting.released,
             not_before: not_before(self.clock(history), self.setting.bounds, job),
             latest: self.setting.latest,
             backoff: Backoff::default(),

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::clock::Written;
 use super::observed::{Reach, Seen};
 use super::own_write::OwnWrite;
-use super::strays::put;
+use super::ownerless::put;
 
 /// A position in the history: the number of entries before it.
 pub type Position = u64;
@@ -43,7 +43,7 @@ pub struct History {
     /// What etcd holds of the pods that the Job controls.
     pub stored: Pods,
     /// What it holds of those that the Job did control, that nobody does, and that have its finalizer.
-    pub strays: Pods,
+    pub ownerless: Pods,
     entries: VecDeque<Entry>,
     /// Position of the first entry that is kept.
     start: Position,
@@ -105,18 +105,18 @@ impl History {
     /// A pod that the Job controls, or did.
     #[must_use]
     pub fn known(&self, uid: Uid) -> Option<&Pod> {
-        self.stored.get(uid).or_else(|| self.strays.get(uid))
+        self.stored.get(uid).or_else(|| self.ownerless.get(uid))
     }
 
     /// Whether any pod has the tracking finalizer.
     #[must_use]
     pub fn holds_finalizers(&self) -> bool {
-        !self.strays.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
+        !self.ownerless.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
     }
 
     /// Appends what happened to a pod in etcd. `early` is the position from which a view may contain it.
     pub fn push(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>, early: Position) {
-        let before = put(&mut self.stored, &mut self.strays, uid, after.clone());
+        let before = put(&mut self.stored, &mut self.ownerless, uid, after.clone());
         let position = self.end();
         if let Some(write) = &own {
             self.own.entry(uid).or_default().push(position);

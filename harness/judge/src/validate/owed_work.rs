@@ -1,7 +1,7 @@
 //! What the executor of an unfinished Job still owes it: counting, creating, deleting, reporting (PC-04, PC-06,
 //! PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
 
-use jobcheck_spec::guards::counting::delays_release;
+use jobcheck_spec::guards::counting::delays_finalizer_removal;
 use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::CompletionMode;
@@ -50,7 +50,8 @@ fn after_outage(track: &Track, otherwise: Req) -> Req {
 fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let status = &view.job.status;
     let waits = |pod: &Pod| {
-        let kept = !status.is_decided() && !status.lists(pod.uid) && delays_release(view, pod, tally);
+        let kept =
+            !status.is_decided() && !status.lists(pod.uid) && delays_finalizer_removal(view, pod, tally);
         let lives = pod.is_terminating() && !view.has_failed(pod) && !status.is_decided();
         kept || lives
     };

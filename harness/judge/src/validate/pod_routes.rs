@@ -109,7 +109,7 @@ impl Judge {
         let known = owner
             .and_then(|job| self.tracks.get(&job))
             .and_then(|track| track.history.stored.get(uid))
-            .or_else(|| self.strays.get(&uid));
+            .or_else(|| self.ownerless.get(&uid));
         let Some(known) = known.cloned() else { return };
         let tracking = |name: &Text| &**name == jobcheck_spec::pod::TRACKING_FINALIZER;
         let pod = Pod {
@@ -158,14 +158,14 @@ impl Judge {
                 self.find_missing_birth(event, pod, labels);
                 self.stray_changed(event, it, pod, role);
                 if it.gone {
-                    self.strays.remove(&pod.uid);
+                    self.ownerless.remove(&pod.uid);
                 } else if pod.finalizer
                     || event.verb == Some(Verb::Create)
                     || event.actor.is_none()
                     // What is known of one that may be adopted later is kept up to date.
-                    || self.strays.contains_key(&pod.uid)
+                    || self.ownerless.contains_key(&pod.uid)
                 {
-                    self.strays.insert(pod.uid, pod.clone());
+                    self.ownerless.insert(pod.uid, pod.clone());
                 }
             }
         }
@@ -277,7 +277,7 @@ impl Judge {
         if it.gone {
             self.departs(event, pod.uid, job);
         } else {
-            self.strays.insert(pod.uid, pod.clone());
+            self.ownerless.insert(pod.uid, pod.clone());
             self.former.insert(pod.uid, job);
             if pod.finalizer {
                 self.stray_appears(pod.uid, job);
@@ -310,7 +310,7 @@ impl Judge {
             self.names_unseen_job(job);
             return;
         }
-        let stray = self.strays.remove(&pod.uid);
+        let stray = self.ownerless.remove(&pod.uid);
         self.stray_adopted(pod.uid, job);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
         let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
@@ -396,7 +396,7 @@ impl Judge {
     }
 
     fn pod_gone(&mut self, event: &Event, uid: Uid) {
-        self.strays.remove(&uid);
+        self.ownerless.remove(&uid);
         self.stray_gone(event, uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {

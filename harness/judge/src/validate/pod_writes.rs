@@ -2,10 +2,12 @@
 
 use std::fmt::{Display, Formatter};
 
-use jobcheck_spec::guards::adoption::{judge_adoption, judge_giving_up};
+use jobcheck_spec::guards::adoption::{judge_adoption, judge_release};
 use jobcheck_spec::guards::creation::judge_creation;
 use jobcheck_spec::guards::deletion::judge_deletion;
-use jobcheck_spec::guards::release::{self, judge_release, may_release_by_truth};
+use jobcheck_spec::guards::finalizer_removal::{
+    self, judge_finalizer_removal, may_remove_finalizer_by_truth,
+};
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Reading, View};
@@ -180,7 +182,7 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
         judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
     let counted = &track.counted.counted;
-    if may_release_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
+    if may_remove_finalizer_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
         for req in [Req::FT03, Req::FT14] {
             track.premises.premise(req);
         }
@@ -192,7 +194,7 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
     let explained =
         track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
             with_the_job_in_mind(view, |view| {
-                judge_release(view, &pod, &|uid| chosen.contains(&uid), findings);
+                judge_finalizer_removal(view, &pod, &|uid| chosen.contains(&uid), findings);
             });
         });
     if !explained {
@@ -202,16 +204,16 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
 
 /// FT-16, PF-09: a pod that is let go to be deleted may fail before the request comes; no sync has seen it fail then.
 fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
-    if !release::is_fail_job(pod) {
+    if !finalizer_removal::is_fail_job(pod) {
         return false;
     }
     let chosen = track.history.released_in_sync();
     let explained =
         track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|view, findings| {
-            let alive = view.cache.get(pod.uid).is_some_and(|read| !release::is_fail_job(read));
+            let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
             findings.require(Req::PF09, alive, "the pod", "one that was not seen to fail", pod.uid);
             with_the_job_in_mind(view, |view| {
-                judge_release(view, pod, &|uid| chosen.contains(&uid), findings)
+                judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings)
             });
         });
     matches!(explained, Explained::Yes(_))
@@ -221,7 +223,7 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
 fn had_seen_it_fail(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     let Some(reach) = track.reach_of_sender(event, settings) else { return false };
     track.history.seek(reach);
-    track.history.cache().get(pod.uid).is_some_and(release::is_fail_job)
+    track.history.cache().get(pod.uid).is_some_and(finalizer_removal::is_fail_job)
 }
 
 /// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
@@ -229,7 +231,7 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
     let Some(job) = stored else { return };
     let occasion = || known::drops_fail_job(track, event, &job.status, pod);
     let mut findings = Findings::new();
-    release::judge_fail_job(job, pod, occasion, &mut findings);
+    finalizer_removal::judge_fail_job(job, pod, occasion, &mut findings);
     track.take(event, write, findings);
 }
 
@@ -365,14 +367,14 @@ pub fn given_up(
                     Versions::Any,
                     event.latest(),
                     &|view, findings| {
-                        judge_giving_up(view.job, after, labels, findings);
+                        judge_release(view.job, after, labels, findings);
                     },
                 );
             }
             (job, after) => {
                 let mut findings = Findings::new();
                 if let (Some(job), Some(after)) = (job, after) {
-                    judge_giving_up(&job, after, labels, &mut findings);
+                    judge_release(&job, after, labels, &mut findings);
                 }
                 track.take(event, &write, findings);
             }

@@ -101,7 +101,7 @@ pub(super) struct Judge {
     pub(super) tracks: FxHashMap<Uid, Track>,
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
-    pub(super) strays: FxHashMap<Uid, Pod>,
+    pub(super) ownerless: FxHashMap<Uid, Pod>,
     /// The Job that controlled a pod before it was nobody's.
     pub(super) former: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
@@ -142,7 +142,7 @@ impl Validator {
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
                 owners: FxHashMap::default(),
-                strays: FxHashMap::default(),
+                ownerless: FxHashMap::default(),
                 former: FxHashMap::default(),
                 pod_names: FxHashMap::default(),
                 departed: VecDeque::new(),

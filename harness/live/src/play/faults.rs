@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Cut, Delivery, Fate, Handle, Late, Verb as Sent, Watched, held};
+use jobcheck_faultproxy::{Asked, Cut, Delivery, Handle, Handling, Late, Verb as Sent, Watched, held};
 use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
 use jobcheck_scenario::{
     ControllerName, HeldRequest, Leader as Which, Outcome, Request, Rollout, Step, Watch, Watched as Named,
@@ -77,12 +77,12 @@ impl Play<'_> {
     /// A controller asks for something: it hears what becomes of that.
     pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
         self.faults.last = Some(Instant::now());
-        let Some(fate) = self.fate(question.leader, &question.asked)? else {
+        let Some(handling) = self.handling(question.leader, &question.asked)? else {
             self.next_held(question);
             return Ok(());
         };
         // One that is gone meanwhile needs no answer.
-        let _ = question.reply.send(fate);
+        let _ = question.reply.send(handling);
         Ok(())
     }
 
@@ -106,48 +106,48 @@ impl Play<'_> {
         let Some(number) = self.faults.held.iter().position(is_meant) else { return false };
         let Waiting { question: Question { asked, reply, .. }, awaited, .. } = self.faults.held.remove(number);
         self.faults.last = Some(Instant::now());
-        let fate = self.meets(&how.settles(&awaited), &asked);
-        let _ = reply.send(fate);
+        let handling = self.meets(&how.settles(&awaited), &asked);
+        let _ = reply.send(handling);
         true
     }
 
     /// What becomes of a request that a step is about.
-    fn meets(&mut self, awaited: &Request, asked: &Asked) -> Fate {
+    fn meets(&mut self, awaited: &Request, asked: &Asked) -> Handling {
         match awaited.outcome {
             Some(Outcome::Fails) => {
                 let body = body(asked);
                 let error = refusal(awaited, &in_words(asked, body.as_ref()), &self.stage.namespace());
                 self.faults.failed = self.faults.failed.saturating_add(1);
                 self.recording.refused(asked, actor(&asked.agent), &error);
-                Fate::RefuseWith(error.status())
+                Handling::RefuseWith(error.status())
             }
-            Some(Outcome::AnswerLost) => {
+            Some(Outcome::ResponseLost) => {
                 self.faults.failed = self.faults.failed.saturating_add(1);
                 self.recording.loses_answer(&asked.id, actor(&asked.agent));
-                Fate::LoseAnswer
+                Handling::LoseAnswer
             }
-            Some(Outcome::Handled | Outcome::Held) | None => Fate::Forward,
+            Some(Outcome::Handled | Outcome::Held) | None => Handling::Forward,
         }
     }
 
     /// What becomes of a request: the step may wait for it. None where the step holds it.
-    fn fate(&mut self, leader: usize, asked: &Asked) -> Result<Option<Fate>, Error> {
+    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Option<Handling>, Error> {
         let scenario = self.scenario;
         let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Ok(Some(Fate::Forward));
+            return Ok(Some(Handling::Forward));
         };
         let job = &self.entry(step.job.as_deref()).name;
-        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Some(Fate::Forward)) };
+        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Some(Handling::Forward)) };
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
         let body = body(asked);
         let told = in_words(asked, body.as_ref());
         let is_meant = awaited.leader.is_none_or(|which| self.number_of(which) == Some(leader));
         if !is_due || !is_meant || !told.fits(awaited, &self.stage, job) {
-            return Ok(Some(Fate::Forward));
+            return Ok(Some(Handling::Forward));
         }
         self.faults.met = self.faults.met.saturating_add(1);
         if self.faults.met < awaited.nth.unwrap_or(1) {
-            return Ok(Some(Fate::Forward));
+            return Ok(Some(Handling::Forward));
         }
         if awaited.outcome == Some(Outcome::Held) {
             return Ok(None);
@@ -167,12 +167,12 @@ impl Play<'_> {
     }
 
     /// Its sender dies, and the request waits.
-    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Fate, Error> {
+    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
         let (held, late) = held();
         let is_write = asked.verb != Sent::Get;
         self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
         self.restart(leader, None)?;
-        Ok(Fate::Hold(held))
+        Ok(Handling::Hold(held))
     }
 
     /// What happens to the controllers, and to their watches; whether it has happened.

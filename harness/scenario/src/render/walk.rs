@@ -11,15 +11,15 @@ use jobcheck_explorer::alphabet::{Write, refusal};
 use jobcheck_explorer::env::collector;
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{self, UserAction, UserStep};
+use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::Call;
 use jobcheck_explorer::process::steps::{
-    Delivery, Fortune, ProcessStep, is_held_back, orphan_call, orphan_decision,
+    Delivery, ProcessStep, RequestOutcome, is_held_back, orphan_call, orphan_decision,
 };
-use jobcheck_explorer::reference::switches::Switch;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
-use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_explorer::world::{JobId, JobState, World};
 use jobcheck_spec::job::{Job, JobSpec, JobStatus};
 use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
@@ -41,8 +41,9 @@ const STRATEGIC: Option<&str> = Some("application/strategic-merge-patch+json");
 /// Takes the steps one by one and writes what the API server would have logged.
 pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) -> io::Result<Vec<u8>> {
     let world = initial(scope);
-    let known = world.lives.iter().enumerate();
-    let known = known.filter_map(|(number, life)| Some(Known::new(number, life.job.as_deref()?))).collect();
+    let known = world.job_states.iter().enumerate();
+    let known =
+        known.filter_map(|(number, job_state)| Some(Known::new(number, job_state.job.as_deref()?))).collect();
     let mut walker = Walker { scope, scribe: Scribe::new(scope, expected)?, world, known };
     for (number, spec) in scope.jobs.iter().enumerate() {
         walker.create_job(number, spec)?;
@@ -117,7 +118,7 @@ impl Known {
 /// A request of the Job controller, and its circumstances.
 struct Attempt<'a> {
     call: &'a Call,
-    fortune: Fortune,
+    outcome: RequestOutcome,
     /// What a status write was computed from.
     base: u64,
     /// Whether the Job has another version by now.
@@ -157,21 +158,21 @@ impl Walker<'_> {
             Step::Disrupt(id, uid, what) => self.disrupt(*id, *uid, *what, &after)?,
             Step::User(id, _, UserStep::StripOwner(uid)) => self.owner_taken(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Relabel(uid)) => self.relabelled(*id, *uid, &after)?,
-            Step::Collect(id, uid) if collector::orphans(self.life(*id)) => {
+            Step::Collect(id, uid) if collector::orphans(self.job_state(*id)) => {
                 self.owner_taken(*id, *uid, &after, Who::GarbageCollector)?;
             }
             Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
             Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, self.collector(*id))?,
-            Step::RemoveJob(id) if user::namespace_goes(self.life(*id), self.scope) => {
+            Step::RemoveJob(id) if user::namespace_goes(self.job_state(*id), self.scope) => {
                 self.delete_job(*id, &after, Who::NamespaceController, "Background")?;
             }
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
-            Step::Land(id) => self.land(*id, &after)?,
+            Step::HandleDelayed(id) => self.land(*id, &after)?,
             Step::Crash(_) => self.scribe.restart()?,
             Step::Rollout(id) => {
-                let gates = |world: &World| self.scope.gates_after(world.life(*id).rollouts);
+                let gates = |world: &World| self.scope.gates_after(world.job_state(*id).rollouts);
                 let (before, now) = (gates(&self.world), gates(&after));
                 self.scribe.roll_out(before, now)?;
             }
@@ -185,8 +186,8 @@ impl Walker<'_> {
         &mut self.known[usize::from(id.0)]
     }
 
-    fn life(&self, id: JobId) -> &Life {
-        self.world.life(id)
+    fn job_state(&self, id: JobId) -> &JobState {
+        self.world.job_state(id)
     }
 
     /// The answer of a request that stores a Job.
@@ -195,7 +196,7 @@ impl Walker<'_> {
         let now = after.now;
         let known = self.known(id);
         known.versions.push(version);
-        match &after.life(id).job {
+        match &after.job_state(id).job {
             Some(job) => {
                 known.job = job.clone();
                 if job.deleting {
@@ -209,8 +210,8 @@ impl Walker<'_> {
 
     /// The answer of a request about a pod: the pod as it is then.
     fn pod_stored(&mut self, id: JobId, uid: Uid, after: &World) -> Told {
-        let before = self.life(id).pods.get(uid).cloned();
-        let pod = after.life(id).pods.get(uid);
+        let before = self.job_state(id).pods.get(uid).cloned();
+        let pod = after.job_state(id).pods.get(uid);
         let changed = pod != before.as_ref();
         let version = changed.then(|| self.scribe.next_version());
         let known = self.known(id);
@@ -268,7 +269,7 @@ impl Walker<'_> {
     /// The kubelet deletes a pod that has ended without further grace.
     fn remove_pod(&mut self, id: JobId, uid: Uid) -> io::Result<()> {
         let version = self.scribe.next_version();
-        let before = self.life(id).pods.get(uid).cloned();
+        let before = self.job_state(id).pods.get(uid).cloned();
         let known = self.known(id);
         known.changes.push(version);
         let facts = known.pods.entry(uid).or_default();
@@ -310,7 +311,7 @@ impl Walker<'_> {
             | UserAction::DeleteEndedPod => false,
         };
         let base = self.known(id).version();
-        let Some(sent) = after.life(id).job.clone() else { return Ok(()) };
+        let Some(sent) = after.job_state(id).job.clone() else { return Ok(()) };
         let answer = self.job_stored(id, after);
         let known = &self.known[usize::from(id.0)];
         let body = known.render(&sent, base);
@@ -323,51 +324,52 @@ impl Walker<'_> {
         let call = match write {
             Write::CreatePod(pod) => Call::CreatePod(0, pod.clone()),
             Write::DeletePod(uid) => Call::DeletePod(*uid),
-            Write::ReleasePod(uid) => Call::ReleasePod(*uid),
+            Write::RemoveFinalizer(uid) => Call::RemoveFinalizer(*uid),
             Write::AdoptPod(uid) => Call::AdoptPod(*uid),
-            Write::GiveUpPod(uid) => Call::GiveUpPod(*uid),
+            Write::ReleasePod(uid) => Call::ReleasePod(*uid),
             Write::Status(status) => Call::WriteStatus(status.clone()),
         };
         let base = self.known(id).version();
-        let fortune = Fortune::Handled;
-        let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
+        let outcome = RequestOutcome::Handled;
+        let attempt = Attempt { call: &call, outcome, base, conflicts: false, received: None };
         self.call(id, &attempt, after)
     }
 
     fn process(&mut self, id: JobId, number: u8, what: ProcessStep, after: &World) -> io::Result<()> {
-        let process = self.life(id).processes[usize::from(number)].clone();
+        let process = self.job_state(id).processes[usize::from(number)].clone();
         let base = self.known(id).base.get(&number).copied().unwrap_or_default();
         match what {
             ProcessStep::Sync(delivery) => self.sync(id, number, delivery),
-            ProcessStep::Call(name, fortune) => {
+            ProcessStep::Call(name, outcome) => {
                 let Some(sync) = process.sync else { return Ok(()) };
                 let Some(call) = sync.call(name) else { return Ok(()) };
                 let versions = self.known(id).versions.len();
                 let conflicts = sync.conflicts;
-                let attempt = Attempt { call, fortune, base, conflicts, received: None };
+                let attempt = Attempt { call, outcome, base, conflicts, received: None };
                 self.call(id, &attempt, after)?;
                 let known = self.known(id);
-                if fortune == Fortune::Handled && known.versions.len() > versions {
+                if outcome == RequestOutcome::Handled && known.versions.len() > versions {
                     let version = known.version();
                     known.base.insert(number, version);
                 }
                 Ok(())
             }
-            ProcessStep::Orphan(uid, fortune) => {
+            ProcessStep::Orphan(uid, outcome) => {
                 // A conflict changes nothing and is left out.
-                let decision = orphan_decision(self.life(id), usize::from(number), uid, self.scope);
+                let decision = orphan_decision(self.job_state(id), usize::from(number), uid, self.scope);
                 let Some(call) = decision.and_then(|decision| orphan_call(decision, uid)) else {
                     return Ok(());
                 };
-                let attempt = Attempt { call: &call, fortune, base, conflicts: false, received: None };
+                let attempt = Attempt { call: &call, outcome, base, conflicts: false, received: None };
                 self.call(id, &attempt, after)
             }
-            ProcessStep::Choose(_) | ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::Resign => {
-                Ok(())
-            }
+            ProcessStep::Choose(_)
+            | ProcessStep::ShowPod
+            | ProcessStep::ShowJob
+            | ProcessStep::StopOldLeader => Ok(()),
             ProcessStep::RelistPods => self.scribe.relist(Resource::Pods),
             ProcessStep::RelistJobs => self.scribe.relist(Resource::Jobs),
-            ProcessStep::Crash | ProcessStep::Usurp => self.scribe.restart(),
+            ProcessStep::Crash | ProcessStep::ElectSecondLeader => self.scribe.restart(),
             ProcessStep::CrashInFlight(_) => {
                 let moment = self.scribe.moment();
                 self.known(id).late = Some((base, moment));
@@ -379,7 +381,7 @@ impl Walker<'_> {
 
     /// A sync reads both caches.
     fn sync(&mut self, id: JobId, number: u8, delivery: Delivery) -> io::Result<()> {
-        let process = &self.life(id).processes[usize::from(number)];
+        let process = &self.job_state(id).processes[usize::from(number)];
         let (jobs, pods) = (process.job_behind.len(), process.knowledge.behind.len());
         let (jobs, pods) = (jobs.saturating_sub(delivery.jobs), pods.saturating_sub(delivery.pods));
         let known = self.known(id);
@@ -396,14 +398,14 @@ impl Walker<'_> {
     }
 
     fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {
-        let Some(late) = self.life(id).late.clone() else { return Ok(()) };
-        if is_held_back(self.life(id), &late.call, self.scope) {
+        let Some(late) = self.job_state(id).delayed.clone() else { return Ok(()) };
+        if is_held_back(self.job_state(id), &late.call, self.scope) {
             return Ok(());
         }
         let Some((base, received)) = self.known(id).late.take() else { return Ok(()) };
         let attempt = Attempt {
             call: &late.call,
-            fortune: Fortune::Handled,
+            outcome: RequestOutcome::Handled,
             base,
             conflicts: late.conflicts,
             received: Some(received),
@@ -413,32 +415,33 @@ impl Walker<'_> {
 
     /// A request of the Job controller.
     fn call(&mut self, id: JobId, attempt: &Attempt<'_>, after: &World) -> io::Result<()> {
-        match attempt.fortune {
-            Fortune::Handled => {}
-            Fortune::Fails => {
+        match attempt.outcome {
+            RequestOutcome::Handled => {}
+            RequestOutcome::Fails => {
                 self.scribe.fault(Who::JobController, FaultKind::Rejected, "the request fails")?
             }
-            Fortune::AnswerLost => {
+            RequestOutcome::ResponseLost => {
                 let detail = "the answer to the next request is lost";
                 self.scribe.fault(Who::JobController, FaultKind::LostResponse, detail)?;
             }
         }
-        let life = self.life(id);
-        let forbidden = matches!(attempt.call, Call::CreatePod(..)) && user::namespace_goes(life, self.scope);
-        let fails = attempt.fortune == Fortune::Fails || forbidden;
+        let job_state = self.job_state(id);
+        let forbidden =
+            matches!(attempt.call, Call::CreatePod(..)) && user::namespace_goes(job_state, self.scope);
+        let fails = attempt.outcome == RequestOutcome::Fails || forbidden;
         let uid = match attempt.call {
-            Call::CreatePod(_, pod) => life.past.uid_of(pod),
-            Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
+            Call::CreatePod(_, pod) => job_state.ghost.uid_of(pod),
+            Call::DeletePod(uid) | Call::RemoveFinalizer(uid) => *uid,
             Call::AdoptPod(uid) => return self.claim(id, *uid, true, attempt, after),
-            Call::GiveUpPod(uid) => return self.claim(id, *uid, false, attempt, after),
+            Call::ReleasePod(uid) => return self.claim(id, *uid, false, attempt, after),
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
-        let answer = match attempt.fortune {
-            Fortune::Fails => too_many_requests(),
-            Fortune::Handled | Fortune::AnswerLost if forbidden => {
+        let answer = match attempt.outcome {
+            RequestOutcome::Fails => too_many_requests(),
+            RequestOutcome::Handled | RequestOutcome::ResponseLost if forbidden => {
                 namespace_terminating(&self.known(id).names.namespace)
             }
-            Fortune::Handled | Fortune::AnswerLost => self.pod_stored(id, uid, after),
+            RequestOutcome::Handled | RequestOutcome::ResponseLost => self.pod_stored(id, uid, after),
         };
         let known = &self.known[usize::from(id.0)];
         let who = Who::JobController;
@@ -454,11 +457,11 @@ impl Walker<'_> {
                 if fails { Asked { name: String::new(), uid: None, ..asked } } else { asked }
             }
             Call::DeletePod(_) => about_pod(known, who, Verb::Delete, uid, None, answer),
-            Call::ReleasePod(_) => {
+            Call::RemoveFinalizer(_) => {
                 let body = release(known, uid);
                 Asked { patch_type: STRATEGIC, ..about_pod(known, who, Verb::Patch, uid, Some(body), answer) }
             }
-            Call::AdoptPod(_) | Call::GiveUpPod(_) | Call::WriteStatus(_) => return Ok(()),
+            Call::AdoptPod(_) | Call::ReleasePod(_) | Call::WriteStatus(_) => return Ok(()),
         };
         self.scribe.request(&Asked { received: attempt.received, ..asked })
     }
@@ -470,14 +473,14 @@ impl Walker<'_> {
         attempt: &Attempt<'_>,
         after: &World,
     ) -> io::Result<()> {
-        let overwrites = self.scope.algorithm.switches.on(Switch::OverwritesOnConflict);
-        let stored = self.life(id).job.clone();
+        let overwrites = self.scope.algorithm.mutations.on(Mutation::OverwritesOnConflict);
+        let stored = self.job_state(id).job.clone();
         let known = self.known(id);
         let base = if attempt.conflicts && overwrites { known.version() } else { attempt.base };
         let sent = Job { status: status.clone(), ..Job::clone(stored.as_ref().unwrap_or(&known.job)) };
         let body = known.render(&sent, base);
         let answer = match &stored {
-            _ if attempt.fortune == Fortune::Fails => too_many_requests(),
+            _ if attempt.outcome == RequestOutcome::Fails => too_many_requests(),
             None => not_found("jobs.batch", &known.names.job),
             Some(_) if attempt.conflicts && !overwrites => conflict(&known.names.job),
             Some(job) => match refusal(job, &sent, self.scope) {

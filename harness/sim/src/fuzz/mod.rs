@@ -8,7 +8,7 @@ mod random;
 use std::cell::Cell;
 use std::fmt::Write;
 
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::read;
 use jobcheck_spec::Req;
@@ -133,14 +133,14 @@ impl Draft {
         self.steps.len()
     }
 
-    /// Runs it with a seed, by controllers with these departures, on the API server of this version.
+    /// Runs it with a seed, by controllers with these mutations, on the API server of this version.
     #[must_use]
-    pub fn run(&self, version: RuleSet, seed: u64, departures: &Switches) -> Ran {
+    pub fn run(&self, version: RuleSet, seed: u64, mutations: &Mutations) -> Ran {
         let scenario = match read(&self.text("fuzz", "found by chance")) {
             Ok(scenario) => scenario,
             Err(error) => return Ran::Refused(error.to_string()),
         };
-        match run_on(version, &scenario, seed, departures) {
+        match run_on(version, &scenario, seed, mutations) {
             Ok(outcome) => ran(outcome),
             Err(why) => Ran::Refused(why),
         }
@@ -154,14 +154,14 @@ impl Draft {
         requirement: Option<Req>,
         version: RuleSet,
         seed: u64,
-        departures: &Switches,
+        mutations: &Mutations,
     ) -> (Draft, u64) {
         let tries = Cell::new(0);
         let is_wrong = |ran: Ran| matches!(ran, Ran::Wrong(wrong) if wrong.requirement == requirement);
         let breaks = |draft: &Draft| {
             tries.set(tries.get() + 1);
             let seeds = [seed].into_iter().chain(0..SEEDS_TRIED);
-            seeds.into_iter().find(|seed| is_wrong(draft.run(version, *seed, departures)))
+            seeds.into_iter().find(|seed| is_wrong(draft.run(version, *seed, mutations)))
         };
         let mut best = (self.clone(), seed);
         loop {
@@ -227,7 +227,7 @@ pub fn is_idle(report: &ReplayReport) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use jobcheck_explorer::reference::switches::Switch;
+    use jobcheck_explorer::mutations::Mutation;
     use jobcheck_scenario::Step;
 
     use super::*;
@@ -240,7 +240,7 @@ mod tests {
         for (seed, version) in
             (0..150).map(|seed| (seed, V1_36)).chain((0..50).map(|seed| (seed, RuleSet::V1_35)))
         {
-            let ran = Draft::of(seed, Menu::SIM).run(version, seed, &Switches::default());
+            let ran = Draft::of(seed, Menu::SIM).run(version, seed, &Mutations::default());
             assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{version:?} {seed}: {ran:?}");
         }
     }
@@ -272,18 +272,18 @@ mod tests {
     /// What is left of a draft breaks the same requirement, with the seed that is told. Here by a known defect.
     #[test]
     fn the_shortest_is_wrong_in_the_same_way() {
-        let departures = Switches::of(&[Switch::FinishesWhilePodsTerminate]);
-        let wrong = |seed| match Draft::of(seed, Menu::SIM).run(V1_36, seed, &departures) {
+        let mutations = Mutations::of(&[Mutation::FinishesWhilePodsTerminate]);
+        let wrong = |seed| match Draft::of(seed, Menu::SIM).run(V1_36, seed, &mutations) {
             Ran::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
             Ran::Held { .. } | Ran::Unjudged { .. } | Ran::Refused(_) => None,
         };
         let (seed, requirement) = (0..200).find_map(wrong).unwrap();
         let draft = Draft::of(seed, Menu::SIM);
-        let (shortest, its_seed) = draft.shrunk(Some(requirement), V1_36, seed, &departures);
+        let (shortest, its_seed) = draft.shrunk(Some(requirement), V1_36, seed, &mutations);
         assert!(shortest.steps() < draft.steps(), "{}", shortest.text("x", "y"));
-        let again = shortest.run(V1_36, its_seed, &departures);
+        let again = shortest.run(V1_36, its_seed, &mutations);
         assert!(matches!(again, Ran::Wrong(wrong) if wrong.requirement == Some(requirement)));
-        assert!(matches!(shortest.run(V1_36, its_seed, &Switches::default()), Ran::Held { .. }));
+        assert!(matches!(shortest.run(V1_36, its_seed, &Mutations::default()), Ran::Held { .. }));
     }
 
     /// A step that breaks something remains, and what it does not need goes.

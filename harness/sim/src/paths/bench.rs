@@ -8,7 +8,7 @@ use jobcheck_apiserver::request::{Reply, Request, Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
 use jobcheck_explorer::scope::Scope;
-use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_explorer::world::{JobId, JobState, World};
 use jobcheck_scenario::render::job_request;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::{Phase, Pod};
@@ -91,20 +91,20 @@ impl Bench {
         let server = Server::new(Config { seed, rules: scope.rules, ..Config::default() }, now);
         let mut bench = Bench { server, now, replicas: Vec::new() };
         Kubelet::of(&mut bench.server, now, NODE).map_err(|error| error.message)?;
-        for (id, life) in world.numbered() {
-            bench.begin(id, life, scope)?;
+        for (id, job_state) in world.numbered() {
+            bench.begin(id, job_state, scope)?;
         }
         let revision = bench.server.revision();
-        for (replica, life) in bench.replicas.iter_mut().zip(&world.lives) {
+        for (replica, job_state) in bench.replicas.iter_mut().zip(&world.job_states) {
             (replica.job_log, replica.pod_log) = (vec![revision], vec![revision]);
-            replica.workers = life.processes.iter().map(|it| Worker::started(scope, it)).collect();
-            replica.ttl = life.ttl.as_ref().map(|_| TtlWorker::started(revision));
+            replica.workers = job_state.processes.iter().map(|it| Worker::started(scope, it)).collect();
+            replica.ttl = job_state.ttl.as_ref().map(|_| TtlWorker::started(revision));
         }
         Ok(bench)
     }
 
-    fn begin(&mut self, id: JobId, life: &Life, scope: &Scope) -> Result<(), String> {
-        let Some(job) = &life.job else { return Err("a scope begins with its Jobs".to_owned()) };
+    fn begin(&mut self, id: JobId, job_state: &JobState, scope: &Scope) -> Result<(), String> {
+        let Some(job) = &job_state.job else { return Err("a scope begins with its Jobs".to_owned()) };
         self.replicas.push(Replica {
             name: Arc::from(&*job.name),
             jobs: Vec::new(),
@@ -116,7 +116,7 @@ impl Bench {
             late: None,
         });
         self.create_job(id, job, scope)?;
-        life.pods.iter().try_for_each(|pod| self.find(id, pod, scope))
+        job_state.pods.iter().try_for_each(|pod| self.find(id, pod, scope))
     }
 
     /// Another cluster in the same state.

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use jobcheck_explorer::scope::Scope;
-use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_explorer::world::{JobId, JobState, World};
 use jobcheck_spec::failure_policy::evaluate;
 use jobcheck_spec::job::{Job, JobSpec, JobStatus, Text};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
@@ -34,9 +34,9 @@ use super::read::ReadPod;
 ///
 /// The first difference.
 pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut Rig) -> Result<(), Stop> {
-    let life = after.life(id);
+    let job_state = after.job_state(id);
     let (stored, replica) = (bench.job(id), bench.replica(id));
-    match (&life.job, stored) {
+    match (&job_state.job, stored) {
         (None, None) => {}
         (Some(said), Some(stored)) => {
             let found = &rig.reader.job(stored).map_err(Stop::Differs)?.projected.job;
@@ -52,10 +52,10 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
         }
     }
     for known in &replica.pods {
-        let said = life.pods.get(known.uid);
-        compare_pod(said, known, bench.pod(id, known.uid), (life, replica, scope), rig)?;
+        let said = job_state.pods.get(known.uid);
+        compare_pod(said, known, bench.pod(id, known.uid), (job_state, replica, scope), rig)?;
     }
-    match life.pods.iter().find(|pod| replica.known(pod.uid).is_none()) {
+    match job_state.pods.iter().find(|pod| replica.known(pod.uid).is_none()) {
         Some(pod) => differs(format!("nobody created pod {}", pod.uid.0)),
         None => Ok(()),
     }
@@ -140,7 +140,7 @@ fn compare_pod(
     said: Option<&Pod>,
     known: &KnownPod,
     stored: Option<&Arc<Value>>,
-    around: (&Life, &Replica, &Scope),
+    around: (&JobState, &Replica, &Scope),
     rig: &mut Rig,
 ) -> Result<(), Stop> {
     let (said, stored) = match (said, stored) {
@@ -174,7 +174,7 @@ fn policy(said: &PolicyMatch, replica: &Replica) -> PolicyMatch {
 }
 
 /// A stored pod as the model has it.
-fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Scope)) -> Pod {
+fn pod(read: &ReadPod, said: &Pod, (job_state, replica, scope): (&JobState, &Replica, &Scope)) -> Pod {
     let object = &read.projected;
     let found = &object.pod;
     let incarnation = object
@@ -209,14 +209,16 @@ fn pod(read: &ReadPod, said: &Pod, (life, replica, scope): (&Life, &Replica, &Sc
         },
         ready_changed,
         finished,
-        policy: evidence(read, said, life),
+        policy: evidence(read, said, job_state),
         ..found.clone()
     }
 }
 
 /// What the Job's failure policy says of the pod.
-fn evidence(read: &ReadPod, said: &Pod, life: &Life) -> PolicyMatch {
-    let Some(job) = life.job.as_ref().filter(|_| life.past.owns(said)) else { return said.policy.clone() };
+fn evidence(read: &ReadPod, said: &Pod, job_state: &JobState) -> PolicyMatch {
+    let Some(job) = job_state.job.as_ref().filter(|_| job_state.ghost.owns(said)) else {
+        return said.policy.clone();
+    };
     match (&job.spec.pod_failure_policy, &read.projected.evidence) {
         (Some(policy), Some(evidence)) => evaluate(policy, evidence),
         _ => PolicyMatch::None,

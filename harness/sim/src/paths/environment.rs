@@ -69,7 +69,7 @@ fn count_restart(pod: &mut Value) {
 fn name(bench: &Bench, id: JobId, uid: Uid, before: &World) -> Result<String, Stop> {
     match (bench.pod(id, uid), bench.replica(id).known(uid)) {
         (Some(_), Some(known)) => Ok(known.name.to_string()),
-        (None, Some(_)) if before.life(id).pods.get(uid).is_some_and(is_free) => Err(Stop::Cut(GONE)),
+        (None, Some(_)) if before.job_state(id).pods.get(uid).is_some_and(is_free) => Err(Stop::Cut(GONE)),
         _ => differs(format!("pod {} is not there", uid.0)),
     }
 }
@@ -96,7 +96,7 @@ pub fn disrupt(
     let now = stamp(bench.now);
     match what {
         DisruptionStep::Evict => patch_pod_status(bench, &name, jobcheck_scenario::runtime::preempted(&now)),
-        DisruptionStep::LoseNode | DisruptionStep::GiveUp => {
+        DisruptionStep::LoseNode | DisruptionStep::FailByPodGc => {
             let mut body =
                 jobcheck_scenario::runtime::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
             // Who takes a node for lost has marked its pods.
@@ -156,7 +156,7 @@ pub fn user(
             patch_pod(bench, &name, jobcheck_scenario::runtime::with_other_labels())
         }
         UserStep::Job(UserAction::Recreate) => {
-            let Some(job) = &after.life(id).job else { return Ok(()) };
+            let Some(job) = &after.job_state(id).job else { return Ok(()) };
             bench.create_job(id, job, scope).or_else(|why| differs(format!("the Job is refused: {why}")))
         }
         UserStep::Job(action) => of_job(bench, id, *action, after, scope),
@@ -198,7 +198,10 @@ fn of_job(
         | UserAction::StripOwner
         | UserAction::Relabel
         | UserAction::Recreate => {
-            return differs(format!("{action:?} is no act on a Job; it has {}", after.life(id).pods.len()));
+            return differs(format!(
+                "{action:?} is no act on a Job; it has {}",
+                after.job_state(id).pods.len()
+            ));
         }
     };
     patch_job(bench, id, body, PatchKind::Merge, None)
@@ -281,7 +284,7 @@ fn delete_job(bench: &mut Bench, id: JobId, asked: Propagation) -> Result<(), St
 /// The pod is not as the path has it, or the server refuses.
 pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &Scope) -> Result<(), Stop> {
     let name = name(bench, id, uid, before)?;
-    if namespace_goes(before.life(id), scope) {
+    if namespace_goes(before.job_state(id), scope) {
         return delete_pod(bench, &name, None);
     }
     let now = bench.now;
@@ -297,7 +300,7 @@ pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &S
 ///
 /// The server refuses, or there is more to wait for.
 pub fn remove_job(bench: &mut Bench, id: JobId, before: &World, scope: &Scope) -> Result<(), Stop> {
-    if namespace_goes(before.life(id), scope) {
+    if namespace_goes(before.job_state(id), scope) {
         return delete_job(bench, id, Propagation::Background);
     }
     let (now, name) = (bench.now, bench.replica(id).name.clone());

@@ -40,7 +40,7 @@ mod worker;
 use std::collections::BTreeMap;
 
 use jobcheck_apiserver::request::Request;
-use jobcheck_explorer::reference::switches::Switches;
+use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::step::{Step, StepKind};
 
 use self::read::Reader;
@@ -51,15 +51,15 @@ pub use self::walk::walk;
 #[derive(Debug, Default)]
 pub struct Rig {
     reader: Reader,
-    departures: Switches,
+    mutations: Mutations,
     tamper: Option<fn(&mut Request)>,
 }
 
 impl Rig {
     /// One whose controllers plan with these departures; as they are shipped, with none.
     #[must_use]
-    pub fn with(departures: Switches) -> Rig {
-        Rig { departures, ..Rig::default() }
+    pub fn with(mutations: Mutations) -> Rig {
+        Rig { mutations, ..Rig::default() }
     }
 
     /// One that does this to each request of a sync before it is sent.

@@ -7,7 +7,7 @@ use jobcheck_controller::job::observe::PodSelector;
 use jobcheck_controller::job::orphan::{self, Look, OrphanObserved};
 use jobcheck_controller::job::requests::{of_orphan, read_job};
 use jobcheck_controller::values;
-use jobcheck_explorer::process::steps::{Fortune, orphan_decision};
+use jobcheck_explorer::process::steps::{RequestOutcome, orphan_decision};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::subject::OrphanDecision;
 use jobcheck_explorer::world::{JobId, World};
@@ -26,16 +26,16 @@ pub fn step(
     bench: &mut Bench,
     id: JobId,
     number: usize,
-    (uid, fortune): (Uid, Fortune),
+    (uid, outcome): (Uid, RequestOutcome),
     before: &World,
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let decided = orphan_decision(before.life(id), number, uid, scope);
+    let decided = orphan_decision(before.job_state(id), number, uid, scope);
     let wants = wanted(bench, id, number, uid, (before, scope), rig)?;
     let said = match decided {
         Some(OrphanDecision::Leave) => Some("leave"),
-        Some(OrphanDecision::Release(_)) => Some("patch"),
+        Some(OrphanDecision::RemoveFinalizer(_)) => Some("patch"),
         Some(OrphanDecision::Delete(_)) => Some("delete"),
         None => None,
     };
@@ -53,7 +53,7 @@ pub fn step(
     if found != said {
         return differs(format!("the orphan path wants to {found} pod {}, the path says {said}", uid.0));
     }
-    if let Some(request) = wants.filter(|_| fortune != Fortune::Fails) {
+    if let Some(request) = wants.filter(|_| outcome != RequestOutcome::Fails) {
         let code = bench.ask(&request).code();
         if !(200..300).contains(&code) && code != 404 {
             return differs(format!("the {found} of pod {} is answered with {code}", uid.0));
@@ -71,7 +71,7 @@ fn wanted(
     (before, scope): (&World, &Scope),
     rig: &mut Rig,
 ) -> Result<Option<Request>, Stop> {
-    let process = &before.life(id).processes[number];
+    let process = &before.job_state(id).processes[number];
     let (newest, replica) = (bench.server.revision(), bench.replica(id));
     let Some(name) = replica.known(uid).map(|known| Arc::clone(&known.name)) else {
         return differs(format!("pod {} is not known", uid.0));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jobcheck_explorer::process::steps::ProcessStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::Step;
-use jobcheck_explorer::world::{JobId, Life, World};
+use jobcheck_explorer::world::{JobId, JobState, World};
 
 use super::bench::{Bench, Stop, differs, timestamp};
 use super::compare::compare;
@@ -56,18 +56,18 @@ fn step_and_compare(
     bench.now = timestamp(after.now);
     let revision = bench.server.revision();
     perform(bench, step, (before, after), scope, rig)?;
-    for (id, life) in after.numbered() {
-        note(bench, id, before.life(id), life);
-        if life.ttl.is_some() {
+    for (id, job_state) in after.numbered() {
+        note(bench, id, before.job_state(id), job_state);
+        if job_state.ttl.is_some() {
             ttl::look(bench, id, after);
         }
-        for number in 0..life.processes.len() {
+        for number in 0..job_state.processes.len() {
             worker::check(bench, id, number, after)?;
         }
-        if bench.replica(id).workers.len() != life.processes.len() {
+        if bench.replica(id).workers.len() != job_state.processes.len() {
             return differs("there are more processes, or fewer");
         }
-        if bench.server.revision() != revision || has_changed(before.life(id), life) {
+        if bench.server.revision() != revision || has_changed(before.job_state(id), job_state) {
             compare(bench, id, after, scope, rig)?;
         }
     }
@@ -93,7 +93,7 @@ fn perform(
         Step::Process(id, number, what) => {
             process(bench, *id, usize::from(*number), *what, worlds, scope, rig)
         }
-        Step::Land(id) => worker::land(bench, *id, worlds, scope),
+        Step::HandleDelayed(id) => worker::land(bench, *id, worlds, scope),
         Step::Rollout(id) => worker::crash(bench, *id, 0, None, worlds, scope),
         Step::Tick => Ok(()),
         Step::Write(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) | Step::Proceed => {
@@ -115,11 +115,11 @@ fn process(
     match what {
         ProcessStep::Sync(_) => sync::start(bench, id, number, after, rig),
         ProcessStep::Choose(uid) => sync::choose(bench, id, number, uid, before, scope, rig),
-        ProcessStep::Call(name, fortune) => {
-            worker::call(bench, id, number, (name, fortune), worlds, scope, rig)
+        ProcessStep::Call(name, outcome) => {
+            worker::call(bench, id, number, (name, outcome), worlds, scope, rig)
         }
-        ProcessStep::Orphan(uid, fortune) => {
-            orphan::step(bench, id, number, (uid, fortune), before, scope, rig)
+        ProcessStep::Orphan(uid, outcome) => {
+            orphan::step(bench, id, number, (uid, outcome), before, scope, rig)
         }
         // What caches show follows from how much the path says that they lack.
         ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::RelistPods | ProcessStep::RelistJobs => {
@@ -127,13 +127,13 @@ fn process(
         }
         ProcessStep::Crash => worker::crash(bench, id, number, None, worlds, scope),
         ProcessStep::CrashInFlight(name) => worker::crash(bench, id, number, Some(name), worlds, scope),
-        ProcessStep::Usurp => {
-            let second = after.life(id).processes.last();
+        ProcessStep::ElectSecondLeader => {
+            let second = after.job_state(id).processes.last();
             let second = second.map(|process| Worker::started(scope, process));
             bench.replica_mut(id).workers.extend(second);
             Ok(())
         }
-        ProcessStep::Resign => {
+        ProcessStep::StopOldLeader => {
             bench.replica_mut(id).workers.remove(number);
             Ok(())
         }
@@ -141,7 +141,7 @@ fn process(
 }
 
 /// Notes the changes that caches may lack.
-fn note(bench: &mut Bench, id: JobId, before: &Life, after: &Life) {
+fn note(bench: &mut Bench, id: JobId, before: &JobState, after: &JobState) {
     let revision = bench.server.revision();
     let (jobs, pods) = changes(before, after);
     let replica = bench.replica_mut(id);
@@ -150,7 +150,7 @@ fn note(bench: &mut Bench, id: JobId, before: &Life, after: &Life) {
 }
 
 /// Whether the Job has another version, and whether a pod has.
-fn changes(before: &Life, after: &Life) -> (bool, bool) {
+fn changes(before: &JobState, after: &JobState) -> (bool, bool) {
     let same_job = match (&before.job, &after.job) {
         (Some(before), Some(after)) => Arc::ptr_eq(before, after),
         (None, None) => true,
@@ -159,7 +159,7 @@ fn changes(before: &Life, after: &Life) -> (bool, bool) {
     (!same_job, !Arc::ptr_eq(&before.pods, &after.pods) && before.pods != after.pods)
 }
 
-fn has_changed(before: &Life, after: &Life) -> bool {
+fn has_changed(before: &JobState, after: &JobState) -> bool {
     let (job, pods) = changes(before, after);
     job || pods
 }

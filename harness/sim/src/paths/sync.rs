@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobcheck_adapter::departures::plan_with;
+use jobcheck_adapter::mutations::plan_with;
 use jobcheck_apiserver::request::{Request, Verb};
 use jobcheck_controller::job::observed::{JobFacts, Memory, Observed, PodFacts};
 use jobcheck_controller::values;
@@ -42,7 +42,7 @@ pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &m
 
 /// Plans by what the sync began with, and what the caches show.
 fn plan(bench: &mut Bench, id: JobId, number: usize, world: &World, rig: &mut Rig) -> Result<(), Stop> {
-    let process = &world.life(id).processes[number];
+    let process = &world.job_state(id).processes[number];
     let newest = bench.server.revision();
     let replica = bench.replica(id);
     let jobs = replica.job_revision(process.job_behind.len(), newest);
@@ -81,7 +81,7 @@ fn read(objects: &[Arc<Value>], job: &ReadJob, rig: &mut Rig) -> Result<Vec<PodF
 fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &Began, rig: &Rig) {
     let facts: &JobFacts = &job.facts;
     let plan = plan_with(
-        &rig.departures,
+        &rig.mutations,
         &Observed {
             job: facts,
             pods,
@@ -110,7 +110,7 @@ fn misleads(
     id: JobId,
     replica: &Replica,
 ) -> Option<&'static str> {
-    let shown = process.cached_pods(&world.life(id).pods);
+    let shown = process.cached_pods(&world.job_state(id).pods);
     let is_there = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
     let is_gone = |uid: Uid| !replica.known(uid).is_some_and(|known| is_there(&known.name));
     shown.iter().any(|pod| is_free(pod) && is_gone(pod.uid)).then_some(GHOST)
@@ -132,7 +132,7 @@ pub fn choose(
     rig: &mut Rig,
 ) -> Result<(), Stop> {
     let replica = bench.replica(id);
-    let sync = before.life(id).processes[number].sync.as_ref();
+    let sync = before.job_state(id).processes[number].sync.as_ref();
     let choice = sync.into_iter().flat_map(|sync| sync.choice());
     let known = choice.filter_map(|uid| replica.known(*uid));
     let Some((smallest, stored)) = known.map(|pod| (pod.uid, pod.stored)).min_by_key(|(_, stored)| *stored)
@@ -183,7 +183,7 @@ fn exchange(bench: &mut Bench, id: JobId, (one, other): (Uid, Uid)) {
 }
 
 fn exchange_memory(memory: &mut Memory, (one, other): &(values::Uid, values::Uid)) {
-    for uids in [&mut memory.released, &mut memory.deleted, &mut memory.backoff.seen] {
+    for uids in [&mut memory.finalizer_removed, &mut memory.deleted, &mut memory.backoff.seen] {
         match (uids.contains(one), uids.contains(other)) {
             (true, false) => {
                 uids.remove(one);

@@ -6,7 +6,7 @@ use jobcheck_apiserver::request::{DeleteOptions, Request, Response, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::ttl::observe::deletion;
 use jobcheck_controller::ttl::plan::{TtlObserved, TtlPlan, plan};
-use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::reference::ttl as model;
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
@@ -56,7 +56,7 @@ pub fn step(
             let cached = bench.job_at(id, seen);
             decide(bench, id, cached.as_ref(), false, (after, scope), rig)?;
         }
-        TtlStep::Get(fortune) | TtlStep::Delete(fortune) => {
+        TtlStep::Get(outcome) | TtlStep::Delete(outcome) => {
             let Some(request) = asked(bench, id) else {
                 return differs("the TTL controller asks for nothing");
             };
@@ -64,10 +64,10 @@ pub fn step(
             if reads != matches!(what, TtlStep::Get(_)) {
                 return differs(format!("the TTL controller wants to {}", request.verb.name()));
             }
-            let response = match fortune {
-                Fortune::Handled => bench.ask(&request),
-                Fortune::Fails => failure(),
-                Fortune::AnswerLost => {
+            let response = match outcome {
+                RequestOutcome::Handled => bench.ask(&request),
+                RequestOutcome::Fails => failure(),
+                RequestOutcome::ResponseLost => {
                     bench.ask(&request);
                     failure()
                 }
@@ -137,8 +137,8 @@ fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), S
     model::enabled(after, id, scope, &mut steps);
     let wanted = |what: TtlStep| steps.contains(&Step::Ttl(id, what));
     let wants = match () {
-        () if wanted(TtlStep::Get(Fortune::Handled)) => Some("get"),
-        () if wanted(TtlStep::Delete(Fortune::Handled)) => Some("delete"),
+        () if wanted(TtlStep::Get(RequestOutcome::Handled)) => Some("get"),
+        () if wanted(TtlStep::Delete(RequestOutcome::Handled)) => Some("delete"),
         () => None,
     };
     let asks = bench.replica(id).ttl.as_ref().and_then(|it| it.asks.as_ref());
@@ -152,7 +152,7 @@ fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), S
 /// Its cache shows what is stored, or goes on showing what it showed.
 pub fn look(bench: &mut Bench, id: JobId, after: &World) {
     let newest = bench.server.revision();
-    let current = after.life(id).ttl.as_ref().is_some_and(|it| it.is_current());
+    let current = after.job_state(id).ttl.as_ref().is_some_and(|it| it.is_current());
     if let Some(ttl) = bench.replica_mut(id).ttl.as_mut().filter(|_| current) {
         ttl.seen = newest;
     }

@@ -11,7 +11,7 @@ use jobcheck_controller::job::command::PodRef;
 use jobcheck_controller::job::observed::{Memory, Settings};
 use jobcheck_explorer::process::io::{self, Answer, CallName, Wait};
 use jobcheck_explorer::process::state::Process;
-use jobcheck_explorer::process::steps::{Fortune, is_held_back};
+use jobcheck_explorer::process::steps::{RequestOutcome, is_held_back};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Time;
@@ -100,10 +100,10 @@ fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
         Call::ReadJob => return differs("the Job is asked for where the path has something else"),
         Call::WriteStatus(..) => CallName::WriteStatus,
         Call::CreatePod(pod, _) => CallName::CreatePod(pod.index.unwrap_or(0)),
-        Call::ReleasePod(release) => CallName::ReleasePod(uid(&release.pod)?),
+        Call::RemoveFinalizer(release) => CallName::RemoveFinalizer(uid(&release.pod)?),
         Call::DeletePod(pod) => CallName::DeletePod(uid(pod)?),
         Call::AdoptPod(pod) => CallName::AdoptPod(uid(pod)?),
-        Call::GiveUpPod(pod) => CallName::GiveUpPod(uid(pod)?),
+        Call::ReleasePod(pod) => CallName::ReleasePod(uid(pod)?),
     })
 }
 
@@ -146,30 +146,30 @@ pub fn call(
     bench: &mut Bench,
     id: JobId,
     number: usize,
-    (name, fortune): (CallName, Fortune),
+    (name, outcome): (CallName, RequestOutcome),
     (before, after): (&World, &World),
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let process = &before.life(id).processes[number];
+    let process = &before.job_state(id).processes[number];
     let Some(sent) = take(bench, id, number, normal(name, process))? else { return Ok(()) };
     let mut request = sent.request.clone();
     if let Some(tamper) = rig.tamper {
         tamper(&mut request);
     }
-    let handled = (fortune != Fortune::Fails).then(|| bench.ask(&request));
+    let handled = (outcome != RequestOutcome::Fails).then(|| bench.ask(&request));
     if let Some(response) = &handled {
         note_birth(bench, id, response, (before, after), scope)?;
     }
-    let answer = match fortune {
-        Fortune::Handled => handled,
-        Fortune::Fails => Some(failure()),
-        Fortune::AnswerLost => None,
+    let answer = match outcome {
+        RequestOutcome::Handled => handled,
+        RequestOutcome::Fails => Some(failure()),
+        RequestOutcome::ResponseLost => None,
     };
     if answer.as_ref().is_some_and(|answer| answer.code() == 404) && is_of_a_ghost(name, before, id) {
         return Err(Stop::Cut(GONE));
     }
-    check_answer(process, &after.life(id).processes[number], name, answer.as_ref())?;
+    check_answer(process, &after.job_state(id).processes[number], name, answer.as_ref())?;
     let now = time(bench.now);
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
@@ -188,13 +188,13 @@ pub fn call(
 /// Whether a request is about a pod that the model still has, and that nothing holds.
 fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
     let (CallName::DeletePod(uid)
-    | CallName::ReleasePod(uid)
+    | CallName::RemoveFinalizer(uid)
     | CallName::AdoptPod(uid)
-    | CallName::GiveUpPod(uid)) = name
+    | CallName::ReleasePod(uid)) = name
     else {
         return false;
     };
-    before.life(id).pods.get(uid).is_some_and(is_free)
+    before.job_state(id).pods.get(uid).is_some_and(is_free)
 }
 
 /// The call of this name; none where the model's adoptions fail one by one, and the plan is over.
@@ -250,8 +250,8 @@ fn note_birth(
     if response.code() != 201 {
         return Ok(());
     }
-    let old = &before.life(id).pods;
-    let born = after.life(id).pods.iter().find(|pod| old.get(pod.uid).is_none());
+    let old = &before.job_state(id).pods;
+    let born = after.job_state(id).pods.iter().find(|pod| old.get(pod.uid).is_none());
     let Some(born) = born.map(|pod| pod.uid) else { return differs("a pod was created") };
     bench.note_birth(id, born, response, scope);
     Ok(())
@@ -295,11 +295,11 @@ pub fn crash(
     scope: &Scope,
 ) -> Result<(), Stop> {
     if let Some(name) = in_flight {
-        let name = normal(name, &before.life(id).processes[number]);
+        let name = normal(name, &before.job_state(id).processes[number]);
         let call = take(bench, id, number, name)?;
         bench.replica_mut(id).late = call.map(|sent| sent.request);
     }
-    let started = Worker::started(scope, &after.life(id).processes[number]);
+    let started = Worker::started(scope, &after.job_state(id).processes[number]);
     *worker(bench.replica_mut(id), number)? = started;
     Ok(())
 }
@@ -315,8 +315,9 @@ pub fn land(
     (before, after): (&World, &World),
     scope: &Scope,
 ) -> Result<(), Stop> {
-    let life = before.life(id);
-    let held = life.late.as_ref().is_some_and(|late| is_held_back(life, &late.call, scope));
+    let job_state = before.job_state(id);
+    let held =
+        job_state.delayed.as_ref().is_some_and(|delayed| is_held_back(job_state, &delayed.call, scope));
     let Some(request) = bench.replica_mut(id).late.take().filter(|_| !held) else { return Ok(()) };
     let response = bench.ask(&request);
     note_birth(bench, id, &response, (before, after), scope)
@@ -328,7 +329,7 @@ pub fn land(
 ///
 /// It is not.
 pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Result<(), Stop> {
-    let process = &after.life(id).processes[number];
+    let process = &after.job_state(id).processes[number];
     let replica = bench.replica_mut(id);
     let pods = &replica.pods;
     let Some(worker) = replica.workers.get_mut(number) else { return differs("there is no such process") };

@@ -1,8 +1,8 @@
 //! Creating pods.
 
-use super::Moment;
+use super::DecisionContext;
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::world::JobState;
 use jobcheck_spec::guards::creation::judge_creation;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::indexes::Index;
@@ -11,79 +11,79 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Findings;
 
 /// The pods that may be created now.
-pub fn admitted(moment: &Moment<'_>) -> Vec<Pod> {
-    if is_full(moment) { Vec::new() } else { wanted(moment) }
+pub fn admitted(context: &DecisionContext<'_>) -> Vec<Pod> {
+    if is_full(context) { Vec::new() } else { wanted(context) }
 }
 
 /// Whether nothing but the scope's bound holds a creation back.
-pub fn is_held_back(moment: &Moment<'_>) -> bool {
-    is_full(moment) && !wanted(moment).is_empty()
+pub fn is_held_back(context: &DecisionContext<'_>) -> bool {
+    is_full(context) && !wanted(context).is_empty()
 }
 
-fn is_full(moment: &Moment<'_>) -> bool {
-    moment.life.past.pods.len() >= moment.scope.pods
+fn is_full(context: &DecisionContext<'_>) -> bool {
+    context.job_state.ghost.pods.len() >= context.scope.pods
 }
 
-fn wanted(moment: &Moment<'_>) -> Vec<Pod> {
-    let mut pods = candidates(moment);
-    pods.retain(|pod| moment.scope.admits(&judge(moment, pod)));
+fn wanted(context: &DecisionContext<'_>) -> Vec<Pod> {
+    let mut pods = candidates(context);
+    pods.retain(|pod| context.scope.admits(&judge(context, pod)));
     pods
 }
 
 /// Pods of every index, one beyond the last included, and with every failure count up to one too many.
-fn candidates(moment: &Moment<'_>) -> Vec<Pod> {
-    let Some(job) = &moment.cached else { return Vec::new() };
+fn candidates(context: &DecisionContext<'_>) -> Vec<Pod> {
+    let Some(job) = &context.cached else { return Vec::new() };
     let completions = job.spec.completion_count().unwrap_or(0);
     let indexes: Vec<Option<Index>> =
         if job.spec.is_indexed() { (0..=completions).map(Some).collect() } else { vec![None] };
     let per_index = job.spec.backoff_limit_per_index.and_then(|limit| u32::try_from(limit).ok());
     let failures = per_index.map_or(0, |limit| limit + 1);
-    let so_far = u32::try_from(moment.life.past.pods.len()).unwrap_or(u32::MAX);
+    let so_far = u32::try_from(context.job_state.ghost.pods.len()).unwrap_or(u32::MAX);
     // A rule may ignore the failure of every pod so far (BI-02).
-    let ignored = if per_index.is_some() && may_ignore(moment) { so_far + 1 } else { 0 };
+    let ignored = if per_index.is_some() && may_ignore(context) { so_far + 1 } else { 0 };
     let mut pods = Vec::new();
     for index in indexes {
         for failure_count in 0..=failures {
             for ignored_failure_count in 0..=ignored {
-                pods.push(Pod { index, failure_count, ignored_failure_count, ..newborn(moment) });
+                pods.push(Pod { index, failure_count, ignored_failure_count, ..newborn(context) });
             }
         }
     }
     pods
 }
 
-fn may_ignore(moment: &Moment<'_>) -> bool {
-    let policy = moment.cached.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
+fn may_ignore(context: &DecisionContext<'_>) -> bool {
+    let policy = context.cached.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
     policy.is_some_and(|policy| policy.rules.iter().any(|rule| rule.action == FailureAction::Ignore))
 }
 
-fn newborn(moment: &Moment<'_>) -> Pod {
+fn newborn(context: &DecisionContext<'_>) -> Pod {
     Pod {
         finalizer: true,
-        scheduled: !moment.scope.unscheduled,
-        incarnation: incarnation::of(moment.cached.as_deref()),
-        created: moment.scope.stamp(moment.now),
-        ..Pod::new(moment.life.past.next_uid())
+        scheduled: !context.scope.unscheduled,
+        incarnation: incarnation::of(context.cached.as_deref()),
+        created: context.scope.stamp(context.now),
+        ..Pod::new(context.job_state.ghost.next_uid())
     }
 }
 
 /// The guards of a creation.
-pub fn judge(moment: &Moment<'_>, pod: &Pod) -> Findings {
-    let Some(view) = moment.cached_view() else { return super::out_of_reach("creation of a pod") };
+pub fn judge(context: &DecisionContext<'_>, pod: &Pod) -> Findings {
+    let Some(view) = context.cached_view() else { return super::out_of_reach("creation of a pod") };
     let mut findings = Findings::new();
     judge_creation(&view, pod, &mut findings);
     findings
 }
 
 /// The pod exists.
-pub fn apply(life: &mut Life, pod: &Pod, scope: &Scope) {
-    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
+pub fn apply(job_state: &mut JobState, pod: &Pod, scope: &Scope) {
+    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
     // BO-05: the record of failures is lost with the process.
-    let remembers = life.faults.crashes == 0;
+    let remembers = job_state.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
-    let job = life.job.as_ref().map(|job| life.manager.gates.read(job));
+    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
     let always = scope.constants.pod_failure_backoff_ms / 1000;
-    life.past.retries(pod, job.as_deref(), fresh, always, &life.pods);
-    life.past.created(pod, job.as_deref(), fresh, first_delay, &life.pods);
-    life.write_pod(pod.clone(), scope.lag);
+    job_state.ghost.retries(pod, job.as_deref(), fresh, always, &job_state.pods);
+    job_state.ghost.created(pod, job.as_deref(), fresh, first_delay, &job_state.pods);
+    job_state.write_pod(pod.clone(), scope.lag);
 }

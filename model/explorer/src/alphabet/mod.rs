@@ -6,14 +6,14 @@
 mod adoption;
 mod create;
 mod delete;
-mod release;
+mod finalizer_removal;
 mod status;
 
 use std::sync::Arc;
 
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, Seen, World};
+use crate::world::{JobId, JobState, Seen, World};
 use jobcheck_spec::backoff::BackoffRecord;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
@@ -35,18 +35,18 @@ pub enum Write {
     /// Deletes a pod.
     DeletePod(Uid),
     /// Removes the tracking finalizer of a pod.
-    ReleasePod(Uid),
+    RemoveFinalizer(Uid),
     /// Becomes the controller of a pod.
     AdoptPod(Uid),
     /// Ceases to be the controller of a pod.
-    GiveUpPod(Uid),
+    ReleasePod(Uid),
     /// Writes the Job's status.
     Status(Box<JobStatus>),
 }
 
 /// A manager that is about to write.
-struct Moment<'a> {
-    life: &'a Life,
+struct DecisionContext<'a> {
+    job_state: &'a JobState,
     seen: Seen,
     /// The feature gates of its process.
     gates: Gates,
@@ -68,21 +68,21 @@ struct Moment<'a> {
     scope: &'a Scope,
 }
 
-impl<'a> Moment<'a> {
-    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> Moment<'a> {
-        Moment::of_life(world.life(job), world.now, scope)
+impl<'a> DecisionContext<'a> {
+    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> DecisionContext<'a> {
+        DecisionContext::of_job_state(world.job_state(job), world.now, scope)
     }
 
-    fn of_life(life: &'a Life, now: Time, scope: &'a Scope) -> Moment<'a> {
-        let gates = life.manager.gates;
-        Moment {
-            life,
-            seen: life.seen(),
+    fn of_job_state(job_state: &'a JobState, now: Time, scope: &'a Scope) -> DecisionContext<'a> {
+        let gates = job_state.manager.gates;
+        DecisionContext {
+            job_state,
+            seen: job_state.seen(),
             gates,
-            cached: life.cached_job().map(|job| gates.read(job)),
-            stored: life.job.as_ref().map(|job| gates.read(job)),
-            is_current: life.manager.old_job.is_none(),
-            record: &life.manager.backoff,
+            cached: job_state.cached_job().map(|job| gates.read(job)),
+            stored: job_state.job.as_ref().map(|job| gates.read(job)),
+            is_current: job_state.manager.old_job.is_none(),
+            record: &job_state.manager.backoff,
             deletes_failed: false,
             namespace_goes: false,
             in_sync: false,
@@ -93,24 +93,29 @@ impl<'a> Moment<'a> {
     }
 
     /// A process of the algorithm, in its sync or between two.
-    fn of_process(life: &'a Life, by: usize, now: Time, scope: &'a Scope) -> Option<Moment<'a>> {
-        let process = life.processes.get(by)?;
+    fn of_process(
+        job_state: &'a JobState,
+        by: usize,
+        now: Time,
+        scope: &'a Scope,
+    ) -> Option<DecisionContext<'a>> {
+        let process = job_state.processes.get(by)?;
         let (seen, cached, deletes_failed) = match &process.sync {
             Some(sync) => (sync.seen.clone(), sync.job(), sync.deletes_failed),
             None => {
-                let cached = process.cached_job(life.job.as_ref());
+                let cached = process.cached_job(job_state.job.as_ref());
                 let incarnation = incarnation::of(cached.map(AsRef::as_ref));
-                (Seen::of(&life.pods, &process.knowledge.behind, incarnation), cached, false)
+                (Seen::of(&job_state.pods, &process.knowledge.behind, incarnation), cached, false)
             }
         };
         let gates = process.knowledge.gates;
-        Some(Moment {
-            life,
+        Some(DecisionContext {
+            job_state,
             seen,
             gates,
             cached: cached.map(|job| gates.read(job)),
             // PC-29: another Job of the name is none of which the cache tells.
-            stored: life.job.as_ref().filter(|job| is_same(cached, job)).map(|job| gates.read(job)),
+            stored: job_state.job.as_ref().filter(|job| is_same(cached, job)).map(|job| gates.read(job)),
             is_current: true,
             record: &process.knowledge.backoff,
             deletes_failed,
@@ -125,13 +130,13 @@ impl<'a> Moment<'a> {
     /// What a subject decided by that writes the status first, and then creates, releases and deletes pods: its one
     /// decision was taken from the caches as they were at the start of the sync, and the status that it wrote meanwhile
     /// counts what they still show as not counted. None where its sync wrote none.
-    fn before_own_writes(self, by: usize) -> Option<Moment<'a>> {
-        let process = self.life.processes.get(by)?;
+    fn before_own_writes(self, by: usize) -> Option<DecisionContext<'a>> {
+        let process = self.job_state.processes.get(by)?;
         let sync = process.sync.as_ref()?;
         let subject = &self.scope.algorithm.subject;
         let wrote = subject.writes_first && sync.replies.has_written();
         let read = sync.read.job.as_ref().filter(|_| wrote)?;
-        Some(Moment { cached: Some(self.gates.read(read)), ..self })
+        Some(DecisionContext { cached: Some(self.gates.read(read)), ..self })
     }
 
     /// MB-03, by the gates that it was started with (UG-14, UG-15).
@@ -164,76 +169,78 @@ fn is_same(cached: Option<&Arc<Job>>, job: &Job) -> bool {
 
 /// Adds the writes that the specification admits.
 pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let moment = Moment::of(world, job, scope);
-    if moment.is_of_another_manager() && !scope.without.contains(&Req::MB03) {
+    let context = DecisionContext::of(world, job, scope);
+    if context.is_of_another_manager() && !scope.without.contains(&Req::MB03) {
         return;
     }
-    let writes = create::admitted(&moment)
+    let writes = create::admitted(&context)
         .into_iter()
         .map(|pod| Write::CreatePod(Box::new(pod)))
-        .chain(delete::admitted(&moment).into_iter().map(Write::DeletePod))
-        .chain(release::admitted(&moment).into_iter().map(Write::ReleasePod))
-        .chain(adoption::admitted(&moment))
-        .chain(status::admitted(&moment).into_iter().map(|status| Write::Status(Box::new(status))));
+        .chain(delete::admitted(&context).into_iter().map(Write::DeletePod))
+        .chain(finalizer_removal::admitted(&context).into_iter().map(Write::RemoveFinalizer))
+        .chain(adoption::admitted(&context))
+        .chain(status::admitted(&context).into_iter().map(|status| Write::Status(Box::new(status))));
     steps.extend(writes.map(|write| Step::Write(job, write)));
 }
 
 /// Whether nothing but the scope's bound on pods holds a creation back.
 #[must_use]
 pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
-    let moment = Moment::of(world, job, scope);
-    !moment.is_of_another_manager() && create::is_held_back(&moment)
+    let context = DecisionContext::of(world, job, scope);
+    !context.is_of_another_manager() && create::is_held_back(&context)
 }
 
 /// Judges a write by the guards of the specification.
 #[must_use]
 pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
-    judge_at(&Moment::of(world, job, scope), write)
+    judge_at(&DecisionContext::of(world, job, scope), write)
 }
 
 /// Judges a write of a process of the algorithm by the same guards.
 #[must_use]
-pub fn judge_by(life: &Life, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
-    let Some(moment) = Moment::of_process(life, by, now, scope) else { return Findings::new() };
-    let findings = judge_at(&moment, write);
+pub fn judge_by(job_state: &JobState, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
+    let Some(context) = DecisionContext::of_process(job_state, by, now, scope) else {
+        return Findings::new();
+    };
+    let findings = judge_at(&context, write);
     if scope.admits(&findings) || matches!(write, Write::Status(_)) {
         return findings;
     }
-    match moment.before_own_writes(by) {
+    match context.before_own_writes(by) {
         Some(earlier) => Some(judge_at(&earlier, write)).filter(|it| scope.admits(it)).unwrap_or(findings),
         None => findings,
     }
 }
 
-fn judge_at(moment: &Moment<'_>, write: &Write) -> Findings {
-    if moment.is_of_another_manager() {
+fn judge_at(context: &DecisionContext<'_>, write: &Write) -> Findings {
+    if context.is_of_another_manager() {
         let mut findings = Findings::new();
         let expected = "none: the Job has another manager";
         findings.require(Req::MB03, false, "write of the built-in", expected, "a write");
         return findings;
     }
     match write {
-        Write::CreatePod(pod) => create::judge(moment, pod),
-        Write::DeletePod(uid) => delete::judge(moment, *uid),
-        Write::ReleasePod(uid) => release::judge(moment, *uid),
-        Write::AdoptPod(uid) => adoption::judge(moment, *uid),
-        Write::GiveUpPod(uid) => adoption::judge_giving(moment, *uid),
-        Write::Status(status) => status::judge(moment, status),
+        Write::CreatePod(pod) => create::judge(context, pod),
+        Write::DeletePod(uid) => delete::judge(context, *uid),
+        Write::RemoveFinalizer(uid) => finalizer_removal::judge(context, *uid),
+        Write::AdoptPod(uid) => adoption::judge(context, *uid),
+        Write::ReleasePod(uid) => adoption::judge_release(context, *uid),
+        Write::Status(status) => status::judge(context, status),
     }
 }
 
 /// Carries a write out, as the API server would.
 pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     let now = world.now;
-    let life = world.life_mut(job);
-    life.past.built_in_wrote(life.manager.gates, life.job.as_deref());
+    let job_state = world.job_state_mut(job);
+    job_state.ghost.built_in_wrote(job_state.manager.gates, job_state.job.as_deref());
     match write {
-        Write::CreatePod(pod) => create::apply(life, pod, scope),
-        Write::DeletePod(uid) => delete::apply(life, *uid, now, scope),
-        Write::ReleasePod(uid) => release::apply(life, *uid, scope),
-        Write::AdoptPod(uid) => adoption::apply(life, *uid, true, scope),
-        Write::GiveUpPod(uid) => adoption::apply(life, *uid, false, scope),
-        Write::Status(status) => status::apply(life, status, now, scope),
+        Write::CreatePod(pod) => create::apply(job_state, pod, scope),
+        Write::DeletePod(uid) => delete::apply(job_state, *uid, now, scope),
+        Write::RemoveFinalizer(uid) => finalizer_removal::apply(job_state, *uid, scope),
+        Write::AdoptPod(uid) => adoption::apply(job_state, *uid, true, scope),
+        Write::ReleasePod(uid) => adoption::apply(job_state, *uid, false, scope),
+        Write::Status(status) => status::apply(job_state, status, now, scope),
     }
 }
 

@@ -10,9 +10,9 @@ mod alphabet;
 
 use jobcheck_spec::guards::without_interim::{Unannounced, in_mind};
 
-use super::Moment;
+use super::DecisionContext;
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::world::JobState;
 use jobcheck_spec::apiserver::{status_updated, validate_status_update, would_refuse_status};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::backlog::judge_backlog;
@@ -33,10 +33,10 @@ use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::View;
 
 /// The status writes that may be made now.
-pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
-    let Some(job) = moment.writable_job() else { return Vec::new() };
+pub fn admitted(context: &DecisionContext<'_>) -> Vec<JobStatus> {
+    let Some(job) = context.writable_job() else { return Vec::new() };
     let mut writes: Vec<JobStatus> = Vec::new();
-    let pruned = Pruned::of(moment, job);
+    let pruned = Pruned::of(context, job);
     for new in pruned.product() {
         if new != job.status && !writes.contains(&new) && pruned.admits_whole(&new) {
             writes.push(new);
@@ -46,74 +46,74 @@ pub fn admitted(moment: &Moment<'_>) -> Vec<JobStatus> {
 }
 
 /// The guards of a status write.
-pub fn judge(moment: &Moment<'_>, new: &JobStatus) -> Findings {
-    let Some(job) = moment.writable_job() else { return super::out_of_reach("status write") };
+pub fn judge(context: &DecisionContext<'_>, new: &JobStatus) -> Findings {
+    let Some(job) = context.writable_job() else { return super::out_of_reach("status write") };
     let mut findings = Findings::new();
-    if moment.gates.delay_the_end() {
-        judge_announced(moment, job, new, &mut findings);
+    if context.gates.delay_the_end() {
+        judge_announced(context, job, new, &mut findings);
         return findings;
     }
     let unannounced = Unannounced {
-        announced: &|job, new, findings| judge_announced(moment, job, new, findings),
-        truth: &|job, new, findings| judge_truth(moment, job, new, findings),
-        in_mind: &|| in_mind(&moment.view(job), moment.now),
+        announced: &|job, new, findings| judge_announced(context, job, new, findings),
+        truth: &|job, new, findings| judge_truth(context, job, new, findings),
+        in_mind: &|| in_mind(&context.view(job), context.now),
     };
     unannounced.judge(job, new, &mut findings);
     findings
 }
 
-fn judge_announced(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
-    judge_truth(moment, job, new, findings);
-    if moment.scope.admits(findings) {
-        judge_status_write(&moment.view(job), new, findings);
+fn judge_announced(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    judge_truth(context, job, new, findings);
+    if context.scope.admits(findings) {
+        judge_status_write(&context.view(job), new, findings);
     }
 }
 
 /// What no stale cache excuses.
-fn judge_truth(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+fn judge_truth(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
     let old = &job.status;
     judge_contract(old, new, true, findings);
-    judge_status_shape(&job.spec, old, new, &moment.life.past, findings);
-    judge_list_size(new, moment.scope.constants.max_uncounted_pods, findings);
-    judge_accounts(moment, job, new, findings);
-    let known = |uid| is_known(moment.life, uid);
-    if moment.gates.delay_the_end() {
-        judge_terminal_truth(old, new, &moment.life.pods, &known, findings);
+    judge_status_shape(&job.spec, old, new, &context.job_state.ghost, findings);
+    judge_list_size(new, context.scope.constants.max_uncounted_pods, findings);
+    judge_accounts(context, job, new, findings);
+    let known = |uid| is_known(context.job_state, uid);
+    if context.gates.delay_the_end() {
+        judge_terminal_truth(old, new, &context.job_state.pods, &known, findings);
     } else {
-        judge_none_active(old, new, &moment.life.pods, &known, findings);
+        judge_none_active(old, new, &context.job_state.pods, &known, findings);
     }
 }
 
 /// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
-fn is_known(life: &Life, uid: Uid) -> bool {
-    life.past.pod(uid).is_some_and(|past| !past.unasked)
+fn is_known(job_state: &JobState, uid: Uid) -> bool {
+    job_state.ghost.pod(uid).is_some_and(|ghost| !ghost.unasked)
 }
 
-fn judge_accounts(moment: &Moment<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
-    let life = moment.life;
-    let gone = |uid: Uid| Some(life.pods.get(uid).is_none_or(|pod| !pod.finalizer));
-    judge_counting_truth(&job.status, new, job.spec.is_indexed(), &life.past, &gone, findings);
+fn judge_accounts(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
+    let job_state = context.job_state;
+    let gone = |uid: Uid| Some(job_state.pods.get(uid).is_none_or(|pod| !pod.finalizer));
+    judge_counting_truth(&job.status, new, job.spec.is_indexed(), &job_state.ghost, &gone, findings);
 }
 
 /// The status is stored, unless the server refuses it.
-pub fn apply(life: &mut Life, new: &JobStatus, now: Time, scope: &Scope) {
-    let Some(job) = life.job.clone() else { return };
+pub fn apply(job_state: &mut JobState, new: &JobStatus, now: Time, scope: &Scope) {
+    let Some(job) = job_state.job.clone() else { return };
     let sent = Job { status: new.clone(), ..Job::clone(&job) };
     if let Some(broken) = refusal(&job, &sent, scope) {
-        life.past.refused.get_or_insert(broken.req);
+        job_state.ghost.refused.get_or_insert(broken.req);
         return;
     }
-    let mut backoff = std::mem::take(&mut life.manager.backoff);
+    let mut backoff = std::mem::take(&mut job_state.manager.backoff);
     let record = backoff.clone();
-    backoff.keep(&life.seen().view(&life.manager.gates.read(&job), now, &record, &scope.constants));
-    life.manager.backoff = backoff;
-    let read = life.manager.gates.read(&job);
-    let fresh = life.manager.old_job.is_none() && life.manager.behind.is_empty();
-    life.past.announces(&read, new, fresh, &life.pods);
-    life.past.status_written(&read.spec, &job.status, new, &life.pods, now);
-    life.past.status_written_with(life.manager.gates, &job, new, now);
-    life.job = Some(status_updated(&job, &sent).into());
-    life.manager.end_sync();
+    backoff.keep(&job_state.seen().view(&job_state.manager.gates.read(&job), now, &record, &scope.constants));
+    job_state.manager.backoff = backoff;
+    let read = job_state.manager.gates.read(&job);
+    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
+    job_state.ghost.announces(&read, new, fresh, &job_state.pods);
+    job_state.ghost.status_written(&read.spec, &job.status, new, &job_state.pods, now);
+    job_state.ghost.status_written_with(job_state.manager.gates, &job, new, now);
+    job_state.job = Some(status_updated(&job, &sent).into());
+    job_state.manager.end_sync();
 }
 
 /// Why the server refuses a write. The rules that the scope switches off are no rules.
@@ -129,12 +129,12 @@ pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
 
 /// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
 #[must_use]
-pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
-    let moment = Moment::of_life(life, now, scope);
-    let Some(job) = moment.writable_job() else { return false };
-    let view = moment.view(job);
+pub fn has_refusable_candidate(job_state: &JobState, now: Time, scope: &Scope) -> bool {
+    let context = DecisionContext::of_job_state(job_state, now, scope);
+    let Some(job) = context.writable_job() else { return false };
+    let view = context.view(job);
     let mut sent = Job { status: alphabet::base(&view), ..job.clone() };
-    alphabet::conditions(&view, &Reason::ALL, moment.now).into_iter().any(|part| {
+    alphabet::conditions(&view, &Reason::ALL, context.now).into_iter().any(|part| {
         part.put_into(&mut sent.status);
         would_refuse_status(&scope.rules, job, &sent).is_some()
     })
@@ -142,7 +142,7 @@ pub fn has_refusable_candidate(life: &Life, now: Time, scope: &Scope) -> bool {
 
 /// The parts of the alphabet that may be right.
 struct Pruned<'a> {
-    moment: &'a Moment<'a>,
+    context: &'a DecisionContext<'a>,
     job: &'a Job,
     view: View<'a>,
     tally: Tally,
@@ -151,21 +151,21 @@ struct Pruned<'a> {
 }
 
 impl<'a> Pruned<'a> {
-    fn of(moment: &'a Moment<'a>, job: &'a Job) -> Pruned<'a> {
-        let view = moment.view(job);
+    fn of(context: &'a DecisionContext<'a>, job: &'a Job) -> Pruned<'a> {
+        let view = context.view(job);
         let (tally, base) = (Tally::of(&view), alphabet::base(&view));
-        Pruned { moment, job, view, tally, base }
+        Pruned { context, job, view, tally, base }
     }
 
     fn admits(&self, judge: impl FnOnce(&mut Findings)) -> bool {
         let mut findings = Findings::new();
         judge(&mut findings);
-        self.moment.scope.admits(&findings)
+        self.context.scope.admits(&findings)
     }
 
     /// [`judge`], with what is known of the view already.
     fn admits_whole(&self, new: &JobStatus) -> bool {
-        self.admits(|findings| judge_truth(self.moment, self.job, new, findings))
+        self.admits(|findings| judge_truth(self.context, self.job, new, findings))
             && self.admits(|findings| judge_counted_status_write(&self.view, new, &self.tally, findings))
     }
 
@@ -203,7 +203,7 @@ impl<'a> Pruned<'a> {
             }
         }
         accounts.retain(|new| {
-            self.admits(|findings| judge_accounts(self.moment, self.job, new, findings))
+            self.admits(|findings| judge_accounts(self.context, self.job, new, findings))
                 && self.admits(|findings| judge_counting(&self.view, new, &self.tally, findings))
         });
         accounts
@@ -225,7 +225,7 @@ impl<'a> Pruned<'a> {
 
     /// Other counts than those that the view shows break PC-02, or UG-05, whatever else is written.
     fn bases(&self) -> Vec<JobStatus> {
-        let wrong = [Req::PC02, Req::UG05].iter().any(|req| self.moment.scope.without.contains(req));
+        let wrong = [Req::PC02, Req::UG05].iter().any(|req| self.context.scope.without.contains(req));
         let mut bases = if wrong { alphabet::miscounted(&self.base) } else { Vec::new() };
         bases.push(self.base.clone());
         bases
@@ -235,10 +235,10 @@ impl<'a> Pruned<'a> {
     fn heads(&self) -> Vec<JobStatus> {
         let mut scratch = self.base.clone();
         let mut heads = Vec::new();
-        for part in alphabet::conditions(&self.view, &self.reasons(), self.moment.now) {
+        for part in alphabet::conditions(&self.view, &self.reasons(), self.context.now) {
             part.put_into(&mut scratch);
             if self.admits_conditions(&scratch) {
-                heads.extend(alphabet::suspensions(&scratch, self.moment.now));
+                heads.extend(alphabet::suspensions(&scratch, self.context.now));
             }
         }
         heads.retain(|new| self.admits(|findings| judge_suspend(&self.view, new, findings)));
@@ -251,8 +251,8 @@ impl<'a> Pruned<'a> {
         if self.job.status.is_decided() {
             return vec![Reason::BackoffLimitExceeded];
         }
-        let switched_off = !self.moment.scope.without.is_empty();
-        let may_hold = |reason: &Reason| switched_off || holds(*reason, &self.view, &self.tally) != Holds::No;
+        let turned_off = !self.context.scope.without.is_empty();
+        let may_hold = |reason: &Reason| turned_off || holds(*reason, &self.view, &self.tally) != Holds::No;
         Reason::ALL.into_iter().filter(may_hold).collect()
     }
 
@@ -262,13 +262,13 @@ impl<'a> Pruned<'a> {
         self.admits(|findings| judge_contract(old, new, true, findings))
             && self.admits(|findings| judge_interim(&self.view, new, &self.tally, findings))
             && self.admits(|findings| {
-                judge_terminal_truth(old, new, &self.moment.life.pods, &|_| true, findings);
+                judge_terminal_truth(old, new, &self.context.job_state.pods, &|_| true, findings);
             })
     }
 
     /// The UIDs that may enter the lists in a write with the conditions of `head`.
     fn single_records(&self, head: &JobStatus) -> Vec<alphabet::Record> {
-        let known = self.moment.life.past.pods.len();
+        let known = self.context.job_state.ghost.pods.len();
         let mut single = alphabet::single_records(&self.job.status, known);
         single.retain(|record| {
             let new = record.on(with_head(self.base.clone(), head));

@@ -12,13 +12,13 @@ use std::ops::Range;
 use super::Numbered;
 use super::lossy::Lossy;
 use super::parts::{
-    IDLE, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, UNKNOWN, ids_of,
-    offset,
+    DELAYED, GHOST, IDLE, JOB, KNOWLEDGE, KnownParts, PARTS, PODS, Packed, REST, SYNC, Tables, UNKNOWN,
+    ids_of, offset,
 };
 use super::table::Id;
-use crate::history::Past;
+use crate::ghost::GhostHistory;
 use crate::process::io::CallName;
-use crate::process::steps::{Fortune, ProcessStep};
+use crate::process::steps::{ProcessStep, RequestOutcome};
 use crate::scope::Scope;
 use crate::step::Step;
 
@@ -45,7 +45,7 @@ const FROM: usize = 8;
 /// A pod changes by somebody else's hand.
 const POD_CHANGES: &[Effect] = &[
     effect(&[PODS], &[PODS, JOB, FRAME]),
-    effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
+    effect(&[GHOST], &[GHOST, PODS, JOB, FRAME]),
     effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, PODS, JOB, FRAME]),
     effect(&[SYNC], &[SYNC]),
     effect(&[REST], &[REST]),
@@ -54,7 +54,7 @@ const POD_CHANGES: &[Effect] = &[
 /// The same, where no cache has to show anything at once.
 const POD_CHANGES_QUIETLY: &[Effect] = &[
     effect(&[PODS], &[PODS, JOB, FRAME]),
-    effect(&[PAST], &[PAST, PODS, JOB, FRAME]),
+    effect(&[GHOST], &[GHOST, PODS, JOB, FRAME]),
     effect(&[KNOWLEDGE], &[KNOWLEDGE, PODS, JOB, FRAME]),
     effect(&[SYNC], &[SYNC]),
     effect(&[REST], &[REST]),
@@ -63,10 +63,10 @@ const POD_CHANGES_QUIETLY: &[Effect] = &[
 /// The Job or a pod changes by somebody else's hand.
 const JOB_CHANGES: &[Effect] = &[
     effect(&[JOB, PODS, REST], &[JOB, PODS, REST, SO_FAR, FRAME]),
-    effect(&[PAST], &[PAST, JOB, PODS, REST, FRAME]),
+    effect(&[GHOST], &[GHOST, JOB, PODS, REST, FRAME]),
     effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, REST, SO_FAR, FRAME]),
     effect(&[SYNC], &[SYNC, JOB, PODS, REST]),
-    effect(&[LATE], &[LATE, JOB, PODS]),
+    effect(&[DELAYED], &[DELAYED, JOB, PODS]),
 ];
 
 /// A cache of the specification's manager advances.
@@ -89,16 +89,16 @@ const REQUEST_FAILS: &[Effect] =
 /// A request of a sync reaches the server.
 const REQUEST_IS_HANDLED: &[Effect] = &[
     effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, FRAME]),
-    effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, FRAME]),
+    effect(&[GHOST], &[GHOST, JOB, PODS, KNOWLEDGE, SYNC, FRAME]),
     effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
-    effect(&[LATE], &[LATE, JOB, SYNC]),
+    effect(&[DELAYED], &[DELAYED, JOB, SYNC]),
 ];
 
 /// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
 const CREATION_IS_HANDLED: &[Effect] = &[
     effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, SO_FAR, REST, FRAME]),
-    effect(&[PAST], &[PAST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
+    effect(&[GHOST], &[GHOST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
     effect(&[IDLE], &[IDLE, KNOWLEDGE, SYNC, JOB, PODS, SO_FAR, REST, FRAME]),
     effect(&[REST], &[REST, JOB, SYNC]),
 ];
@@ -111,26 +111,26 @@ const PROCESS_DIES: &[Effect] =
 const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
     effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
     effect(&[REST], &[REST]),
-    effect(&[LATE], &[SYNC]),
+    effect(&[DELAYED], &[SYNC]),
 ];
 
 /// The request of a dead process reaches the server.
-const LATE_REQUEST_LANDS: &[Effect] = &[
-    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, REST, FRAME]),
-    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, LATE, REST, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE, REST]),
-    effect(&[REST], &[REST, JOB, LATE]),
-    effect(&[LATE], &[]),
+const DELAYED_REQUEST_HANDLED: &[Effect] = &[
+    effect(&[JOB, PODS, GHOST], &[JOB, PODS, GHOST, KNOWLEDGE, DELAYED, REST, FRAME]),
+    effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, DELAYED, REST, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, DELAYED, REST]),
+    effect(&[REST], &[REST, JOB, DELAYED]),
+    effect(&[DELAYED], &[]),
 ];
 
 /// The same, where no cache has to show anything at once.
-const LATE_REQUEST_LANDS_QUIETLY: &[Effect] = &[
-    effect(&[JOB, PODS, PAST], &[JOB, PODS, PAST, KNOWLEDGE, LATE, REST, FRAME]),
-    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, LATE, REST, FRAME]),
-    effect(&[IDLE], &[IDLE, JOB, LATE, FRAME]),
-    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, LATE, REST]),
-    effect(&[REST], &[REST, JOB, LATE]),
-    effect(&[LATE], &[]),
+const DELAYED_REQUEST_HANDLED_QUIETLY: &[Effect] = &[
+    effect(&[JOB, PODS, GHOST], &[JOB, PODS, GHOST, KNOWLEDGE, DELAYED, REST, FRAME]),
+    effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, DELAYED, REST, FRAME]),
+    effect(&[IDLE], &[IDLE, JOB, DELAYED, FRAME]),
+    effect(&[SYNC], &[SYNC, JOB, PODS, SO_FAR, DELAYED, REST]),
+    effect(&[REST], &[REST, JOB, DELAYED]),
+    effect(&[DELAYED], &[]),
 ];
 
 /// A cache of a process advances.
@@ -150,8 +150,8 @@ fn effects_of(step: &Step, quiet: bool) -> Option<&'static [Effect]> {
         Step::ShowPod(_) | Step::ShowJob(_) => Some(MANAGER_SEES),
         Step::Crash(_) => Some(MANAGER_DIES),
         Step::Process(_, 0, what) => of_process(*what),
-        Step::Land(_) if quiet => Some(LATE_REQUEST_LANDS_QUIETLY),
-        Step::Land(_) => Some(LATE_REQUEST_LANDS),
+        Step::HandleDelayed(_) if quiet => Some(DELAYED_REQUEST_HANDLED_QUIETLY),
+        Step::HandleDelayed(_) => Some(DELAYED_REQUEST_HANDLED),
         Step::Tick => Some(TIME_PASSES),
         Step::Write(..) | Step::Expire(_) | Step::Rollout(_) | Step::Process(..) | Step::Ttl(..) => None,
         Step::Proceed => None,
@@ -162,7 +162,7 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
     match step {
         ProcessStep::Sync(_) => Some(SYNC_STARTS),
         ProcessStep::Choose(_) => Some(SYNC_GOES_ON),
-        ProcessStep::Call(_, Fortune::Fails) => Some(REQUEST_FAILS),
+        ProcessStep::Call(_, RequestOutcome::Fails) => Some(REQUEST_FAILS),
         ProcessStep::Call(CallName::CreatePod(_), _) => Some(CREATION_IS_HANDLED),
         ProcessStep::Call(..) => Some(REQUEST_IS_HANDLED),
         ProcessStep::ShowPod | ProcessStep::RelistPods | ProcessStep::ShowJob | ProcessStep::RelistJobs => {
@@ -170,7 +170,7 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
         }
         ProcessStep::Crash => Some(PROCESS_DIES),
         ProcessStep::CrashInFlight(_) => Some(PROCESS_DIES_IN_FLIGHT),
-        ProcessStep::Orphan(..) | ProcessStep::Usurp | ProcessStep::Resign => None,
+        ProcessStep::Orphan(..) | ProcessStep::ElectSecondLeader | ProcessStep::StopOldLeader => None,
     }
 }
 
@@ -264,7 +264,7 @@ impl Facts<'_> {
             && idle.is_none_or(|idle| {
                 idle.job_behind.len() < scope.algorithm.job_lag && idle.orphans.is_empty()
             });
-        let so_far = so_far(parts.pasts.part(&tables.pasts, ids[PAST]));
+        let so_far = so_far(parts.ghosts.part(&tables.ghosts, ids[GHOST]));
         let mut slots = [0; SLOTS];
         slots[..PARTS].copy_from_slice(&ids);
         slots[FRAME] = state[0];
@@ -275,8 +275,8 @@ impl Facts<'_> {
 
 /// What the past shows to others than properties: how many pods and former Jobs there were. A field that is added to
 /// the past does not compile until it was decided here whether anybody sees it.
-pub fn so_far(past: &Past) -> Id {
-    let Past {
+pub fn so_far(ghost: &GhostHistory) -> Id {
+    let GhostHistory {
         pods,
         incarnation,
         former,
@@ -293,8 +293,8 @@ pub fn so_far(past: &Past) -> Id {
         removal: _,
         gates: _,
         writers: _,
-        slips: _,
-    } = past;
+        violations: _,
+    } = ghost;
     let pods = u8::try_from(pods.len()).unwrap_or(u8::MAX);
     Id::from_be_bytes([pods, *former, *incarnation, *strangers])
 }

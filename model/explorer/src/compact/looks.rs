@@ -1,7 +1,7 @@
 //! Looking at a world: which property is broken, and which premises are reached.
 
 use super::lossy::Lossy;
-use super::parts::{IDLE, JOB, KNOWLEDGE, PAST, PODS, Packed, REST, SYNC, ids_of};
+use super::parts::{GHOST, IDLE, JOB, KNOWLEDGE, PODS, Packed, REST, SYNC, ids_of};
 use super::table::Id;
 use super::{Scratch, Specification};
 use crate::properties::{PROPERTIES, Situation};
@@ -57,7 +57,7 @@ impl<const N: usize> Specification<'_, N> {
         let asks = is_managed || self.scope.recreates();
         let [knowledge, idle] = [KNOWLEDGE, IDLE].map(|part| if asks { ids[part] } else { 0 });
         let syncs = scratch.parts.syncs.part(&self.tables.syncs, ids[SYNC]).is_some();
-        let key = ([state[0], ids[JOB], ids[PODS], ids[PAST], ids[REST], knowledge, idle], syncs);
+        let key = ([state[0], ids[JOB], ids[PODS], ids[GHOST], ids[REST], knowledge, idle], syncs);
         if let Some(seen) = scratch.looks.known.get(&key) {
             return *seen;
         }
@@ -72,11 +72,11 @@ impl<const N: usize> Specification<'_, N> {
 
 /// Looks at a Job, but not at premises that were `reached` already.
 fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Seen {
-    let life = &world.lives[job];
-    let situation = Situation { world, life, scope };
+    let job_state = &world.job_states[job];
+    let situation = Situation { world, job_state, scope };
     let mut seen = Seen { broken: 0, reached: 0 };
     for (number, property) in PROPERTIES.iter().enumerate() {
-        seen.broken |= Properties::from((property.broken)(life).is_some()) << number;
+        seen.broken |= Properties::from((property.broken)(job_state).is_some()) << number;
         let is_asked = !reached.get(number).copied().unwrap_or_default();
         seen.reached |= Properties::from(is_asked && (property.premise)(&situation)) << number;
     }

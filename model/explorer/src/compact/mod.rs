@@ -20,7 +20,7 @@ pub use self::symmetry::is_sound;
 use self::symmetry::{Finder, Group, Memory};
 use self::table::{Id, Known, Table};
 use super::engine::System;
-use crate::properties::{PROPERTIES, standstill};
+use crate::properties::{PROPERTIES, deadlock};
 use crate::scope::Scope;
 use crate::scopes::initial;
 use crate::step::{Step, StepKind};
@@ -181,7 +181,7 @@ impl<const N: usize> System for Specification<'_, N> {
     fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Numbered]) -> Option<usize> {
         let broken = self.broken(scratch, state);
         let asked = steps.is_empty() && self.wanted[STANDSTILL_NUMBER];
-        let mut stuck = || standstill(scratch.load(&self.tables, state), &[], self.scope).is_some();
+        let mut stuck = || deadlock(scratch.load(&self.tables, state), &[], self.scope).is_some();
         broken.or_else(|| (asked && stuck()).then_some(STANDSTILL_NUMBER))
     }
 

@@ -1,18 +1,18 @@
 //! Taking worlds apart, and putting them together again.
 //!
 //! A world falls into a frame, which is everything but its Jobs, and the parts of each Job. They are whole values of
-//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`Life`] or a
+//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`JobState`] or a
 //! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
 //! do, so that each is kept once.
 
 use std::sync::Arc;
 
 use super::table::{Id, Known, Table};
-use crate::history::Past;
+use crate::ghost::GhostHistory;
 use crate::process::state::{Process, Sync};
-use crate::process::steps::{Faults, Late};
+use crate::process::steps::{DelayedRequest, Faults};
 use crate::reference::ttl::TtlController;
-use crate::world::{Life, Manager, World};
+use crate::world::{JobState, Manager, World};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 
@@ -25,13 +25,13 @@ pub const PODS: usize = 1;
 /// Position of what the first process knows, or else the manager.
 pub const KNOWLEDGE: usize = 2;
 /// Position of the past.
-pub const PAST: usize = 3;
+pub const GHOST: usize = 3;
 /// Position of the sync of the first process.
 pub const SYNC: usize = 4;
 /// Position of the first process without what it knows and without its sync.
 pub const IDLE: usize = 5;
 /// Position of the request of a dead process.
-pub const LATE: usize = 6;
+pub const DELAYED: usize = 6;
 /// Position of the rest.
 pub const REST: usize = 7;
 
@@ -91,10 +91,10 @@ pub struct Tables {
     pub jobs: Table<JobPart>,
     pub pods: Table<PodsPart>,
     pub managers: Table<Manager>,
-    pub pasts: Table<Past>,
+    pub ghosts: Table<GhostHistory>,
     pub syncs: Table<Option<Sync>>,
     pub idle: Table<Option<Process>>,
-    pub late: Table<Option<Late>>,
+    pub delayed: Table<Option<DelayedRequest>>,
     pub rests: Table<Rest>,
 }
 
@@ -105,10 +105,10 @@ pub struct KnownParts {
     pub jobs: Known<JobPart>,
     pub pods: Known<PodsPart>,
     pub managers: Known<Manager>,
-    pub pasts: Known<Past>,
+    pub ghosts: Known<GhostHistory>,
     pub syncs: Known<Option<Sync>>,
     pub idle: Known<Option<Process>>,
-    pub late: Known<Option<Late>>,
+    pub delayed: Known<Option<DelayedRequest>>,
     pub rests: Known<Rest>,
 }
 
@@ -120,19 +120,19 @@ impl Tables {
             jobs: Table::new(),
             pods: Table::new(),
             managers: Table::new(),
-            pasts: Table::new(),
+            ghosts: Table::new(),
             syncs: Table::new(),
             idle: Table::new(),
-            late: Table::new(),
+            delayed: Table::new(),
             rests: Table::new(),
         }
     }
 
     /// How many parts there are.
     pub fn len(&self) -> usize {
-        let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.pasts.len();
+        let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.ghosts.len();
         let own = self.managers.len() + self.syncs.len() + self.idle.len();
-        shared + own + self.late.len() + self.rests.len()
+        shared + own + self.delayed.len() + self.rests.len()
     }
 }
 
@@ -144,10 +144,10 @@ impl KnownParts {
             jobs: Known::new(),
             pods: Known::new(),
             managers: Known::new(),
-            pasts: Known::new(),
+            ghosts: Known::new(),
             syncs: Known::new(),
             idle: Known::new(),
-            late: Known::new(),
+            delayed: Known::new(),
             rests: Known::new(),
         }
     }
@@ -156,12 +156,12 @@ impl KnownParts {
     pub fn unpack<const N: usize>(&mut self, tables: &Tables, packed: &Packed<N>) -> World {
         let mut world = World::clone(self.frames.part(&tables.frames, packed[0]));
         for ids in packed[1..].chunks_exact(PARTS) {
-            world.lives.push(self.unpack_life(tables, ids));
+            world.job_states.push(self.unpack_job_state(tables, ids));
         }
         world
     }
 
-    fn unpack_life(&mut self, tables: &Tables, ids: &[Id]) -> Life {
+    fn unpack_job_state(&mut self, tables: &Tables, ids: &[Id]) -> JobState {
         let Rest { ttl, faults, rollouts, used, manager, others } =
             Rest::clone(self.rests.part(&tables.rests, ids[REST]));
         let knowledge = Manager::clone(self.managers.part(&tables.managers, ids[KNOWLEDGE]));
@@ -173,16 +173,16 @@ impl KnownParts {
                 (manager, Some(Process { knowledge, sync, ..idle }))
             }
         };
-        Life {
+        JobState {
             job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
             pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
             manager,
             processes: first.into_iter().chain(others).collect(),
             ttl,
-            late: Option::clone(self.late.part(&tables.late, ids[LATE])),
+            delayed: Option::clone(self.delayed.part(&tables.delayed, ids[DELAYED])),
             faults,
             rollouts,
-            past: Past::clone(self.pasts.part(&tables.pasts, ids[PAST])),
+            ghost: GhostHistory::clone(self.ghosts.part(&tables.ghosts, ids[GHOST])),
             used,
         }
     }
@@ -197,23 +197,30 @@ impl KnownParts {
         before: Option<(&World, &Packed<N>)>,
     ) -> Packed<N> {
         let mut packed = *known;
-        let lives = std::mem::take(&mut world.lives);
+        let job_states = std::mem::take(&mut world.job_states);
         if packed[0] == UNKNOWN {
             let old = before.map(|(_, ids)| ids[0]);
             let old = old.filter(|id| **self.frames.part(&tables.frames, *id) == world);
             packed[0] = old.unwrap_or_else(|| self.frames.id_of(&tables.frames, world));
         }
-        for (number, life) in lives.into_iter().enumerate() {
+        for (number, job_state) in job_states.into_iter().enumerate() {
             let from = offset(number);
-            let old = before.map(|(world, ids)| (&world.lives[number], ids_of(ids, number)));
-            let ids = self.pack_life(tables, life, ids_of(known, number), old);
+            let old = before.map(|(world, ids)| (&world.job_states[number], ids_of(ids, number)));
+            let ids = self.pack_job_state(tables, job_state, ids_of(known, number), old);
             packed[from..from + PARTS].copy_from_slice(&ids);
         }
         packed
     }
 
-    fn pack_life(&mut self, tables: &Tables, life: Life, given: Ids, before: Option<(&Life, Ids)>) -> Ids {
-        let Life { job, pods, manager, mut processes, ttl, late, faults, rollouts, past, used } = life;
+    fn pack_job_state(
+        &mut self,
+        tables: &Tables,
+        job_state: JobState,
+        given: Ids,
+        before: Option<(&JobState, Ids)>,
+    ) -> Ids {
+        let JobState { job, pods, manager, mut processes, ttl, delayed, faults, rollouts, ghost, used } =
+            job_state;
         let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
         let (knowledge, sync, idle, manager) = match first {
             None => (manager, None, None, Manager::default()),
@@ -224,40 +231,41 @@ impl KnownParts {
         };
         let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
         // A part that may have been left as it was is compared with what it was first.
-        let known = |part: usize, is_same: &mut dyn FnMut(&Life, Id) -> bool| {
+        let known = |part: usize, is_same: &mut dyn FnMut(&JobState, Id) -> bool| {
             let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
             Some(given[part]).filter(|id| *id != UNKNOWN).or_else(old)
         };
-        let same_job = |old: &Life| match (&old.job, &job) {
+        let same_job = |old: &JobState| match (&old.job, &job) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        let old_sync = |old: &Life| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
+        let old_sync =
+            |old: &JobState| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
         let known = [
             known(JOB, &mut |old, _| same_job(old)),
             known(PODS, &mut |old, _| Arc::ptr_eq(&old.pods, &pods)),
             known(KNOWLEDGE, &mut |old, _| *knowledge_of(old) == knowledge),
-            known(PAST, &mut |old, _| old.past == past),
+            known(GHOST, &mut |old, _| old.ghost == ghost),
             known(SYNC, &mut |old, _| old_sync(old)),
             known(IDLE, &mut |_, id| **self.idle.part(&tables.idle, id) == idle),
-            known(LATE, &mut |old, _| old.late == late),
+            known(DELAYED, &mut |old, _| old.delayed == delayed),
             known(REST, &mut |_, id| **self.rests.part(&tables.rests, id) == rest),
         ];
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
             known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
             known[KNOWLEDGE].unwrap_or_else(|| self.managers.id_of(&tables.managers, knowledge)),
-            known[PAST].unwrap_or_else(|| self.pasts.id_of(&tables.pasts, past)),
+            known[GHOST].unwrap_or_else(|| self.ghosts.id_of(&tables.ghosts, ghost)),
             known[SYNC].unwrap_or_else(|| self.syncs.id_of(&tables.syncs, sync)),
             known[IDLE].unwrap_or_else(|| self.idle.id_of(&tables.idle, idle)),
-            known[LATE].unwrap_or_else(|| self.late.id_of(&tables.late, late)),
+            known[DELAYED].unwrap_or_else(|| self.delayed.id_of(&tables.delayed, delayed)),
             known[REST].unwrap_or_else(|| self.rests.id_of(&tables.rests, rest)),
         ]
     }
 }
 
 /// What stands in a Job's part [`KNOWLEDGE`].
-fn knowledge_of(life: &Life) -> &Manager {
-    life.processes.first().map_or(&life.manager, |first| &first.knowledge)
+fn knowledge_of(job_state: &JobState) -> &Manager {
+    job_state.processes.first().map_or(&job_state.manager, |first| &first.knowledge)
 }

@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::effects::so_far;
 use super::lossy::Lossy;
-use super::parts::{IDLE, JOB, KNOWLEDGE, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, ids_of};
+use super::parts::{DELAYED, GHOST, IDLE, JOB, KNOWLEDGE, PARTS, PODS, Packed, REST, SYNC, ids_of};
 use super::table::{Id, Known, Table};
 use super::{Numbered, Scratch, Specification};
 use crate::alphabet::is_held_back;
-use crate::history::{Past, PodPast};
+use crate::ghost::{GhostHistory, PodHistory};
 use crate::process::steps::holds_back;
 use crate::scope::Scope;
 use crate::step::Step;
@@ -51,11 +51,16 @@ struct ShownPod {
 }
 
 impl Shown {
-    fn of(past: &Past) -> Shown {
-        debug_assert_eq!(past.former, 0, "the specification manages no Job that is created again");
-        let shown =
-            |(uid, pod): (Uid, &PodPast)| ShownPod { counted: past.is_counted(uid), unasked: pod.unasked };
-        Shown { pods: past.numbered().map(shown).collect(), decided_completions: past.decided_completions() }
+    fn of(ghost: &GhostHistory) -> Shown {
+        debug_assert_eq!(ghost.former, 0, "the specification manages no Job that is created again");
+        let shown = |(uid, pod): (Uid, &PodHistory)| ShownPod {
+            counted: ghost.is_counted(uid),
+            unasked: pod.unasked,
+        };
+        Shown {
+            pods: ghost.numbered().map(shown).collect(),
+            decided_completions: ghost.decided_completions(),
+        }
     }
 }
 
@@ -147,7 +152,7 @@ impl<const N: usize> Specification<'_, N> {
     fn scripted(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
         let world = scratch.load(&self.tables, state);
         let possible = world.enabled(self.scope);
-        let held_back = world.lives.iter().any(|life| holds_back(life, self.scope));
+        let held_back = world.job_states.iter().any(|job_state| holds_back(job_state, self.scope));
         scratch.held_back |= held_back;
         let numbered = possible.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
         steps.extend(numbered);
@@ -155,9 +160,9 @@ impl<const N: usize> Specification<'_, N> {
 
     fn key_of_processes(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {
         let ids = ids_of(state, job);
-        let so_far = so_far(scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]));
+        let so_far = so_far(scratch.parts.ghosts.part(&self.tables.ghosts, ids[GHOST]));
         let [sync, knowledge, idle] = [SYNC, KNOWLEDGE, IDLE].map(|part| ids[part]);
-        let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[LATE], so_far];
+        let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[DELAYED], so_far];
         (Whose::Processes(small(job)), from)
     }
 
@@ -166,7 +171,7 @@ impl<const N: usize> Specification<'_, N> {
         let has_process = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_some();
         // The manager stands where the knowledge of a process would; the environment asks for none of a process.
         let manager = if has_process { 0 } else { ids[KNOWLEDGE] };
-        let so_far = so_far(scratch.parts.pasts.part(&self.tables.pasts, ids[PAST]));
+        let so_far = so_far(scratch.parts.ghosts.part(&self.tables.ghosts, ids[GHOST]));
         let from = [state[0], ids[JOB], ids[PODS], ids[REST], manager, Id::from(has_process), so_far, 0];
         (Whose::Environment(small(job)), from)
     }
@@ -194,20 +199,20 @@ impl<const N: usize> Specification<'_, N> {
         alone
     }
 
-    fn shown(&self, scratch: &mut Scratch<N>, past: Id) -> Id {
-        if let Some(shown) = scratch.possible.shown_by.get(&past) {
+    fn shown(&self, scratch: &mut Scratch<N>, ghost: Id) -> Id {
+        if let Some(shown) = scratch.possible.shown_by.get(&ghost) {
             return *shown;
         }
-        let part = Shown::of(scratch.parts.pasts.part(&self.tables.pasts, past));
+        let part = Shown::of(scratch.parts.ghosts.part(&self.tables.ghosts, ghost));
         let shown = scratch.possible.shown.id_of(&self.managers.shown, part);
-        scratch.possible.shown_by.insert(past, shown);
+        scratch.possible.shown_by.insert(ghost, shown);
         shown
     }
 
     /// What the manager of a Job may do.
     fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
         let ids = ids_of(state, job);
-        let shown = self.shown(scratch, ids[PAST]);
+        let shown = self.shown(scratch, ids[GHOST]);
         let read = [Id::from(small(job)), state[0], ids[JOB], ids[PODS], ids[KNOWLEDGE], shown];
         if let Some(managed) = scratch.possible.managed.get(&read) {
             return managed.clone();
@@ -234,8 +239,8 @@ fn small(job: usize) -> u8 {
 fn key_of_all<const N: usize>(state: &Packed<N>) -> Key {
     let mut from = [0; 8];
     from[0] = state[0];
-    for (id, life) in from[1..].iter_mut().zip(state[1..].chunks_exact(PARTS)) {
-        *id = life[JOB];
+    for (id, job_state) in from[1..].iter_mut().zip(state[1..].chunks_exact(PARTS)) {
+        *id = job_state[JOB];
     }
     (Whose::Nobody, from)
 }

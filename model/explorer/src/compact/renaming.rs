@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 pub use self::identity::Identity;
 use super::parts::JobPart;
-use crate::history::{Decision, Ending, Past, PodPast, Slips};
-use crate::world::{Life, Manager, Own, Unseen};
+use crate::ghost::{Decision, Ending, GhostHistory, PodHistory, Violations};
+use crate::world::{JobState, Manager, OwnWrite, Unseen};
 use jobcheck_spec::job::{Condition, Job, JobStatus, Text, Uncounted};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::pods::Pods;
@@ -155,16 +155,16 @@ impl Renaming {
     fn unseen(&self, unseen: &Unseen) -> Unseen {
         let Unseen { uid, before, own, missed } = unseen;
         let own = own.as_ref().map(|own| {
-            let Own { after, created, earlier_sync } = own;
-            Own { after: self.pod(after), created: *created, earlier_sync: *earlier_sync }
+            let OwnWrite { after, created, earlier_sync } = own;
+            OwnWrite { after: self.pod(after), created: *created, earlier_sync: *earlier_sync }
         });
         let before = before.as_ref().map(|pod| self.pod(pod));
         Unseen { uid: self.uid(*uid), before, own, missed: *missed }
     }
 
     /// The past: a pod's history stands where its UID says.
-    pub fn past(&self, past: &Past) -> Past {
-        let Past {
+    pub fn ghost(&self, ghost: &GhostHistory) -> GhostHistory {
+        let GhostHistory {
             pods,
             // Where there are others, symmetry is refused.
             incarnation: _,
@@ -182,29 +182,29 @@ impl Renaming {
             removal: _,
             gates: _,
             writers: _,
-            slips,
-        } = past;
+            violations,
+        } = ghost;
         let numbered = (1u128..).map(Uid).zip(pods);
-        let mut placed: Vec<_> = numbered.map(|(uid, pod)| (self.uid(uid), self.pod_past(pod))).collect();
+        let mut placed: Vec<_> = numbered.map(|(uid, pod)| (self.uid(uid), self.pod_history(pod))).collect();
         placed.sort_unstable_by_key(|(uid, _)| *uid);
-        Past {
+        GhostHistory {
             pods: placed.into_iter().map(|(_, pod)| pod).collect(),
             decision: decision.as_ref().map(|it| Decision { message: self.text(&it.message), ..it.clone() }),
             ending: ending
                 .as_ref()
                 .map(|it| Ending { text: (it.text.0.clone(), self.text(&it.text.1)), ..it.clone() }),
-            slips: self.slips(slips),
-            ..past.clone()
+            violations: self.violations(violations),
+            ..ghost.clone()
         }
     }
 
     /// Names no pod.
-    fn pod_past(&self, past: &PodPast) -> PodPast {
-        let PodPast {
+    fn pod_history(&self, ghost: &PodHistory) -> PodHistory {
+        let PodHistory {
             index: _,
             end: _,
             deleted: _,
-            released: _,
+            finalizer_removed: _,
             ignored: _,
             restarts: _,
             flipped: _,
@@ -213,12 +213,12 @@ impl Renaming {
             listed: _,
             counted_succeeded: _,
             counted_failed: _,
-        } = past;
-        past.clone()
+        } = ghost;
+        ghost.clone()
     }
 
-    fn slips(&self, slips: &Slips) -> Slips {
-        let Slips {
+    fn violations(&self, violations: &Violations) -> Violations {
+        let Violations {
             lost,
             dropped,
             verdict_lost,
@@ -234,12 +234,12 @@ impl Renaming {
             deleted_finished,
             deleted_for_others,
             silent_write,
-            released_alone,
+            finalizer_removed_alone,
             hasty_retry,
             futile_creation,
-        } = slips;
+        } = violations;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
-        Slips {
+        Violations {
             lost: uid(lost),
             dropped: uid(dropped),
             verdict_lost: uid(verdict_lost),
@@ -255,24 +255,34 @@ impl Renaming {
             deleted_finished: uid(deleted_finished),
             deleted_for_others: uid(deleted_for_others),
             silent_write: *silent_write,
-            released_alone: uid(released_alone),
+            finalizer_removed_alone: uid(finalizer_removed_alone),
             hasty_retry: uid(hasty_retry),
             futile_creation: *futile_creation,
         }
     }
 
     /// A Job's whole life.
-    pub fn life(&self, life: &Life) -> Life {
-        let Life { job, pods, manager, processes, ttl: _, late, faults: _, rollouts: _, past, used: _ } =
-            life;
-        Life {
+    pub fn job_state(&self, job_state: &JobState) -> JobState {
+        let JobState {
+            job,
+            pods,
+            manager,
+            processes,
+            ttl: _,
+            delayed,
+            faults: _,
+            rollouts: _,
+            ghost,
+            used: _,
+        } = job_state;
+        JobState {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
             manager: self.manager(manager),
             processes: processes.iter().map(|process| self.process(process)).collect(),
-            late: late.as_ref().map(|late| self.late(late)),
-            past: self.past(past),
-            ..life.clone()
+            delayed: delayed.as_ref().map(|delayed| self.delayed(delayed)),
+            ghost: self.ghost(ghost),
+            ..job_state.clone()
         }
     }
 }

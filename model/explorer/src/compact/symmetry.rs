@@ -34,7 +34,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::parts::{
-    IDLE, Ids, JOB, KNOWLEDGE, KnownParts, LATE, PARTS, PAST, PODS, Packed, REST, SYNC, Tables, ids_of,
+    DELAYED, GHOST, IDLE, Ids, JOB, KNOWLEDGE, KnownParts, PARTS, PODS, Packed, REST, SYNC, Tables, ids_of,
     offset,
 };
 use super::renaming::{Identity, Renaming};
@@ -83,7 +83,7 @@ impl Group {
             identities: Identity::of_all(first),
             classes: (0..scope.jobs.len()).map(class).collect(),
             naming: if scope.algorithm.processes > 0 {
-                &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, LATE, REST]
+                &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST]
             } else {
                 &[PODS, JOB, KNOWLEDGE]
             },
@@ -99,7 +99,7 @@ impl Group {
 #[derive(Debug)]
 pub struct Memory {
     /// For a past, the one that stands for it, and the renamings that lead there.
-    pasts: FxHashMap<Id, (Id, Arc<[u16]>)>,
+    ghosts: FxHashMap<Id, (Id, Arc<[u16]>)>,
     /// A part, after a renaming of so many pods.
     renamed: FxHashMap<Key, Id>,
     placed: FxHashMap<(usize, Id, usize), Id>,
@@ -111,7 +111,7 @@ type Key = (u8, Id, u8, u16);
 impl Memory {
     /// Nothing is known yet.
     pub fn new() -> Memory {
-        Memory { pasts: FxHashMap::default(), renamed: FxHashMap::default(), placed: FxHashMap::default() }
+        Memory { ghosts: FxHashMap::default(), renamed: FxHashMap::default(), placed: FxHashMap::default() }
     }
 }
 
@@ -131,22 +131,23 @@ impl Finder<'_> {
     pub fn representative<const N: usize>(&mut self, mut packed: Packed<N>) -> Packed<N> {
         if !self.group.has_equal_jobs() {
             for job in 0..self.group.classes.len() {
-                let ids = self.of_life(ids_of(&packed, job));
+                let ids = self.of_job_state(ids_of(&packed, job));
                 packed[offset(job)..offset(job) + PARTS].copy_from_slice(&ids);
             }
             return packed;
         }
-        let mut lives: Vec<(usize, Rank, Ids)> = Vec::new();
+        let mut job_states: Vec<(usize, Rank, Ids)> = Vec::new();
         for (job, class) in self.group.classes.iter().copied().enumerate() {
             let placed = self.placed(ids_of(&packed, job), class);
-            let ids = self.of_life(placed);
-            lives.push((class, self.rank(ids), ids));
+            let ids = self.of_job_state(placed);
+            job_states.push((class, self.rank(ids), ids));
         }
         // Jobs of one class are sorted into the places that the class has.
-        for class in 0..lives.len() {
-            let places: Vec<usize> = (0..lives.len()).filter(|job| lives[*job].0 == class).collect();
+        for class in 0..job_states.len() {
+            let places: Vec<usize> =
+                (0..job_states.len()).filter(|job| job_states[*job].0 == class).collect();
             let mut members: Vec<(Rank, Ids)> =
-                places.iter().map(|job| (lives[*job].1, lives[*job].2)).collect();
+                places.iter().map(|job| (job_states[*job].1, job_states[*job].2)).collect();
             members.sort_unstable_by_key(|(rank, _)| *rank);
             for (place, (_, ids)) in places.into_iter().zip(members) {
                 let from = offset(place);
@@ -157,10 +158,10 @@ impl Finder<'_> {
     }
 
     /// The first of all renamed lives: by the past, then by one part after the other.
-    fn of_life(&mut self, mut ids: Ids) -> Ids {
-        let (past, renamings) = self.of_past(ids[PAST]);
-        let pods = self.parts.pasts.part(&self.tables.pasts, past).pods.len();
-        ids[PAST] = past;
+    fn of_job_state(&mut self, mut ids: Ids) -> Ids {
+        let (ghost, renamings) = self.of_ghost(ids[GHOST]);
+        let pods = self.parts.ghosts.part(&self.tables.ghosts, ghost).pods.len();
+        ids[GHOST] = ghost;
         let mut left: Vec<u16> = renamings.to_vec();
         for kind in self.group.naming {
             if let [only] = left[..] {
@@ -185,18 +186,18 @@ impl Finder<'_> {
 
     /// The first of the renamed pasts in which the pods' histories are sorted, and every renaming that leads
     /// to it.
-    fn of_past(&mut self, past: Id) -> (Id, Arc<[u16]>) {
-        if let Some((first, renamings)) = self.memory.pasts.get(&past) {
+    fn of_ghost(&mut self, ghost: Id) -> (Id, Arc<[u16]>) {
+        if let Some((first, renamings)) = self.memory.ghosts.get(&ghost) {
             return (*first, renamings.clone());
         }
-        let part = self.parts.pasts.part(&self.tables.pasts, past).clone();
+        let part = self.parts.ghosts.part(&self.tables.ghosts, ghost).clone();
         let mut best: Option<((u64, Id), Vec<u16>)> = None;
         let known: &[Renaming] = self.group.renamings.get(part.pods.len()).map_or(&[], |all| all);
         // Only those that sort the pods' histories: of the others none leads to the first.
         let keys: Vec<u64> = part.pods.iter().map(hash_of).collect();
         for (number, renaming) in (0u16..).zip(known).filter(|(_, renaming)| renaming.sorts(&keys)) {
-            let id = self.parts.pasts.id_of(&self.tables.pasts, renaming.past(&part));
-            let rank = self.parts.pasts.rank(&self.tables.pasts, id);
+            let id = self.parts.ghosts.id_of(&self.tables.ghosts, renaming.ghost(&part));
+            let rank = self.parts.ghosts.rank(&self.tables.ghosts, id);
             match &mut best {
                 Some((other, renamings)) if *other == rank => renamings.push(number),
                 Some((other, _)) if *other < rank => {}
@@ -204,9 +205,9 @@ impl Finder<'_> {
             }
         }
         // Without any renaming a past stands for itself, by the first, which changes nothing.
-        let ((_, first), renamings) = best.unwrap_or(((0, past), vec![0]));
+        let ((_, first), renamings) = best.unwrap_or(((0, ghost), vec![0]));
         let found = (first, Arc::from(renamings));
-        self.memory.pasts.insert(past, found.clone());
+        self.memory.ghosts.insert(ghost, found.clone());
         found
     }
 
@@ -242,10 +243,10 @@ impl Finder<'_> {
                 let part = part.map(|process| renaming.idle(process));
                 parts.idle.id_of(&tables.idle, part)
             }
-            LATE => {
-                let part = parts.late.part(&tables.late, id).as_ref().as_ref();
-                let part = part.map(|late| renaming.late(late));
-                parts.late.id_of(&tables.late, part)
+            DELAYED => {
+                let part = parts.delayed.part(&tables.delayed, id).as_ref().as_ref();
+                let part = part.map(|delayed| renaming.delayed(delayed));
+                parts.delayed.id_of(&tables.delayed, part)
             }
             REST => {
                 let part = renaming.rest(parts.rests.part(&tables.rests, id));
@@ -304,18 +305,18 @@ impl Finder<'_> {
     }
 
     fn rank(&mut self, ids: Ids) -> Rank {
-        [PAST, PODS, JOB, KNOWLEDGE, SYNC, IDLE, LATE, REST].map(|kind| self.rank_of(kind, ids[kind]))
+        [GHOST, PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST].map(|kind| self.rank_of(kind, ids[kind]))
     }
 
     fn rank_of(&mut self, kind: usize, id: Id) -> (u64, Id) {
         let (parts, tables) = (&mut *self.parts, self.tables);
         match kind {
-            PAST => parts.pasts.rank(&tables.pasts, id),
+            GHOST => parts.ghosts.rank(&tables.ghosts, id),
             PODS => parts.pods.rank(&tables.pods, id),
             JOB => parts.jobs.rank(&tables.jobs, id),
             SYNC => parts.syncs.rank(&tables.syncs, id),
             IDLE => parts.idle.rank(&tables.idle, id),
-            LATE => parts.late.rank(&tables.late, id),
+            DELAYED => parts.delayed.rank(&tables.delayed, id),
             REST => parts.rests.rank(&tables.rests, id),
             _ => parts.managers.rank(&tables.managers, id),
         }

@@ -107,8 +107,8 @@ fn a_limit_is_no_end() {
     assert_eq!(explore(&TOKENS, &most(6561)).end, End::Exhausted);
     let full = Limits { max_memory: Some(1 << 30), memory: &|| Some(1 << 31), ..Limits::none(2) };
     assert_eq!(explore(&TOKENS, &full).end, End::Cut(Cut::Memory));
-    let late = Limits { stop: &|| true, ..Limits::none(2) };
-    assert_eq!(explore(&TOKENS, &late).end, End::Cut(Cut::Time));
+    let delayed = Limits { stop: &|| true, ..Limits::none(2) };
+    assert_eq!(explore(&TOKENS, &delayed).end, End::Cut(Cut::Time));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::world::World;
 /// A second passes while the scope has any left, and while there is a Job that it may matter to; a script says for itself
 /// when time passes.
 pub fn enabled(world: &World, scope: &Scope, steps: &mut Vec<Step>) {
-    let alive = world.lives.iter().any(|life| life.job.is_some());
+    let alive = world.job_states.iter().any(|job_state| job_state.job.is_some());
     if world.now.0 < scope.ticks && (alive || scope.script.is_some()) {
         steps.push(Step::Tick);
     }

@@ -6,61 +6,61 @@
 use super::user;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life};
+use crate::world::{JobId, JobState};
 use jobcheck_spec::apiserver::ORPHAN;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
 /// What may be collected.
-pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    if user::namespace_goes(life, scope) {
-        return of_a_namespace(job, life, steps);
+pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+    if user::namespace_goes(job_state, scope) {
+        return of_a_namespace(job, job_state, steps);
     }
-    let deleted = life.job.as_ref().is_none_or(|job| job.deleting);
-    let orphans = orphans(life);
+    let deleted = job_state.job.as_ref().is_none_or(|job| job.deleting);
+    let orphans = orphans(job_state);
     // PC-29: the owner of a pod of another incarnation is gone.
-    let depends = |pod: &Pod| pod.controlled && (deleted || !life.past.owns(pod));
-    for pod in life.pods.iter().filter(|pod| depends(pod) && (orphans || !pod.deleting)) {
+    let depends = |pod: &Pod| pod.controlled && (deleted || !job_state.ghost.owns(pod));
+    for pod in job_state.pods.iter().filter(|pod| depends(pod) && (orphans || !pod.deleting)) {
         steps.push(Step::Collect(job, pod.uid));
     }
-    let last = |pod: &Pod| pod.controlled && life.past.owns(pod);
-    if deleted && life.job.is_some() && !life.pods.iter().any(last) {
+    let last = |pod: &Pod| pod.controlled && job_state.ghost.owns(pod);
+    if deleted && job_state.job.is_some() && !job_state.pods.iter().any(last) {
         steps.push(Step::RemoveJob(job));
     }
 }
 
 /// What the namespace controller does: the pods of the namespace are deleted, and nothing else before the last of them is
 /// gone (OrderedNamespaceDeletion, always on since 1.34; PC-12). Its DELETE of the Job takes away what others wait for.
-fn of_a_namespace(job: JobId, life: &Life, steps: &mut Vec<Step>) {
-    let left = life.pods.iter().filter(|pod| !pod.deleting);
+fn of_a_namespace(job: JobId, job_state: &JobState, steps: &mut Vec<Step>) {
+    let left = job_state.pods.iter().filter(|pod| !pod.deleting);
     steps.extend(left.map(|pod| Step::Collect(job, pod.uid)));
-    if life.job.is_some() && life.pods.is_empty() {
+    if job_state.job.is_some() && job_state.pods.is_empty() {
         steps.push(Step::RemoveJob(job));
     }
 }
 
 /// Whether the Job is being deleted, and its pods stay.
 #[must_use]
-pub fn orphans(life: &Life) -> bool {
-    life.job.as_ref().is_some_and(|job| job.finalizers.iter().any(|finalizer| **finalizer == *ORPHAN))
+pub fn orphans(job_state: &JobState) -> bool {
+    job_state.job.as_ref().is_some_and(|job| job.finalizers.iter().any(|finalizer| **finalizer == *ORPHAN))
 }
 
 /// Deletes a pod whose Job is being deleted, or is gone; or takes its owner away.
-pub fn collect(life: &mut Life, uid: Uid, now: Time, scope: &Scope) {
-    let Some(pod) = life.pods.get(uid) else { return };
-    let after = if orphans(life) {
+pub fn collect(job_state: &mut JobState, uid: Uid, now: Time, scope: &Scope) {
+    let Some(pod) = job_state.pods.get(uid) else { return };
+    let after = if orphans(job_state) {
         Pod { controlled: false, ..pod.clone() }
     } else {
         let mut after = pod.clone();
         after.delete(scope.stamp(now));
         after
     };
-    life.past.pod_changed(&after);
-    life.set_pod(uid, Some(after), scope.lag);
+    job_state.ghost.pod_changed(&after);
+    job_state.set_pod(uid, Some(after), scope.lag);
 }
 
 /// The Job goes, now that nothing depends on it; or its namespace goes.
-pub fn remove_job(life: &mut Life, scope: &Scope) {
-    life.set_job(None, scope.job_lag);
+pub fn remove_job(job_state: &mut JobState, scope: &Scope) {
+    job_state.set_job(None, scope.job_lag);
 }

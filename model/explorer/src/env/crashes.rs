@@ -7,24 +7,24 @@
 
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life};
+use crate::world::{JobId, JobState};
 use jobcheck_spec::backoff::BackoffRecord;
 
 /// A crash, if the scope has one left, and if it would lose anything: else it is no step.
-pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    let is_left = life.processes.is_empty() && life.faults.crashes < scope.faults.crashes;
-    if is_left && remembers(life) {
+pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+    let is_left = job_state.processes.is_empty() && job_state.faults.crashes < scope.faults.crashes;
+    if is_left && remembers(job_state) {
         steps.push(Step::Crash(job));
     }
 }
 
-fn remembers(life: &Life) -> bool {
-    let manager = &life.manager;
+fn remembers(job_state: &JobState) -> bool {
+    let manager = &job_state.manager;
     manager.backoff != BackoffRecord::default() || manager.behind.iter().any(|unseen| unseen.own.is_some())
 }
 
 /// The memory is lost.
-pub fn apply(life: &mut Life) {
-    life.faults.crashes += 1;
-    life.manager.restart();
+pub fn apply(job_state: &mut JobState) {
+    job_state.faults.crashes += 1;
+    job_state.manager.restart();
 }

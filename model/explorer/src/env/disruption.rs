@@ -14,7 +14,7 @@
 
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 
@@ -43,7 +43,7 @@ pub enum DisruptionStep {
     /// DELETE of a pod with the condition, by who set it.
     Delete,
     /// Phase `Failed`, by pod GC, of a pod that was deleted without grace, or before it was scheduled (RP-07).
-    GiveUp,
+    FailByPodGc,
 }
 
 impl Disruption {
@@ -65,36 +65,36 @@ impl Disruption {
 }
 
 /// What others can still do, and what they have begun.
-pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
     if scope.disruptions.is_empty() && !scope.unscheduled {
         return;
     }
-    let mut left: Vec<Disruption> = unused(life, scope).map(|(_, disruption)| disruption).collect();
+    let mut left: Vec<Disruption> = unused(job_state, scope).map(|(_, disruption)| disruption).collect();
     left.dedup();
-    for pod in life.pods.iter() {
+    for pod in job_state.pods.iter() {
         let possible = left.iter().filter(|disruption| disruption.is_possible(pod));
         let begun = (pod.disrupted && !pod.deleting).then_some(DisruptionStep::Delete);
-        let given_up = pod.forced.then_some(DisruptionStep::GiveUp);
-        let all = possible.map(|disruption| disruption.step()).chain(begun).chain(given_up);
+        let released = pod.forced.then_some(DisruptionStep::FailByPodGc);
+        let all = possible.map(|disruption| disruption.step()).chain(begun).chain(released);
         steps.extend(all.map(|what| Step::Disrupt(job, pod.uid, what)));
     }
 }
 
-/// The disruptions that are left, with their bits in [`Life::used`]: those after the user's.
-fn unused<'a>(life: &'a Life, scope: &'a Scope) -> impl Iterator<Item = (u16, Disruption)> + 'a {
+/// The disruptions that are left, with their bits in [`JobState::used`]: those after the user's.
+fn unused<'a>(job_state: &'a JobState, scope: &'a Scope) -> impl Iterator<Item = (u16, Disruption)> + 'a {
     let numbered = scope.disruptions.iter().enumerate();
     let bits = numbered.map(|(number, disruption)| (1 << (scope.user.len() + number), *disruption));
-    bits.filter(|(bit, _)| life.used & bit == 0)
+    bits.filter(|(bit, _)| job_state.used & bit == 0)
 }
 
 /// Does it.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scope: &Scope) {
     let now = scope.stamp(world.now);
-    let life = world.life_mut(job);
-    let bit = unused(life, scope).find(|(_, disruption)| disruption.step() == what).map(|(bit, _)| bit);
-    life.used |= bit.unwrap_or_default();
-    let Some(pod) = life.pods.get(uid).cloned() else { return };
-    let gone = |pod: Pod| failed(Pod { ready_changed: Some(now), ..pod }, None, life.job.as_ref(), now);
+    let job_state = world.job_state_mut(job);
+    let bit = unused(job_state, scope).find(|(_, disruption)| disruption.step() == what).map(|(bit, _)| bit);
+    job_state.used |= bit.unwrap_or_default();
+    let Some(pod) = job_state.pods.get(uid).cloned() else { return };
+    let gone = |pod: Pod| failed(Pod { ready_changed: Some(now), ..pod }, None, job_state.job.as_ref(), now);
     let after = match what {
         DisruptionStep::Evict => Pod { disrupted: true, ..pod },
         DisruptionStep::LoseNode => gone(Pod { disrupted: true, ..pod }),
@@ -108,10 +108,10 @@ pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scop
             after.delete(now);
             after
         }
-        DisruptionStep::GiveUp => gone(pod),
+        DisruptionStep::FailByPodGc => gone(pod),
     };
-    life.past.pod_changed(&after);
+    job_state.ghost.pod_changed(&after);
     let is_held = after.finalizer || after.other_finalizers;
     let goes = what == DisruptionStep::ForceDelete && !is_held;
-    life.set_pod(uid, (!goes).then_some(after), scope.lag);
+    job_state.set_pod(uid, (!goes).then_some(after), scope.lag);
 }

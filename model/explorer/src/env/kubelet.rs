@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
 use jobcheck_spec::job::{Job, JobSpec, RestartPolicy};
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
@@ -35,17 +35,17 @@ pub enum KubeletStep {
 }
 
 /// What can happen to each pod.
-pub fn enabled(job: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    let restarts = may_restart(life);
-    for pod in life.pods.iter() {
+pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+    let restarts = may_restart(job_state);
+    for pod in job_state.pods.iter() {
         for what in possible(pod, restarts, scope) {
             steps.push(Step::Kubelet(job, pod.uid, what));
         }
     }
 }
 
-fn may_restart(life: &Life) -> bool {
-    life.job.as_ref().is_some_and(|job| job.spec.template.restart_policy == RestartPolicy::OnFailure)
+fn may_restart(job_state: &JobState) -> bool {
+    job_state.job.as_ref().is_some_and(|job| job.spec.template.restart_policy == RestartPolicy::OnFailure)
 }
 
 fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
@@ -87,13 +87,13 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
 /// Changes the pod.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: &Scope) {
     let now = scope.stamp(world.now);
-    let life = world.life_mut(job);
-    let Some(pod) = life.pods.get(uid) else { return };
-    let after = changed(pod, what, life.job.as_ref(), now);
+    let job_state = world.job_state_mut(job);
+    let Some(pod) = job_state.pods.get(uid) else { return };
+    let after = changed(pod, what, job_state.job.as_ref(), now);
     if let Some(after) = &after {
-        life.past.pod_changed(after);
+        job_state.ghost.pod_changed(after);
     }
-    life.set_pod(uid, after, scope.lag);
+    job_state.set_pod(uid, after, scope.lag);
 }
 
 fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> Option<Pod> {

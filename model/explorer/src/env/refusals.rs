@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::process::io::CallName;
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::world::JobState;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -27,18 +27,18 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    fn concerns(self, call: CallName, life: &Life) -> bool {
+    fn concerns(self, call: CallName, job_state: &JobState) -> bool {
         match (self, call) {
             (Refusal::PodsBeyond(most), CallName::CreatePod(_)) => {
-                life.pods.iter().filter(|pod| !pod.is_terminated()).count() >= most
+                job_state.pods.iter().filter(|pod| !pod.is_terminated()).count() >= most
             }
             (Refusal::Deletion(refused), CallName::DeletePod(uid))
             | (
                 Refusal::Patch(refused),
-                CallName::ReleasePod(uid) | CallName::AdoptPod(uid) | CallName::GiveUpPod(uid),
+                CallName::RemoveFinalizer(uid) | CallName::AdoptPod(uid) | CallName::ReleasePod(uid),
             ) => refused == uid,
             (Refusal::Status, CallName::WriteStatus) => {
-                life.job.as_ref().is_some_and(|job| job.status.start_time.is_some())
+                job_state.job.as_ref().is_some_and(|job| job.status.start_time.is_some())
             }
             _ => false,
         }
@@ -78,8 +78,8 @@ impl Display for Refusal {
 
 /// Whether a request is refused now, and will be whenever it is made again in the same world.
 #[must_use]
-pub fn is_refused(call: CallName, life: &Life, scope: &Scope) -> bool {
-    scope.refused.iter().any(|refusal| refusal.concerns(call, life))
+pub fn is_refused(call: CallName, job_state: &JobState, scope: &Scope) -> bool {
+    scope.refused.iter().any(|refusal| refusal.concerns(call, job_state))
 }
 
 /// What a refusal keeps from happening.
@@ -103,19 +103,20 @@ impl Blocked {
 
 /// What keeps a Job from its end now, though its manager did everything right.
 #[must_use]
-pub fn blocked(life: &Life, scope: &Scope) -> Option<Blocked> {
-    scope.refused.iter().find_map(|refusal| block(*refusal, life, scope))
+pub fn blocked(job_state: &JobState, scope: &Scope) -> Option<Blocked> {
+    scope.refused.iter().find_map(|refusal| block(*refusal, job_state, scope))
 }
 
-fn block(refusal: Refusal, life: &Life, scope: &Scope) -> Option<Blocked> {
-    let job = life.job.as_ref();
-    let pod = refusal.pod().and_then(|uid| life.pods.get(uid));
+fn block(refusal: Refusal, job_state: &JobState, scope: &Scope) -> Option<Blocked> {
+    let job = job_state.job.as_ref();
+    let pod = refusal.pod().and_then(|uid| job_state.pods.get(uid));
     let is_over = job.is_none_or(|job| job.deleting || job.status.is_finished());
     let kept = match refusal {
         Refusal::Status => return Some(Blocked::Everything),
         Refusal::PodsBeyond(most) => {
             let wants = |job: &Arc<Job>| !job.spec.is_suspended() && !job.status.is_decided();
-            let is_full = is_refused(CallName::CreatePod(0), life, scope) && (most == 0 || scope.endless);
+            let is_full =
+                is_refused(CallName::CreatePod(0), job_state, scope) && (most == 0 || scope.endless);
             return (is_full && !is_over && job.is_some_and(wants)).then_some(Blocked::Creations);
         }
         // Where pods end by themselves none has to be deleted.

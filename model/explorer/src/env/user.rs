@@ -4,11 +4,11 @@ mod mirror;
 
 use std::sync::Arc;
 
-use crate::history::Past;
+use crate::ghost::GhostHistory;
 use crate::scope::Scope;
 use crate::scopes::job_with;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::apiserver::{
     Propagation, deleted, finalizers_after_delete, spec_updated, status_updated, would_refuse_spec,
 };
@@ -111,26 +111,26 @@ pub enum UserStep {
 
 /// Whether the namespace is being deleted.
 #[must_use]
-pub fn namespace_goes(life: &Life, scope: &Scope) -> bool {
+pub fn namespace_goes(job_state: &JobState, scope: &Scope) -> bool {
     let place = scope.user.iter().position(|action| *action == UserAction::DeleteNamespace);
-    place.is_some_and(|place| life.used >> place & 1 == 1)
+    place.is_some_and(|place| job_state.used >> place & 1 == 1)
 }
 
 /// What the user can still do.
-pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
-    let Some(job) = &life.job else { return recreates(id, life, scope, steps) };
+pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+    let Some(job) = &job_state.job else { return recreates(id, job_state, scope, steps) };
     if job.deleting {
-        return deletes_again(id, life, job, scope, steps);
+        return deletes_again(id, job_state, job, scope, steps);
     }
     for (number, action) in (0u8..).zip(&scope.user) {
-        if life.used >> number & 1 == 1 {
+        if job_state.used >> number & 1 == 1 {
             continue;
         }
         match action {
-            UserAction::DeletePod => delete_pods(id, number, life, |pod| !pod.is_terminated(), steps),
-            UserAction::DeleteEndedPod => delete_pods(id, number, life, Pod::is_terminated, steps),
+            UserAction::DeletePod => delete_pods(id, number, job_state, |pod| !pod.is_terminated(), steps),
+            UserAction::DeleteEndedPod => delete_pods(id, number, job_state, Pod::is_terminated, steps),
             UserAction::StripOwner | UserAction::Relabel => {
-                let controlled = life.pods.iter().filter(|pod| pod.controlled && pod.selected);
+                let controlled = job_state.pods.iter().filter(|pod| pod.controlled && pod.selected);
                 let step =
                     if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
                 steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
@@ -156,27 +156,27 @@ pub fn enabled(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
     }
 }
 
-fn recreates(id: JobId, life: &Life, scope: &Scope, steps: &mut Vec<Step>) {
+fn recreates(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
     for (number, action) in (0u8..).zip(&scope.user) {
-        let is_left = life.used >> number & 1 == 0;
-        if *action == UserAction::Recreate && is_left && !namespace_goes(life, scope) {
+        let is_left = job_state.used >> number & 1 == 0;
+        if *action == UserAction::Recreate && is_left && !namespace_goes(job_state, scope) {
             steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }
 }
 
-fn deletes_again(id: JobId, life: &Life, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
+fn deletes_again(id: JobId, job_state: &JobState, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let UserAction::DeleteAgain(asked) = *action else { continue };
         let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
-        if changes && life.used >> number & 1 == 0 {
+        if changes && job_state.used >> number & 1 == 0 {
             steps.push(Step::User(id, number, UserStep::Job(*action)));
         }
     }
 }
 
-fn delete_pods(id: JobId, number: u8, life: &Life, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
-    for pod in life.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
+fn delete_pods(id: JobId, number: u8, job_state: &JobState, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
+    for pod in job_state.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
         steps.push(Step::User(id, number, UserStep::DeletePod(pod.uid)));
     }
 }
@@ -233,49 +233,50 @@ fn edited(spec: &JobSpec, edit: SpecEdit) -> JobSpec {
 /// Does it.
 pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &Scope) {
     let now = world.now;
-    let life = world.life_mut(id);
-    life.used |= 1 << number;
+    let job_state = world.job_state_mut(id);
+    job_state.used |= 1 << number;
     match what {
         UserStep::Job(
             action @ (UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes),
-        ) => mirror::apply(life, *action, now, scope),
+        ) => mirror::apply(job_state, *action, now, scope),
         // The namespace controller does the rest.
         UserStep::Job(UserAction::DeleteNamespace) => {}
-        UserStep::Job(UserAction::Recreate) => recreate(life, id, now, scope),
-        UserStep::DeletePod(uid) => change_pod(life, *uid, scope, |pod| pod.delete(scope.stamp(now))),
-        UserStep::StripOwner(uid) => change_pod(life, *uid, scope, |pod| pod.controlled = false),
-        UserStep::Relabel(uid) => change_pod(life, *uid, scope, |pod| pod.selected = false),
-        UserStep::Job(action) => change_job(life, *action, scope),
+        UserStep::Job(UserAction::Recreate) => recreate(job_state, id, now, scope),
+        UserStep::DeletePod(uid) => change_pod(job_state, *uid, scope, |pod| pod.delete(scope.stamp(now))),
+        UserStep::StripOwner(uid) => change_pod(job_state, *uid, scope, |pod| pod.controlled = false),
+        UserStep::Relabel(uid) => change_pod(job_state, *uid, scope, |pod| pod.selected = false),
+        UserStep::Job(action) => change_job(job_state, *action, scope),
     }
 }
 
 /// The Job of this name has another UID, and a past of its own.
-fn recreate(life: &mut Life, id: JobId, now: Time, scope: &Scope) {
+fn recreate(job_state: &mut JobState, id: JobId, now: Time, scope: &Scope) {
     let number = u128::from(id.0);
     let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
-    let uid = incarnation::uid(number, life.past.incarnation + 1);
+    let uid = incarnation::uid(number, job_state.ghost.incarnation + 1);
     let job = Job { created: now, ..job_with(&scope.rules, number, uid, spec) };
-    life.past = Past { gates: scope.gates_after(life.rollouts), ..life.past.again(&job) };
-    life.job = Some(Arc::new(job));
-    for process in &mut life.processes {
+    job_state.ghost =
+        GhostHistory { gates: scope.gates_after(job_state.rollouts), ..job_state.ghost.again(&job) };
+    job_state.job = Some(Arc::new(job));
+    for process in &mut job_state.processes {
         process.note_job(None, None);
     }
 }
 
-fn change_pod(life: &mut Life, uid: Uid, scope: &Scope, change: impl Fn(&mut Pod)) {
-    let Some(mut after) = life.pods.get(uid).cloned() else { return };
+fn change_pod(job_state: &mut JobState, uid: Uid, scope: &Scope, change: impl Fn(&mut Pod)) {
+    let Some(mut after) = job_state.pods.get(uid).cloned() else { return };
     change(&mut after);
-    life.past.pod_changed(&after);
-    life.set_pod(uid, Some(after), scope.lag);
+    job_state.ghost.pod_changed(&after);
+    job_state.set_pod(uid, Some(after), scope.lag);
 }
 
 /// Edits or deletes the Job.
-fn change_job(life: &mut Life, action: UserAction, scope: &Scope) {
-    let Some(job) = life.job.clone() else { return };
+fn change_job(job_state: &mut JobState, action: UserAction, scope: &Scope) {
+    let Some(job) = job_state.job.clone() else { return };
     let after = match action {
         UserAction::Edit(edit) => {
             let spec = edited(&job.spec, edit);
-            life.past.respecified(&job.spec, &spec);
+            job_state.ghost.respecified(&job.spec, &spec);
             Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         UserAction::DenyFailureTarget => Some(denies(&job, ConditionKind::FailureTarget)),
@@ -286,7 +287,7 @@ fn change_job(life: &mut Life, action: UserAction, scope: &Scope) {
         UserAction::DeleteOwner => deleted(&job, Propagation::Background),
         _ => return,
     };
-    life.set_job(after, scope.job_lag);
+    job_state.set_job(after, scope.job_lag);
 }
 
 /// The Job with a condition that says no, through the status subresource.

@@ -47,7 +47,7 @@ impl FairParts {
 }
 
 /// What becomes of a strongly connected component.
-enum Fate {
+enum ComponentKind {
     /// A fair behaviour can visit all of it again and again.
     Fair,
     /// No part of it is fair.
@@ -140,9 +140,9 @@ impl Search<'_> {
         self.last_part += 1;
         self.assign(&component, self.last_part);
         match self.decide(&component) {
-            Fate::Fair => {}
-            Fate::Dropped => self.assign(&component, NONE),
-            Fate::Refined(rest) => {
+            ComponentKind::Fair => {}
+            ComponentKind::Dropped => self.assign(&component, NONE),
+            ComponentKind::Refined(rest) => {
                 self.assign(&component, NONE);
                 self.open.push(rest);
             }
@@ -159,25 +159,25 @@ impl Search<'_> {
     ///
     /// One node is a component like any other: a behaviour can stutter there. As no step within it takes an
     /// action, it is fair only if the assumptions allow that.
-    fn decide(&self, component: &[Node]) -> Fate {
+    fn decide(&self, component: &[Node]) -> ComponentKind {
         if !component.iter().any(|node| self.property.recurs(*node)) {
-            return Fate::Dropped;
+            return ComponentKind::Dropped;
         }
         let own = self.part[component[0] as usize];
         let within = |node: Node| self.part[node as usize] == own;
         let tally = Tally::new(self.graph, self.constraints, component, within);
         let mut weak = self.constraints.weak();
         if weak.any(|it| !tally.taken[it] && tally.enabled_in[it] == component.len()) {
-            return Fate::Dropped;
+            return ComponentKind::Dropped;
         }
         let missed = |it: &usize| !tally.taken[*it] && tally.enabled_in[*it] > 0;
         let missed: Vec<usize> = self.constraints.strong().filter(missed).collect();
         if missed.is_empty() {
-            return Fate::Fair;
+            return ComponentKind::Fair;
         }
         let rest: Vec<Node> =
             component.iter().copied().filter(|node| !self.enables(*node, &missed)).collect();
-        if rest.is_empty() { Fate::Dropped } else { Fate::Refined(rest) }
+        if rest.is_empty() { ComponentKind::Dropped } else { ComponentKind::Refined(rest) }
     }
 
     fn enables(&self, node: Node, assumptions: &[usize]) -> bool {

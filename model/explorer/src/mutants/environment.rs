@@ -4,7 +4,7 @@ use super::{Mutant, Shows};
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::mutants::worlds::{failing, lagging, retries, small};
-use crate::reference::switches::Switch;
+use crate::mutations::Mutation;
 use crate::scope::{FoundPod, Scope};
 use crate::scopes::environment::disrupted;
 use crate::scopes::{many, policy};
@@ -19,7 +19,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "J-04",
         issues: &[],
         title: "an evicted pod that has not ended is passed over when its Job fails",
-        switches: &[Switch::MatchesPolicyBeforeTheEnd],
+        mutations: &[Mutation::MatchesPolicyBeforeTheEnd],
         world: || {
             let ignores = policy(vec![disrupted(FailureAction::Ignore)]);
             let spec = JobSpec { pod_failure_policy: ignores, ..retries(0, many(2, 2)) };
@@ -31,7 +31,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "J-05",
         issues: &[],
         title: "a listed pod that has lost its owner is counted while it holds its finalizer",
-        switches: &[Switch::CountsListedStrays],
+        mutations: &[Mutation::CountsRecordedOwnerlessPods],
         world: || Scope { user: vec![UserAction::StripOwner], faults: failing(1), ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::FT02, 10),
     },
@@ -39,7 +39,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "S-05",
         issues: &[],
         title: "a pod that was counted is adopted, and counted again",
-        switches: &[Switch::AdoptsEndedPods],
+        mutations: &[Mutation::AdoptsEndedPods],
         world: || Scope { user: vec![UserAction::StripOwner], ..small(many(2, 1), 2) },
         shows: Shows::Breaks(Req::FT02, 17),
     },
@@ -47,7 +47,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "S-25",
         issues: &[],
         title: "the orphan path takes the finalizer of a pod that was adopted meanwhile",
-        switches: &[Switch::StripsAdoptedPods],
+        mutations: &[Mutation::StripsAdoptedPods],
         world: || lagging(2, Scope { user: vec![UserAction::StripOwner], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::FT21, 9),
     },
@@ -55,7 +55,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "UG-01",
         issues: &[],
         title: "a pod that ended before there was the finalizer is counted",
-        switches: &[Switch::CountsLegacyPods],
+        mutations: &[Mutation::CountsLegacyPods],
         world: || {
             let legacy = FoundPod { controlled: true, phase: Phase::Succeeded };
             Scope { found: vec![legacy], ..small(many(1, 1), 2) }
@@ -66,8 +66,8 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "B04b",
         issues: &["kubernetes/kubernetes#108645"],
         title: "pods of a Job deleted with --cascade=orphan keep their finalizer for ever",
-        switches: &[Switch::ForgetsOwnerlessPods],
+        mutations: &[Mutation::ForgetsOwnerlessPods],
         world: || Scope { user: vec![UserAction::DeleteJob(Propagation::Orphan)], ..small(many(1, 1), 1) },
-        shows: Shows::Strays(Req::FT20, 9),
+        shows: Shows::Ownerless(Req::FT20, 9),
     },
 ];

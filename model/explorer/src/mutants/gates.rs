@@ -2,7 +2,7 @@
 
 use super::worlds::{per_index, retries, small, wins_with_0};
 use super::{Mutant, Shows};
-use crate::reference::switches::Switch;
+use crate::mutations::Mutation;
 use crate::scope::Scope;
 use crate::scopes::gates::{
     LENIENT, WITHOUT_ANY_INTERIM, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_REPLACEMENT, external,
@@ -17,7 +17,7 @@ pub const GATES: &[Mutant] = &[
         id: "MB-03",
         issues: &["kubeflow/trainer#3681"],
         title: "the built-in creates a pod for a Job of another manager",
-        switches: &[Switch::IgnoresManagedBy],
+        mutations: &[Mutation::IgnoresManagedBy],
         world: || small(external(), 1),
         shows: Shows::Breaks(Req::MB03, 2),
     },
@@ -25,7 +25,7 @@ pub const GATES: &[Mutant] = &[
         id: "UG-03",
         issues: &[],
         title: "without three gates a stored SuccessCriteriaMet is forgotten, and the Job goes on",
-        switches: &[Switch::ForgetsSuccessCriteriaMet],
+        mutations: &[Mutation::ForgetsSuccessCriteriaMet],
         world: || Scope {
             gates: vec![Gates::ON, WITHOUT_ANY_INTERIM],
             rules: LENIENT,
@@ -39,7 +39,7 @@ pub const GATES: &[Mutant] = &[
         id: "UG-05",
         issues: &[],
         title: "terminating is reported although its gate is off",
-        switches: &[Switch::ReportsTerminatingWithoutGate],
+        mutations: &[Mutation::ReportsTerminatingWithoutGate],
         world: || Scope { gates: vec![WITHOUT_REPLACEMENT], ..small(patient(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::UG05, 3),
     },
@@ -47,7 +47,7 @@ pub const GATES: &[Mutant] = &[
         id: "UG-07",
         issues: &[],
         title: "an end is announced although no gate asks for it",
-        switches: &[Switch::AnnouncesWithoutGates],
+        mutations: &[Mutation::AnnouncesWithoutGates],
         world: || Scope { gates: vec![WITHOUT_DELAY], rules: LENIENT, ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::UG07, 6),
     },
@@ -55,7 +55,7 @@ pub const GATES: &[Mutant] = &[
         id: "UG-09",
         issues: &[],
         title: "failedIndexes is written although JobBackoffLimitPerIndex is off",
-        switches: &[Switch::LimitsIndexesWithoutGate],
+        mutations: &[Mutation::LimitsIndexesWithoutGate],
         world: || Scope { gates: vec![WITHOUT_LIMITS], ..small(per_index(0, many_indexes(1, 1)), 1) },
         shows: Shows::Breaks(Req::UG09, 3),
     },

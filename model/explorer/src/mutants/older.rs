@@ -3,7 +3,7 @@
 use super::worlds::{failing, retries, small, wins_with_0};
 use super::{Mutant, Shows};
 use crate::env::user::UserAction;
-use crate::reference::switches::Switch;
+use crate::mutations::Mutation;
 use crate::scope::Scope;
 use crate::scopes::gates::WITHOUT_SUCCESS_POLICY;
 use crate::scopes::{many, many_indexes};
@@ -16,7 +16,7 @@ pub const OLDER: &[Mutant] = &[
         id: "B12",
         issues: &["kubernetes/kubernetes#94921", "kubernetes/kubernetes#95469"],
         title: "failed is taken from the pods that are there, and forgets one that was counted",
-        switches: &[Switch::RecomputesFailures],
+        mutations: &[Mutation::RecomputesFailures],
         world: || Scope { ticks: 1, ..small(JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) }, 1) },
         shows: Shows::Breaks(Req::FT31, 9),
     },
@@ -24,15 +24,15 @@ pub const OLDER: &[Mutant] = &[
         id: "B23",
         issues: &["kubernetes/kubernetes#132144", "kubernetes/kubernetes#132614"],
         title: "the server refuses the end of a suspended Job without completions, for ever",
-        switches: &[Switch::ServerAsksEmptyJobForStartTime, Switch::FinishesSuspendedWithoutStartTime],
+        mutations: &[Mutation::ServerAsksEmptyJobForStartTime, Mutation::FinishesSuspendedWithoutStartTime],
         world: || small(JobSpec { suspend: Some(true), ..many(0, 1) }, 1),
-        shows: Shows::Strays(Req::SS10, 3),
+        shows: Shows::Ownerless(Req::SS10, 3),
     },
     Mutant {
         id: "B26",
         issues: &["kubernetes/kubernetes#125429"],
         title: "SuccessCriteriaMet is written by a success policy whose gate is off",
-        switches: &[Switch::MeetsSuccessPolicyWithoutGate],
+        mutations: &[Mutation::MeetsSuccessPolicyWithoutGate],
         world: || Scope {
             gates: vec![WITHOUT_SUCCESS_POLICY],
             ..small(retries(1, wins_with_0(many_indexes(2, 1))), 2)
@@ -43,7 +43,7 @@ pub const OLDER: &[Mutant] = &[
         id: "B36",
         issues: &["kubernetes/kubernetes#104130"],
         title: "a status that could not be written is taken for stored, and the pod is released",
-        switches: &[Switch::KeepsFailedWrites],
+        mutations: &[Mutation::KeepsFailedWrites],
         world: || Scope { faults: failing(1), ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::FT03, 8),
     },
@@ -51,7 +51,7 @@ pub const OLDER: &[Mutant] = &[
         id: "B37",
         issues: &["kubernetes/kubernetes#42176"],
         title: "the pods of another Job whose labels match are taken for its own",
-        switches: &[Switch::TakesPodsOfOthers],
+        mutations: &[Mutation::TakesPodsOfOthers],
         world: || Scope { user: vec![UserAction::DeleteOwner, UserAction::Recreate], ..small(many(1, 1), 2) },
         shows: Shows::Breaks(Req::PC01, 7),
     },

@@ -3,7 +3,7 @@
 use super::worlds::{delayed, lagging, retries, small};
 use super::{Mutant, Shows};
 use crate::env::user::UserAction;
-use crate::reference::switches::Switch;
+use crate::mutations::Mutation;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::many;
 use jobcheck_spec::catalogue::Req;
@@ -14,7 +14,7 @@ pub const RECREATION: &[Mutant] = &[
         id: "B43",
         issues: &["kubernetes/kubernetes#132042", "kubernetes/kubernetes#132109"],
         title: "a Job inherits the delay of a deleted Job of its name",
-        switches: &[Switch::KeepsFailuresByName],
+        mutations: &[Mutation::KeepsFailuresByName],
         world: || again(0, delayed(small(retries(1, many(1, 1)), 1))),
         shows: Shows::Breaks(Req::BO06, 11),
     },
@@ -22,7 +22,7 @@ pub const RECREATION: &[Mutant] = &[
         id: "J-07",
         issues: &[],
         title: "a Job gets no pods, for a creation of its predecessor that nobody will see",
-        switches: &[Switch::KeepsExpectationsByName],
+        mutations: &[Mutation::KeepsExpectationsByName],
         world: || again(0, lagging(1, small(many(1, 1), 1))),
         shows: Shows::Breaks(Req::BO06, 9),
     },
@@ -30,7 +30,7 @@ pub const RECREATION: &[Mutant] = &[
         id: "J-08",
         issues: &["kubernetes/kubernetes#132042"],
         title: "a Job inherits the delay where a relist shows it in the place of its predecessor",
-        switches: &[Switch::KeepsFailuresAcrossRelist],
+        mutations: &[Mutation::KeepsFailuresAcrossRelist],
         world: || again(2, delayed(small(retries(1, many(1, 1)), 1))),
         shows: Shows::Breaks(Req::BO06, 13),
     },
@@ -38,7 +38,7 @@ pub const RECREATION: &[Mutant] = &[
         id: "B13c",
         issues: &["kubernetes/kubernetes#130103"],
         title: "a Job is taken for its predecessor, which has finished, by their name",
-        switches: &[Switch::RemembersFinishByName],
+        mutations: &[Mutation::RemembersFinishByName],
         world: || again(3, small(many(1, 1), 1)),
         shows: Shows::Breaks(Req::BO06, 13),
     },

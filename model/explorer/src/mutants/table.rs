@@ -3,11 +3,11 @@
 use super::{Mutant, Shows};
 use crate::env::user::{SpecEdit, UserAction};
 use crate::mutants::worlds::{
-    capped, delayed, failing, fails_at_42, ignores_3, lagging, late, on_failure, one, per_index, retries,
+    capped, crashing, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, one, per_index, retries,
     small,
 };
+use crate::mutations::Mutation;
 use crate::process::steps::Faults;
-use crate::reference::switches::Switch;
 use crate::scope::{Algorithm, Scope};
 use crate::scopes::{many, many_indexes, patient};
 use jobcheck_spec::catalogue::Req;
@@ -20,7 +20,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-01",
         issues: &[],
         title: "a pod recorded as failed that ends well counts as a success in the decision",
-        switches: &[Switch::CountsListedFailureAsSuccess],
+        mutations: &[Mutation::CountsListedFailureAsSuccess],
         world: || {
             let scope = small(retries(1, many(1, 1)), 1);
             delayed(Scope { user: vec![UserAction::DeletePod], faults: failing(1), ..scope })
@@ -31,7 +31,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-02",
         issues: &[],
         title: "an index is completed by a pod that is recorded as failed",
-        switches: &[Switch::CountsListedFailureAsSuccess],
+        mutations: &[Mutation::CountsListedFailureAsSuccess],
         world: || Scope {
             user: vec![UserAction::DeletePod],
             faults: failing(1),
@@ -43,7 +43,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-02b",
         issues: &[],
         title: "an index is written as completed and as failed",
-        switches: &[Switch::FailedIndexNotMinusCompleted],
+        mutations: &[Mutation::FailedIndexNotMinusCompleted],
         world: || {
             let scope =
                 Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) };
@@ -56,7 +56,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-03",
         issues: &[],
         title: "a FailJob verdict that cannot be stored yet is dropped",
-        switches: &[Switch::DropsFailJobVerdict],
+        mutations: &[Mutation::DropsFailJobVerdict],
         world: || Scope { exit_codes: &[42], faults: failing(1), ..small(fails_at_42(many(2, 2)), 2) },
         shows: Shows::Breaks(Req::PF09, 9),
     },
@@ -64,7 +64,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-04",
         issues: &[],
         title: "a suspended Job that meets its end finishes without startTime",
-        switches: &[Switch::FinishesSuspendedWithoutStartTime],
+        mutations: &[Mutation::FinishesSuspendedWithoutStartTime],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
             ..small(patient(many(1, 1)), 1)
@@ -75,7 +75,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-07",
         issues: &["kubernetes/kubernetes#125410"],
         title: "a pod recorded as succeeded that fails after all is recorded as failed too",
-        switches: &[Switch::RecordsFlippedSuccess],
+        mutations: &[Mutation::RecordsFlippedSuccess],
         world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
         shows: Shows::Breaks(Req::S07, 10),
     },
@@ -83,7 +83,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-07b",
         issues: &[],
         title: "a healthy pod is deleted because a pod recorded as succeeded has failed after all (backoffLimit 0)",
-        switches: &[Switch::RecordsFlippedSuccess],
+        mutations: &[Mutation::RecordsFlippedSuccess],
         world: || Scope { flips: true, faults: failing(1), ..small(many(2, 1), 2) },
         shows: Shows::Breaks(Req::PC04, 11),
     },
@@ -91,7 +91,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-08",
         issues: &[],
         title: "a Job completes before a pod that it created was seen",
-        switches: &[Switch::CompletesBeforeAllPodsAreSeen, Switch::SyncsBeforeOwnWritesAreSeen],
+        mutations: &[Mutation::CompletesBeforeAllPodsAreSeen, Mutation::SyncsBeforeOwnWritesAreSeen],
         world: || lagging(2, small(JobSpec { completions: None, ..many(1, 2) }, 2)),
         shows: Shows::Breaks(Req::TC04, 10),
     },
@@ -99,11 +99,11 @@ pub const JOBS: &[Mutant] = &[
         id: "S-09",
         issues: &[],
         title: "a pod that is gone when it is released stays ready",
-        switches: &[Switch::KeepsVanishedPodReady],
+        mutations: &[Mutation::KeepsVanishedPodReady],
         world: || {
             let user = vec![UserAction::SUSPEND, UserAction::DeletePod];
             // The ideal of S-09 is ready <= active; that ready is counted right is another matter.
-            Scope { phases: true, user, pods: 1, ..late(many(1, 1)) }.without(Req::PC03)
+            Scope { phases: true, user, pods: 1, ..crashing(many(1, 1)) }.without(Req::PC03)
         },
         shows: Shows::Breaks(Req::SS19, 15),
     },
@@ -111,7 +111,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-12",
         issues: &[],
         title: "an interim condition is appended beside one that was set to False",
-        switches: &[Switch::AppendsBesideFalseInterim],
+        mutations: &[Mutation::AppendsBesideFalseInterim],
         world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::S12, 7),
     },
@@ -119,7 +119,11 @@ pub const JOBS: &[Mutant] = &[
         id: "H1",
         issues: &[],
         title: "two changes of one pod pass for the deletions of two, and a healthy one is deleted",
-        switches: &[Switch::CountsDeletions, Switch::GateIgnoresDeletions, Switch::OverlooksStrippedPods],
+        mutations: &[
+            Mutation::CountsDeletions,
+            Mutation::GateIgnoresDeletions,
+            Mutation::OverlooksStrippedPods,
+        ],
         world: || {
             let scope = Scope { user: vec![UserAction::scale(1)], ..small(retries(6, many(3, 3)), 3) };
             // What J-01 does to the counts is another defect.
@@ -131,7 +135,7 @@ pub const JOBS: &[Mutant] = &[
         id: "H2",
         issues: &[],
         title: "a creation that is refused because the namespace is being deleted counts as active",
-        switches: &[Switch::CountsRefusedCreations],
+        mutations: &[Mutation::CountsRefusedCreations],
         world: || Scope { user: vec![UserAction::DeleteNamespace], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC01, 4),
     },
@@ -139,7 +143,7 @@ pub const JOBS: &[Mutant] = &[
         id: "PC-12",
         issues: &[],
         title: "a creation that is refused because the namespace is being deleted is tried again",
-        switches: &[Switch::RetriesWithoutNamespace],
+        mutations: &[Mutation::RetriesWithoutNamespace],
         world: || Scope { user: vec![UserAction::DeleteNamespace], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC12, 6),
     },
@@ -147,7 +151,7 @@ pub const JOBS: &[Mutant] = &[
         id: "BO-07",
         issues: &[],
         title: "a pod that is being deleted delays the next one from its creation on, not from its deletion",
-        switches: &[Switch::DatesDeletionsFromCreation],
+        mutations: &[Mutation::DatesDeletionsFromCreation],
         world: || delayed(Scope { user: vec![UserAction::DeletePod], ..small(retries(1, many(1, 1)), 2) }),
         shows: Shows::Breaks(Req::BO01, 7),
     },
@@ -155,7 +159,7 @@ pub const JOBS: &[Mutant] = &[
         id: "H3",
         issues: &[],
         title: "a pod is no longer ready although its DELETE failed",
-        switches: &[Switch::LowersReadyOnFailedDelete],
+        mutations: &[Mutation::LowersReadyOnFailedDelete],
         world: || Scope {
             phases: true,
             user: vec![UserAction::SUSPEND],
@@ -168,7 +172,7 @@ pub const JOBS: &[Mutant] = &[
         id: "H4",
         issues: &[],
         title: "a DELETE answered with 404 counts as a terminating pod",
-        switches: &[Switch::CountsVanishedAsTerminating],
+        mutations: &[Mutation::CountsVanishedAsTerminating],
         world: || Scope { user: vec![UserAction::SUSPEND, UserAction::DeletePod], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 11),
     },
@@ -176,7 +180,7 @@ pub const JOBS: &[Mutant] = &[
         id: "J-01",
         issues: &[],
         title: "a sync does not wait for its own deletions, and writes a stale active",
-        switches: &[Switch::GateIgnoresDeletions],
+        mutations: &[Mutation::GateIgnoresDeletions],
         world: || lagging(2, Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::PC01, 12),
     },
@@ -184,7 +188,7 @@ pub const JOBS: &[Mutant] = &[
         id: "J-02",
         issues: &[],
         title: "a full list takes one more UID when a sync meets a new pod first",
-        switches: &[Switch::ChecksCapAfterAdding],
+        mutations: &[Mutation::ChecksCapAfterAdding],
         world: || capped(Scope { faults: failing(1), ..small(many(2, 2), 2) }),
         shows: Shows::Breaks(Req::SC05, 12),
     },
@@ -192,7 +196,7 @@ pub const JOBS: &[Mutant] = &[
         id: "J-03",
         issues: &[],
         title: "a pod that was gone when it was released is counted again while the cache shows it",
-        switches: &[Switch::ForgetsVanishedReleases],
+        mutations: &[Mutation::ForgetsVanishedRemovals],
         world: || {
             let losing = Faults { losses: 1, ..Faults::default() };
             lagging(
@@ -210,7 +214,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B01",
         issues: &["kubernetes/kubernetes#105200"],
         title: "a pod is counted again while the Pod cache still shows its finalizer",
-        switches: &[Switch::ForgetsReleases, Switch::SyncsBeforeOwnWritesAreSeen],
+        mutations: &[Mutation::ForgetsRemovals, Mutation::SyncsBeforeOwnWritesAreSeen],
         world: || lagging(1, small(many(2, 1), 2)),
         shows: Shows::Breaks(Req::FT02, 16),
     },
@@ -218,7 +222,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B02",
         issues: &["kubernetes/kubernetes#105199"],
         title: "a status write that conflicts is made again, over what another wrote",
-        switches: &[Switch::OverwritesOnConflict],
+        mutations: &[Mutation::OverwritesOnConflict],
         world: || Scope { user: vec![UserAction::DenyFailureTarget], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::SY04, 4),
     },
@@ -226,7 +230,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B03",
         issues: &["kubernetes/kubernetes#104666"],
         title: "a pod that still holds the finalizer is counted because the last removal worked",
-        switches: &[Switch::CountsWholeListAfterLastRelease],
+        mutations: &[Mutation::CountsWholeListAfterLastRemoval],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 2) },
         shows: Shows::Breaks(Req::FT02, 16),
     },
@@ -234,7 +238,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B14",
         issues: &["kubernetes/kubernetes#99963"],
         title: "a Job announces its completion while a surplus pod runs",
-        switches: &[Switch::LeavesExtraPods],
+        mutations: &[Mutation::LeavesExtraPods],
         world: || {
             let losing = Faults { losses: 1, ..Faults::default() };
             lagging(1, Scope { faults: losing, ..small(many(1, 1), 2) })
@@ -249,7 +253,7 @@ pub const JOBS: &[Mutant] = &[
             "kubernetes/kubernetes#127917",
         ],
         title: "a pod is counted although the removal of its finalizer failed",
-        switches: &[Switch::CountsDespiteFailedRelease],
+        mutations: &[Mutation::CountsDespiteFailedRemoval],
         world: || Scope { faults: failing(1), ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::FT02, 12),
     },
@@ -257,7 +261,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B05",
         issues: &["kubernetes/kubernetes#109485"],
         title: "a Job fails before a pod that it created was seen",
-        switches: &[Switch::FailsBeforeAllPodsAreSeen, Switch::SyncsBeforeOwnWritesAreSeen],
+        mutations: &[Mutation::FailsBeforeAllPodsAreSeen, Mutation::SyncsBeforeOwnWritesAreSeen],
         world: || lagging(2, small(many(2, 2), 2)),
         shows: Shows::Breaks(Req::TC04, 10),
     },
@@ -265,7 +269,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B07",
         issues: &["kubernetes/kubernetes#119159"],
         title: "a Job finishes although a pod for which the lists had no room still holds the finalizer",
-        switches: &[Switch::FinishesWithFullLists],
+        mutations: &[Mutation::FinishesWithFullLists],
         world: || capped(small(many(2, 2), 2)),
         shows: Shows::Breaks(Req::FT10, 11),
     },
@@ -273,7 +277,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B08",
         issues: &["kubernetes/kubernetes#111646"],
         title: "a pod recorded as failed that succeeds after all is recorded as succeeded too",
-        switches: &[Switch::RecordsByPhaseOnly],
+        mutations: &[Mutation::RecordsByPhaseOnly],
         world: || Scope {
             user: vec![UserAction::DeletePod],
             faults: failing(1),
@@ -289,7 +293,7 @@ pub const JOBS: &[Mutant] = &[
             "kubernetes/kubernetes#28486",
         ],
         title: "a success is forgotten once its pod is gone",
-        switches: &[Switch::RecomputesCounters],
+        mutations: &[Mutation::RecomputesCounters],
         world: || Scope { user: vec![UserAction::DeleteEndedPod], ..small(many(2, 1), 2) }.without(Req::FT31),
         shows: Shows::Breaks(Req::SS28, 13),
     },
@@ -297,7 +301,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B13",
         issues: &["kubernetes/kubernetes#130103"],
         title: "a third pod is created for two completions: the Job cache lacks the last two status writes",
-        switches: &[Switch::SyncsBeforeOwnWritesAreSeen],
+        mutations: &[Mutation::SyncsBeforeOwnWritesAreSeen],
         world: || Scope { algorithm: Algorithm { job_lag: 2, ..one() }, ..small(many(2, 2), 3) },
         shows: Shows::Breaks(Req::PC04, 12),
     },
@@ -305,7 +309,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B13b",
         issues: &["kubernetes/kubernetes#130103"],
         title: "a second pod is created for a finished Job: the Job cache lacks the last two status writes",
-        switches: &[Switch::SyncsBeforeOwnWritesAreSeen, Switch::ForgetsFinishedJobs],
+        mutations: &[Mutation::SyncsBeforeOwnWritesAreSeen, Mutation::ForgetsFinishedJobs],
         world: || Scope { algorithm: Algorithm { job_lag: 3, ..one() }, ..small(many(1, 1), 2) },
         shows: Shows::Breaks(Req::TC07, 11),
     },
@@ -313,7 +317,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B18",
         issues: &["kubernetes/kubernetes#123775"],
         title: "a Job finishes while its pods terminate",
-        switches: &[Switch::FinishesWhilePodsTerminate],
+        mutations: &[Mutation::FinishesWhilePodsTerminate],
         world: || small(many(2, 2), 2),
         shows: Shows::Breaks(Req::TC04, 11),
     },
@@ -321,7 +325,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B19",
         issues: &["kubernetes/kubernetes#125089", "kubernetes/kubernetes#125185"],
         title: "a sync reports its deletions in active alone",
-        switches: &[Switch::ReportsDeletionsLate],
+        mutations: &[Mutation::ReportsDeletionsLate],
         world: || Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::PC02, 8),
     },
@@ -329,7 +333,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B21",
         issues: &["kubernetes/kubernetes#139428"],
         title: "active=0 is written beside a ready pod while a replacement is delayed",
-        switches: &[Switch::ReportsNoneActiveDuringDelay],
+        mutations: &[Mutation::ReportsNoneActiveDuringDelay],
         world: || delayed(Scope { phases: true, ..small(retries(1, many(2, 2)), 2) }).without(Req::PC01),
         shows: Shows::Breaks(Req::SS19, 10),
     },
@@ -337,7 +341,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B22",
         issues: &["kubernetes/kubernetes#134521"],
         title: "startTime is set again in every sync after a resumption",
-        switches: &[Switch::ResetsStartTimeAfterResume],
+        mutations: &[Mutation::ResetsStartTimeAfterResume],
         world: || Scope {
             user: vec![UserAction::SUSPEND, UserAction::RESUME],
             ticks: 1,
@@ -349,7 +353,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B25",
         issues: &["kubernetes/kubernetes#110292"],
         title: "a terminal condition is appended beside one that was set to False",
-        switches: &[Switch::AppendsTerminalConditions],
+        mutations: &[Mutation::AppendsTerminalConditions],
         world: || Scope { user: vec![UserAction::DenyFailed], ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::S12, 9),
     },
@@ -357,7 +361,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B27",
         issues: &["kubernetes/kubernetes#117303"],
         title: "a Job that has reached its completions and exceeded its backoffLimit in one sync completes",
-        switches: &[Switch::LooksAtSuccessFirst],
+        mutations: &[Mutation::LooksAtSuccessFirst],
         world: || small(JobSpec { completions: None, ..many(1, 2) }, 2),
         shows: Shows::Breaks(Req::TC01, 8),
     },
@@ -365,7 +369,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B27b",
         issues: &[],
         title: "a Job that has reached its completions completes although its deadline had passed",
-        switches: &[Switch::LooksAtSuccessFirst],
+        mutations: &[Mutation::LooksAtSuccessFirst],
         world: || {
             let spec = JobSpec { active_deadline_seconds: Some(1), ..many(1, 1) };
             Scope { ticks: 1, ..small(spec, 1) }
@@ -376,7 +380,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B28",
         issues: &["kubernetes/kubernetes#115844", "kubernetes/kubernetes#116410"],
         title: "a pod that terminates is replaced though podReplacementPolicy is Failed",
-        switches: &[Switch::ReplacesTerminatingPods],
+        mutations: &[Mutation::ReplacesTerminatingPods],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(patient(retries(1, many(1, 1))), 2) },
         shows: Shows::Breaks(Req::RP11, 6),
     },
@@ -384,7 +388,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B29",
         issues: &["kubernetes/kubernetes#122235"],
         title: "terminating pods are taken for surplus, and a healthy pod is given up (1.28 panics where too few are active)",
-        switches: &[Switch::CountsTerminatingAsSurplus],
+        mutations: &[Mutation::CountsTerminatingAsSurplus],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::scale(1)],
             ..small(patient(retries(1, many(2, 2))), 2)
@@ -395,7 +399,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B31",
         issues: &["kubernetes/kubernetes#99865"],
         title: "two pods of one index pass for two completions",
-        switches: &[Switch::CountsPodsNotIndexes],
+        mutations: &[Mutation::CountsPodsNotIndexes],
         world: || {
             let losing = Faults { losses: 1, ..Faults::default() };
             lagging(1, Scope { faults: losing, ..small(many_indexes(2, 1), 2) })
@@ -406,7 +410,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B32",
         issues: &["kubernetes/kubernetes#115349"],
         title: "completedIndexes keeps an index beyond completions after a scale-down",
-        switches: &[Switch::WritesIndexesOnlyWhenNew],
+        mutations: &[Mutation::WritesIndexesOnlyWhenNew],
         world: || Scope { user: vec![UserAction::scale(1)], ..small(many_indexes(3, 3), 3) },
         shows: Shows::Breaks(Req::PC23, 13),
     },
@@ -414,7 +418,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B33",
         issues: &["kubernetes/kubernetes#118009"],
         title: "a failed pod is released before its replacement carries its count on, and its index starts again at 0",
-        switches: &[Switch::ReleasesBeforeReplacement],
+        mutations: &[Mutation::RemovesFinalizerBeforeReplacement],
         world: || delayed(small(per_index(1, many_indexes(1, 1)), 2)),
         shows: Shows::Breaks(Req::BI02, 10),
     },
@@ -422,7 +426,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B34",
         issues: &["kubernetes/kubernetes#111113"],
         title: "a FailJob verdict is stored only with the end",
-        switches: &[Switch::AnnouncesWithTheEnd],
+        mutations: &[Mutation::AnnouncesWithTheEnd],
         world: || Scope { exit_codes: &[42], ..small(fails_at_42(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::PF09, 7),
     },
@@ -430,15 +434,15 @@ pub const JOBS: &[Mutant] = &[
         id: "B35",
         issues: &["kubernetes/kubernetes#111026"],
         title: "a sync whose creation failed is not tried again",
-        switches: &[Switch::SwallowsCreateErrors],
+        mutations: &[Mutation::SwallowsCreateErrors],
         world: || Scope { faults: failing(2), ..small(many(1, 1), 1) },
-        shows: Shows::Strays(Req::PC11, 5),
+        shows: Shows::Ownerless(Req::PC11, 5),
     },
     Mutant {
         id: "B38",
         issues: &["ray-project/kuberay#715"],
         title: "a pod is created again while the cache does not show the first",
-        switches: &[Switch::ForgetsCreations, Switch::SyncsBeforeOwnWritesAreSeen],
+        mutations: &[Mutation::ForgetsCreations, Mutation::SyncsBeforeOwnWritesAreSeen],
         world: || lagging(1, small(many(1, 1), 2)),
         shows: Shows::Breaks(Req::PC08, 5),
     },
@@ -446,7 +450,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B39",
         issues: &["kubernetes/kubernetes#62382", "kubernetes/kubernetes#63650"],
         title: "a Job goes on beyond backoffLimit",
-        switches: &[Switch::IgnoresBackoffLimit],
+        mutations: &[Mutation::IgnoresBackoffLimit],
         world: || small(many(1, 1), 2),
         shows: Shows::Breaks(Req::TC01, 6),
     },
@@ -459,7 +463,7 @@ pub const JOBS: &[Mutant] = &[
             "kubernetes/kubernetes#93559",
         ],
         title: "a request that failed counts against backoffLimit like a pod that failed",
-        switches: &[Switch::CountsRequeues],
+        mutations: &[Mutation::CountsRequeues],
         world: || Scope { faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
         shows: Shows::Breaks(Req::BO12, 6),
     },
@@ -467,7 +471,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B41",
         issues: &["kubernetes/kubernetes#119159"],
         title: "backoffLimit is looked at only where a failure is new",
-        switches: &[Switch::ChecksLimitOnNewFailuresOnly],
+        mutations: &[Mutation::ChecksLimitOnNewFailuresOnly],
         world: || Scope { faults: failing(1), ..small(many(2, 2), 3) },
         shows: Shows::Breaks(Req::TC01, 12),
     },
@@ -475,7 +479,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B42",
         issues: &["kubernetes/kubernetes#114391"],
         title: "a sync without a new failure forgets the delay",
-        switches: &[Switch::ForgetsFailuresWhenNoneIsNew],
+        mutations: &[Mutation::ForgetsFailuresWhenNoneIsNew],
         world: || delayed(small(retries(1, many(1, 1)), 2)),
         shows: Shows::Breaks(Req::BO01, 10),
     },
@@ -483,7 +487,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B45",
         issues: &["kubernetes/kubernetes#119434"],
         title: "ignored failures are replaced without delay",
-        switches: &[Switch::IgnoredFailuresDoNotDelay],
+        mutations: &[Mutation::IgnoredFailuresDoNotDelay],
         world: || delayed(Scope { exit_codes: &[3], ..small(ignores_3(many(1, 1)), 2) }),
         shows: Shows::Breaks(Req::BO01, 6),
     },
@@ -491,7 +495,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B46",
         issues: &["kubernetes/kubernetes#54870"],
         title: "container restarts do not count against backoffLimit (restartPolicy OnFailure)",
-        switches: &[Switch::IgnoresRestarts],
+        mutations: &[Mutation::IgnoresRestarts],
         world: || Scope { restarts: 1, ..small(on_failure(many(2, 2)), 2) },
         shows: Shows::Breaks(Req::BO13, 8),
     },

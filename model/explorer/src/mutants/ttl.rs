@@ -2,7 +2,7 @@
 
 use super::{Mutant, Shows};
 use crate::env::user::{SpecEdit, UserAction};
-use crate::reference::switches::Switch;
+use crate::mutations::Mutation;
 use crate::scope::Scope;
 use crate::scopes::reference::{both, empty, one_pod};
 use crate::scopes::scope;
@@ -15,7 +15,7 @@ pub const TTL: &[Mutant] = &[
         id: "B48a",
         issues: &[],
         title: "the TTL controller decides by its cache alone, after the TTL was raised",
-        switches: &[Switch::TtlTrustsItsCache],
+        mutations: &[Mutation::TtlTrustsItsCache],
         world: || Scope { user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))], ..small(empty(0), 0, 0) },
         shows: Shows::Breaks(Req::TT03, 7),
     },
@@ -23,7 +23,7 @@ pub const TTL: &[Mutant] = &[
         id: "B48b",
         issues: &[],
         title: "the TTL controller deletes a new Job of the same name",
-        switches: &[Switch::TtlOmitsUidPrecondition],
+        mutations: &[Mutation::TtlOmitsUidPrecondition],
         world: || Scope {
             user: vec![UserAction::DeleteOwner, UserAction::Recreate],
             ..small(empty(0), 0, 0)
@@ -34,7 +34,7 @@ pub const TTL: &[Mutant] = &[
         id: "B48c",
         issues: &[],
         title: "the TTL runs from an interim condition",
-        switches: &[Switch::TtlTakesInterimForEnd],
+        mutations: &[Mutation::TtlTakesInterimForEnd],
         world: || small(empty(0), 0, 0),
         shows: Shows::Breaks(Req::TT13, 6),
     },
@@ -42,7 +42,7 @@ pub const TTL: &[Mutant] = &[
         id: "B48d",
         issues: &[],
         title: "an end in the future by the TTL controller's clock is taken for now",
-        switches: &[Switch::TtlClampsFutureEnd],
+        mutations: &[Mutation::TtlClampsFutureEnd],
         world: || small(empty(0), 1, -1),
         shows: Shows::Breaks(Req::TT10, 7),
     },
@@ -50,7 +50,7 @@ pub const TTL: &[Mutant] = &[
         id: "B48e",
         issues: &[],
         title: "an expired Job is deleted in the background, before its pods",
-        switches: &[Switch::TtlDeletesInBackground],
+        mutations: &[Mutation::TtlDeletesInBackground],
         world: || small(empty(0), 0, 0),
         shows: Shows::Breaks(Req::TT06, 7),
     },
@@ -58,15 +58,15 @@ pub const TTL: &[Mutant] = &[
         id: "B49",
         issues: &["kubeflow/trainer#1533"],
         title: "a Job that is not expired yet is not looked at again",
-        switches: &[Switch::TtlIsNotQueuedAgain],
+        mutations: &[Mutation::TtlIsNotQueuedAgain],
         world: || small(empty(1), 1, 0),
-        shows: Shows::Strays(Req::TT14, 7),
+        shows: Shows::Ownerless(Req::TT14, 7),
     },
     Mutant {
         id: "B50",
         issues: &["kubeflow/trainer#2239"],
         title: "a TTL runs out for a suspended Job that has not finished",
-        switches: &[Switch::TtlTakesAnyConditionForEnd],
+        mutations: &[Mutation::TtlTakesAnyConditionForEnd],
         world: || small(JobSpec { suspend: Some(true), ..one_pod(0) }, 0, 0),
         shows: Shows::Breaks(Req::TT13, 6),
     },
@@ -74,7 +74,7 @@ pub const TTL: &[Mutant] = &[
         id: "TT-09",
         issues: &[],
         title: "a Job that is being deleted is deleted again",
-        switches: &[Switch::TtlDeletesAgain],
+        mutations: &[Mutation::TtlDeletesAgain],
         world: || small(one_pod(0), 0, 0),
         shows: Shows::Breaks(Req::TT09, 16),
     },

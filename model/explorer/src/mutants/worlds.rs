@@ -24,9 +24,9 @@ pub fn lagging(lag: usize, scope: Scope) -> Scope {
 }
 
 /// The process dies, and its request may still be handled.
-pub fn late(spec: JobSpec) -> Scope {
+pub fn crashing(spec: JobSpec) -> Scope {
     let faults = Faults { crashes: 1, ..Faults::default() };
-    Scope { faults, late_requests: true, ..small(spec, 2) }
+    Scope { faults, delayed_requests: true, ..small(spec, 2) }
 }
 
 /// So many requests fail.

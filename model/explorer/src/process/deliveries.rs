@@ -27,20 +27,25 @@
 use std::sync::Arc;
 
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::world::JobState;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 
+use crate::mutations::Mutations;
 use crate::process::informer::{relist_pods, show_job, show_pod};
 use crate::process::state::{Process, is_over};
 use crate::process::steps::{Delivery, ProcessStep};
-use crate::reference::switches::Switches;
 
 /// The syncs that may start.
-pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
-    let switches = &scope.algorithm.switches;
-    if !are_lazy(life, scope) {
-        if process.queued && !process.waits_after(Delivery::default(), switches) {
+pub fn before_a_sync(
+    job_state: &JobState,
+    process: &Process,
+    scope: &Scope,
+    add: &mut dyn FnMut(ProcessStep),
+) {
+    let mutations = &scope.algorithm.mutations;
+    if !are_lazy(job_state, scope) {
+        if process.queued && !process.waits_after(Delivery::default(), mutations) {
             add(ProcessStep::Sync(Delivery::default()));
         }
         return;
@@ -52,7 +57,7 @@ pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dy
             let delivery = Delivery { pods, jobs, relists };
             // Every event queues the key.
             let queued = process.queued || delivery != Delivery::default();
-            if queued && !process.waits_after(delivery, switches) {
+            if queued && !process.waits_after(delivery, mutations) {
                 add(ProcessStep::Sync(delivery));
             }
         }
@@ -60,8 +65,8 @@ pub fn before_a_sync(life: &Life, process: &Process, scope: &Scope, add: &mut dy
 }
 
 /// The events that may come by themselves.
-pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
-    if are_lazy(life, scope) {
+pub fn alone(job_state: &JobState, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
+    if are_lazy(job_state, scope) {
         return;
     }
     if !process.knowledge.behind.is_empty() {
@@ -78,8 +83,11 @@ pub fn alone(life: &Life, process: &Process, scope: &Scope, add: &mut dyn FnMut(
     }
 }
 
-fn are_lazy(life: &Life, scope: &Scope) -> bool {
-    scope.algorithm.lazy_caches && !scope.has_strays() && !scope.recreates() && !is_over(life.job.as_ref())
+fn are_lazy(job_state: &JobState, scope: &Scope) -> bool {
+    scope.algorithm.lazy_caches
+        && !scope.has_ownerless()
+        && !scope.recreates()
+        && !is_over(job_state.job.as_ref())
 }
 
 /// Whether a new list shows something else than the events one by one: two of them are of one pod.
@@ -94,16 +102,16 @@ pub fn deliver(
     delivery: Delivery,
     job: Option<&Arc<Job>>,
     pods: &Arc<Pods>,
-    switches: &Switches,
+    mutations: &Mutations,
 ) {
     if delivery.relists {
-        relist_pods(process, job, pods, switches);
+        relist_pods(process, job, pods, mutations);
     } else {
         for _ in 0..delivery.pods {
-            show_pod(process, job, pods, switches);
+            show_pod(process, job, pods, mutations);
         }
     }
     for _ in 0..delivery.jobs {
-        show_job(process, job, pods, switches);
+        show_job(process, job, pods, mutations);
     }
 }

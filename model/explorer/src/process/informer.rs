@@ -2,39 +2,39 @@
 
 use std::sync::Arc;
 
-use crate::world::{Life, Unseen};
+use crate::world::{JobState, Unseen};
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::recreated::Shown;
 use crate::process::state::{Process, is_over};
-use crate::reference::switches::{Switch, Switches};
 
 /// The oldest change of a pod that the Pod cache lacks reaches it.
-pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     if process.knowledge.behind.is_empty() {
         return;
     }
     let unseen = process.knowledge.behind.remove(0);
     let later = process.knowledge.behind.iter().find(|it| it.uid == unseen.uid);
     let after = later.map_or_else(|| pods.get(unseen.uid).cloned(), |later| later.before.clone());
-    pod_changed(process, &unseen, after, job, switches);
+    pod_changed(process, &unseen, after, job, mutations);
 }
 
 /// The watch of pods broke, and a new list shows what is stored. What the cache showed before, and what it shows now, is
 /// one change to the handlers (client-go `processReplacedAllInfo`); of a pod that came and went there is none.
-pub fn relist_pods(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+pub fn relist_pods(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     let mut behind = std::mem::take(&mut process.knowledge.behind);
     while !behind.is_empty() {
         let unseen = behind.remove(0);
         behind.retain(|later| later.uid != unseen.uid);
         let after = pods.get(unseen.uid).cloned();
         if unseen.before.is_some() || after.is_some() {
-            pod_changed(process, &unseen, after, job, switches);
-        } else if job.is_some() && !switches.on(Switch::OverlooksCreationsInLists) {
+            pod_changed(process, &unseen, after, job, mutations);
+        } else if job.is_some() && !mutations.on(Mutation::OverlooksCreationsInLists) {
             process.memory.saw_creation();
             process.queued = true;
         }
@@ -47,7 +47,7 @@ fn pod_changed(
     unseen: &Unseen,
     after: Option<Pod>,
     job: Option<&Arc<Job>>,
-    switches: &Switches,
+    mutations: &Mutations,
 ) {
     let job = process.cached_job(job).cloned();
     let known = after.as_ref().or(unseen.before.as_ref());
@@ -65,13 +65,14 @@ fn pod_changed(
             process.queued |= job.is_some();
             // FT-23: the request of a process that is dead was handled when the Job had finished. 1.36 waits for the
             // next event of the Job (FT-22), which may be a resync half a day later.
-            if cleans_up(job.as_ref(), switches) && pod.finalizer && !switches.on(Switch::ForgetsLatePods) {
+            if cleans_up(job.as_ref(), mutations) && pod.finalizer && !mutations.on(Mutation::ForgetsLatePods)
+            {
                 process.orphans.insert(pod.uid);
             }
         }
         (_, Some(pod)) if !pod.deleting => {
             if !pod.finalizer {
-                process.memory.saw_release(pod.uid);
+                process.memory.saw_finalizer_removal(pod.uid);
             } else if !pod.controlled {
                 process.orphans.insert(pod.uid);
             }
@@ -79,13 +80,13 @@ fn pod_changed(
         }
         (before, after) => {
             // 1.36 takes a pod that it sees for the first time when it is being deleted for no creation of its own.
-            if before.is_none() && job.is_some() && !switches.on(Switch::OverlooksCreationsInLists) {
+            if before.is_none() && job.is_some() && !mutations.on(Mutation::OverlooksCreationsInLists) {
                 process.memory.saw_creation();
             }
             let last = after.as_ref().or(before.as_ref());
             let is_held = last.is_some_and(|pod| pod.finalizer) && after.is_some();
-            let is_stray = last.is_some_and(|pod| !pod.controlled);
-            if is_held && (is_stray || cleans_up(job.as_ref(), switches)) {
+            let is_ownerless = last.is_some_and(|pod| !pod.controlled);
+            if is_held && (is_ownerless || cleans_up(job.as_ref(), mutations)) {
                 process.orphans.insert(unseen.uid);
             }
             saw_deletion(process, unseen.uid, after.as_ref(), job.as_ref());
@@ -98,29 +99,29 @@ fn saw_deletion(process: &mut Process, uid: Uid, after: Option<&Pod>, job: Optio
     if job.is_some() {
         process.memory.saw_deletion(uid);
         if after.is_none_or(|pod| !pod.finalizer) {
-            process.memory.saw_release(uid);
+            process.memory.saw_finalizer_removal(uid);
         }
         process.queued = true;
     }
 }
 
 /// FT-20, FT-21, FT-23: whether the clean-up, and no sync, releases the pods of the Job.
-pub fn cleans_up(job: Option<&Arc<Job>>, switches: &Switches) -> bool {
+pub fn cleans_up(job: Option<&Arc<Job>>, mutations: &Mutations) -> bool {
     let missed =
-        if job.is_none() { Switch::ForgetsPodsOfGoneJobs } else { Switch::ForgetsPodsOfFinishedJobs };
-    is_over(job) && !switches.on(missed)
+        if job.is_none() { Mutation::ForgetsPodsOfGoneJobs } else { Mutation::ForgetsPodsOfFinishedJobs };
+    is_over(job) && !mutations.on(missed)
 }
 
 /// The next version of the Job reaches the Job cache.
-pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     if process.job_behind.is_empty() {
         return;
     }
     process.job_behind.remove(0);
     let shown = process.cached_job(job).cloned();
-    process.meet(shown.as_deref(), Shown::Event, switches);
+    process.meet(shown.as_deref(), Shown::Event, mutations);
     process.find_left_behind(shown.as_deref(), pods);
-    if cleans_up(shown.as_ref(), switches) {
+    if cleans_up(shown.as_ref(), mutations) {
         let cached = process.cached_pods(pods);
         process.orphans.extend(cached.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
     }
@@ -130,18 +131,18 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
 /// Shows what a cache may lack no longer, wakes who waits for the time, and drops orphans that are none.
 /// The caches may lack so many events of pods, and so many of the Job.
 pub fn settle(
-    life: &mut Life,
+    job_state: &mut JobState,
     now: jobcheck_spec::time::Time,
     (pod_lag, job_lag): (usize, usize),
-    switches: &Switches,
+    mutations: &Mutations,
 ) {
-    let Life { job, pods, processes, .. } = life;
+    let JobState { job, pods, processes, .. } = job_state;
     for process in processes {
         while process.job_behind.len() > job_lag {
-            show_job(process, job.as_ref(), pods, switches);
+            show_job(process, job.as_ref(), pods, mutations);
         }
         while process.knowledge.behind.len() > pod_lag {
-            show_pod(process, job.as_ref(), pods, switches);
+            show_pod(process, job.as_ref(), pods, mutations);
         }
         if process.wake.is_some_and(|wake| wake <= now) {
             process.wake = None;

@@ -24,11 +24,11 @@ pub enum Call {
     /// DELETE of a pod.
     DeletePod(Uid),
     /// PATCH that removes the tracking finalizer of a pod.
-    ReleasePod(Uid),
+    RemoveFinalizer(Uid),
     /// PATCH that makes the Job the controller of a pod, and adds the tracking finalizer (FT-24).
     AdoptPod(Uid),
     /// PATCH that takes both away again (FT-26).
-    GiveUpPod(Uid),
+    ReleasePod(Uid),
     /// PUT of the Job's status.
     WriteStatus(Box<JobStatus>),
 }
@@ -40,12 +40,12 @@ pub enum CallName {
     CreatePod(u32),
     /// [`Call::DeletePod`].
     DeletePod(Uid),
-    /// [`Call::ReleasePod`].
-    ReleasePod(Uid),
+    /// [`Call::RemoveFinalizer`].
+    RemoveFinalizer(Uid),
     /// [`Call::AdoptPod`].
     AdoptPod(Uid),
-    /// [`Call::GiveUpPod`].
-    GiveUpPod(Uid),
+    /// [`Call::ReleasePod`].
+    ReleasePod(Uid),
     /// [`Call::WriteStatus`].
     WriteStatus,
 }
@@ -57,9 +57,9 @@ impl Call {
         match self {
             Call::CreatePod(number, _) => CallName::CreatePod(*number),
             Call::DeletePod(uid) => CallName::DeletePod(*uid),
-            Call::ReleasePod(uid) => CallName::ReleasePod(*uid),
+            Call::RemoveFinalizer(uid) => CallName::RemoveFinalizer(*uid),
             Call::AdoptPod(uid) => CallName::AdoptPod(*uid),
-            Call::GiveUpPod(uid) => CallName::GiveUpPod(*uid),
+            Call::ReleasePod(uid) => CallName::ReleasePod(*uid),
             Call::WriteStatus(_) => CallName::WriteStatus,
         }
     }
@@ -120,9 +120,9 @@ pub enum Effect {
     /// A deletion failed: it will not be seen.
     NoDeletion(Uid),
     /// The removal of a finalizer is to be seen (FT-28).
-    ExpectRelease(Uid),
+    ExpectFinalizerRemoval(Uid),
     /// It failed.
-    NoRelease(Uid),
+    NoFinalizerRemoval(Uid),
     /// The record of failures. It tells pods apart, so that a sync that fails and is tried again counts none twice
     /// (BO-03).
     Remember(Failures),
@@ -130,7 +130,7 @@ pub enum Effect {
     /// answered.
     Keep(Failures, Kept),
     /// The pod lost its finalizer, or is gone: an addition to what is kept.
-    Released(Uid),
+    FinalizerRemoved(Uid),
     /// The pod was deleted, or is gone: an addition to what is kept.
     Deleted(Uid),
     /// A creation was refused at this time because the namespace is being deleted: an addition to what is kept (PC-12).

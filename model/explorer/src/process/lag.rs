@@ -1,47 +1,47 @@
 //! How far the caches of a process lag, and which events reach them, in words: for stories.
 
-use crate::counterexample::name;
-use crate::counterexample::pods::{lacking, shown};
-use crate::counterexample::status;
+use crate::narrative::name;
+use crate::narrative::pods::{lacking, shown};
+use crate::narrative::status;
 use crate::scope::Scope;
-use crate::world::{Life, Unseen, before};
+use crate::world::{JobState, Unseen, before};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::words::or_none;
 
+use crate::mutations::Mutation;
 use crate::process::state::{Process, UnseenJob};
-use crate::reference::switches::Switch;
 
 /// What the caches of a process do not show once so many events have reached them; `None` where they show everything.
 #[must_use]
-pub fn staleness(life: &Life, process: &Process, pods: usize, jobs: usize) -> Option<String> {
+pub fn staleness(job_state: &JobState, process: &Process, pods: usize, jobs: usize) -> Option<String> {
     let mut parts = Vec::new();
     let behind = process.knowledge.behind.get(pods..).unwrap_or_default();
-    let lacks = pod_staleness(life, behind);
+    let lacks = pod_staleness(job_state, behind);
     if !lacks.is_empty() {
         parts.push(format!("its Pod cache {}", lacks.join(", ")));
     }
-    parts.extend(job_staleness(life, process.job_behind.get(jobs..).unwrap_or_default()));
+    parts.extend(job_staleness(job_state, process.job_behind.get(jobs..).unwrap_or_default()));
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// What a Pod cache that lacks these changes does not show.
 #[must_use]
-pub fn pod_staleness(life: &Life, behind: &[Unseen]) -> Vec<String> {
-    let cached = before(&life.pods, behind);
+pub fn pod_staleness(job_state: &JobState, behind: &[Unseen]) -> Vec<String> {
+    let cached = before(&job_state.pods, behind);
     let mut uids: Vec<Uid> = behind.iter().map(|unseen| unseen.uid).collect();
     uids.sort_unstable();
     uids.dedup();
-    uids.into_iter().filter_map(|uid| lacking(uid, cached.get(uid), life.pods.get(uid))).collect()
+    uids.into_iter().filter_map(|uid| lacking(uid, cached.get(uid), job_state.pods.get(uid))).collect()
 }
 
-fn job_staleness(life: &Life, behind: &[UnseenJob]) -> Option<String> {
+fn job_staleness(job_state: &JobState, behind: &[UnseenJob]) -> Option<String> {
     let first = &behind.first()?.before;
     let own = if behind.iter().all(|unseen| unseen.own) { "its own " } else { "the " };
     let count = behind.len();
     let last = if count == 1 { format!("{own}last write") } else { format!("{own}last {count} writes") };
-    let still = match (first, &life.job) {
+    let still = match (first, &job_state.job) {
         (None, _) => "shows no Job".to_owned(),
         (Some(_), None) => "still shows the Job, which is gone".to_owned(),
         (Some(cached), Some(stored)) => old_job(cached, stored),
@@ -88,8 +88,8 @@ pub fn old_job(cached: &Job, stored: &Job) -> String {
 /// is told.
 #[must_use]
 pub fn delivered(
-    before: &Life,
-    after: &Life,
+    before: &JobState,
+    after: &JobState,
     number: usize,
     relists: bool,
     scope: &Scope,
@@ -106,7 +106,8 @@ pub fn delivered(
             true => listed(after, behind),
             false => (0..count).map(|place| pod_event(after, new, behind, place)).collect(),
         };
-        if let Some(last) = shows.last_mut().filter(|_| scope.algorithm.switches.on(Switch::CountsDeletions))
+        if let Some(last) =
+            shows.last_mut().filter(|_| scope.algorithm.mutations.on(Mutation::CountsDeletions))
         {
             last.push_str(&deletions(old, new));
         }
@@ -126,7 +127,7 @@ pub fn delivered(
 }
 
 /// What a new list shows, of each pod once.
-fn listed(after: &Life, behind: &[Unseen]) -> Vec<String> {
+fn listed(after: &JobState, behind: &[Unseen]) -> Vec<String> {
     let is_first = |place: &usize| behind[..*place].iter().all(|it| it.uid != behind[*place].uid);
     let first = (0..behind.len()).filter(is_first).map(|place| &behind[place]);
     let told = first.map(|unseen| match (&unseen.before, after.pods.get(unseen.uid)) {
@@ -142,7 +143,7 @@ fn gone<T>(old: &[T], new: &[T], same: impl Fn(&T, &T) -> bool) -> usize {
     (0..=old.len()).find(|count| is_rest(&old[*count..])).unwrap_or(old.len())
 }
 
-fn pod_event(after: &Life, process: &Process, behind: &[Unseen], place: usize) -> String {
+fn pod_event(after: &JobState, process: &Process, behind: &[Unseen], place: usize) -> String {
     let unseen = &behind[place];
     let later = behind[place + 1..].iter().chain(&process.knowledge.behind);
     let next = later.filter(|it| it.uid == unseen.uid).find(|it| it.before != unseen.before);

@@ -7,8 +7,8 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::reference::read::{Failures, Kept};
-use crate::reference::switches::{Switch, Switches};
 
 /// The memory of a process, which a restart loses (SY-10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -22,7 +22,7 @@ pub struct Memory {
     /// Pods whose deletion was not seen yet.
     pub(super) deleting: BTreeSet<Uid>,
     /// Pods whose release was not seen yet.
-    pub(super) releasing: BTreeSet<Uid>,
+    pub(super) removing_finalizers: BTreeSet<Uid>,
     /// What a subject keeps that looks for itself at what its caches show; of it the reference algorithm has the refusal
     /// alone.
     pub(super) kept: Kept,
@@ -41,14 +41,18 @@ impl Memory {
     /// The same of pods with other names.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, releasing, kept, failures, .. } = self;
+        let Memory { creations, deletions, deleting, removing_finalizers, kept, failures, .. } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
             deletions: *deletions,
             deleting: all(deleting),
-            releasing: all(releasing),
-            kept: Kept { released: all(&kept.released), deleted: all(&kept.deleted), refused: kept.refused },
+            removing_finalizers: all(removing_finalizers),
+            kept: Kept {
+                finalizer_removed: all(&kept.finalizer_removed),
+                deleted: all(&kept.deleted),
+                refused: kept.refused,
+            },
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
             incarnation: self.incarnation,
             requeues: self.requeues,
@@ -81,9 +85,9 @@ impl Memory {
         }
         for (what, uids) in [
             ("deletions to be seen", &self.deleting),
-            ("releases to be seen", &self.releasing),
+            ("releases to be seen", &self.removing_finalizers),
             ("deleted", &self.kept.deleted),
-            ("released", &self.kept.released),
+            ("released", &self.kept.finalizer_removed),
             ("failures", &self.failures.pods),
         ] {
             if !uids.is_empty() {
@@ -98,16 +102,19 @@ impl Memory {
 
     /// PC-26.
     #[must_use]
-    pub fn is_satisfied(&self, switches: &Switches) -> bool {
-        let deleted =
-            if switches.on(Switch::CountsDeletions) { self.deletions <= 0 } else { self.deleting.is_empty() };
-        deleted && self.creations_seen(switches)
+    pub fn is_satisfied(&self, mutations: &Mutations) -> bool {
+        let deleted = if mutations.on(Mutation::CountsDeletions) {
+            self.deletions <= 0
+        } else {
+            self.deleting.is_empty()
+        };
+        deleted && self.creations_seen(mutations)
     }
 
     /// Whether all pods that were created have been seen.
     #[must_use]
-    pub fn creations_seen(&self, switches: &Switches) -> bool {
-        self.creations <= 0 || switches.on(Switch::ForgetsCreations)
+    pub fn creations_seen(&self, mutations: &Mutations) -> bool {
+        self.creations <= 0 || mutations.on(Mutation::ForgetsCreations)
     }
 
     /// A pod was seen for the first time.
@@ -122,8 +129,8 @@ impl Memory {
     }
 
     /// A pod was seen without finalizer.
-    pub fn saw_release(&mut self, uid: Uid) {
-        self.releasing.remove(&uid);
+    pub fn saw_finalizer_removal(&mut self, uid: Uid) {
+        self.removing_finalizers.remove(&uid);
     }
 
     /// The Job was seen deleted (SY-09).

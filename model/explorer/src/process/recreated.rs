@@ -11,11 +11,11 @@ use jobcheck_spec::incarnation::{self, is_of_another};
 use jobcheck_spec::job::{Job, JobStatus};
 use jobcheck_spec::pods::Pods;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::informer::cleans_up;
 use crate::process::io::Call;
 use crate::process::memory::Memory;
 use crate::process::state::Process;
-use crate::reference::switches::{Switch, Switches};
 
 /// How the cache came to show a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub enum Shown {
 
 impl Process {
     /// The cache shows this version of the Job, or that there is none.
-    pub fn meet(&mut self, job: Option<&Job>, shown: Shown, switches: &Switches) {
-        let by_name = switches.on(Switch::KeepsFailuresByName);
+    pub fn meet(&mut self, job: Option<&Job>, shown: Shown, mutations: &Mutations) {
+        let by_name = mutations.on(Mutation::KeepsFailuresByName);
         let Some(job) = job else {
             // SY-09: the event of the deletion.
             if !by_name {
@@ -45,10 +45,10 @@ impl Process {
             return;
         }
         let old = std::mem::replace(&mut self.memory, Memory { incarnation, ..Memory::default() });
-        if by_name || (shown == Shown::Relist && switches.on(Switch::KeepsFailuresAcrossRelist)) {
+        if by_name || (shown == Shown::Relist && mutations.on(Mutation::KeepsFailuresAcrossRelist)) {
             self.memory.failures = old.failures;
         }
-        if switches.on(Switch::KeepsExpectationsByName) {
+        if mutations.on(Mutation::KeepsExpectationsByName) {
             (self.memory.creations, self.memory.deletions) = (old.creations, old.deletions);
             self.memory.deleting = old.deleting;
         }
@@ -65,23 +65,23 @@ impl Process {
 
     /// Whether what a sync of this Job does is of the Job that the memory is of.
     #[must_use]
-    pub fn remembers(&self, job: Option<&Job>, switches: &Switches) -> bool {
-        let by_name = switches.on(Switch::KeepsExpectationsByName);
+    pub fn remembers(&self, job: Option<&Job>, mutations: &Mutations) -> bool {
+        let by_name = mutations.on(Mutation::KeepsExpectationsByName);
         by_name || job.is_none() || incarnation::of(job) == self.memory.incarnation
     }
 
     /// The process finished the Job, where a departure keeps this by name.
-    pub fn remember_finish(&mut self, switches: &Switches) {
+    pub fn remember_finish(&mut self, mutations: &Mutations) {
         let written = self.sync.as_ref().and_then(|sync| sync.written.as_ref());
         let finished = written.is_some_and(|job| job.status.is_finished());
-        self.memory.finished |= finished && switches.on(Switch::RemembersFinishByName);
+        self.memory.finished |= finished && mutations.on(Mutation::RemembersFinishByName);
     }
 
     /// A request failed; a departure keeps what a status write was to store, until the cache shows another version.
-    pub fn keep_failed_write(&mut self, request: &Call, switches: &Switches) {
+    pub fn keep_failed_write(&mut self, request: &Call, mutations: &Mutations) {
         let Call::WriteStatus(status) = request else { return };
         let read = self.sync.as_ref().and_then(|sync| sync.job()).cloned();
-        if let Some(job) = read.filter(|_| switches.on(Switch::KeepsFailedWrites)) {
+        if let Some(job) = read.filter(|_| mutations.on(Mutation::KeepsFailedWrites)) {
             let status = JobStatus::clone(status);
             self.memory.unwritten = Some(Arc::new(Job { status, ..Job::clone(&job) }));
         }
@@ -95,12 +95,12 @@ impl Process {
 
     /// The watch of Jobs broke, and a new list shows what is stored. What the cache showed before, and what it shows
     /// now, is one update to the handlers (client-go `processReplacedAllInfo`), whatever the UIDs are.
-    pub fn relist(&mut self, stored: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+    pub fn relist(&mut self, stored: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
         self.job_behind.clear();
         let job = stored.map(AsRef::as_ref);
-        self.meet(job, Shown::Relist, switches);
+        self.meet(job, Shown::Relist, mutations);
         self.find_left_behind(job, pods);
-        if cleans_up(stored, switches) {
+        if cleans_up(stored, mutations) {
             let cached = self.cached_pods(pods);
             self.orphans.extend(cached.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
         }

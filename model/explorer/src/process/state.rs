@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::world::{Manager, Own, Seen, Unseen, before};
+use crate::world::{Manager, OwnWrite, Seen, Unseen, before};
 use jobcheck_spec::incarnation;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
@@ -12,12 +12,12 @@ use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::informer::cleans_up;
 use crate::process::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use crate::process::memory::Memory;
 use crate::process::steps::Delivery;
 use crate::reference::read::Read;
-use crate::reference::switches::{Switch, Switches};
 use crate::reference::sync::Settings;
 
 /// A process of the algorithm.
@@ -102,18 +102,18 @@ impl Process {
 
     /// SY-03: whether a sync has to wait, after these events, until a cache shows a write of this process.
     #[must_use]
-    pub fn waits_after(&self, delivery: Delivery, switches: &Switches) -> bool {
-        if switches.on(Switch::SyncsBeforeOwnWritesAreSeen) {
+    pub fn waits_after(&self, delivery: Delivery, mutations: &Mutations) -> bool {
+        if mutations.on(Mutation::SyncsBeforeOwnWritesAreSeen) {
             return false;
         }
-        let ignored = |own: &Own| own.after.deleting && switches.on(Switch::GateIgnoresDeletions);
+        let ignored = |own: &OwnWrite| own.after.deleting && mutations.on(Mutation::GateIgnoresDeletions);
         let awaited = |unseen: &Unseen| unseen.own.as_ref().is_some_and(|own| !ignored(own));
         self.job_behind.iter().skip(delivery.jobs).any(|unseen| unseen.own)
             || self.knowledge.behind.iter().skip(delivery.pods).any(awaited)
     }
 
     fn lacks_own_writes(&self) -> bool {
-        self.waits_after(Delivery::default(), &Switches::default())
+        self.waits_after(Delivery::default(), &Mutations::default())
     }
 
     /// Starts the sync that the queue asks for, and goes on to its first call.
@@ -127,19 +127,19 @@ impl Process {
         self.queued = false;
         let incarnation = incarnation::of(self.cached_job(job).map(AsRef::as_ref));
         let seen = Seen::of(pods, &self.knowledge.behind, incarnation);
-        let (own, strays) = self.cached_pods(pods).divided(incarnation);
-        let all = settings.switches.on(Switch::TakesPodsOfOthers);
+        let (own, ownerless) = self.cached_pods(pods).divided(incarnation);
+        let all = settings.mutations.on(Mutation::TakesPodsOfOthers);
         let owned = if all { self.cached_pods(pods) } else { own };
         let cached = self.cached_job(job).cloned();
-        let finished = self.has_finished(job) && !settings.switches.on(Switch::ForgetsFinishedJobs);
+        let finished = self.has_finished(job) && !settings.mutations.on(Mutation::ForgetsFinishedJobs);
         let read = Read {
             job: self.memory.unwritten.clone().filter(|it| is_version_of(it, cached.as_deref())).or(cached),
             pods: owned,
-            strays,
-            satisfied: self.memory.is_satisfied(settings.switches),
-            creations_seen: self.memory.creations_seen(settings.switches),
+            ownerless,
+            satisfied: self.memory.is_satisfied(settings.mutations),
+            creations_seen: self.memory.creations_seen(settings.mutations),
             finished_unseen: finished || self.memory.finished,
-            releasing: self.memory.releasing.clone(),
+            removing_finalizers: self.memory.removing_finalizers.clone(),
             kept: self.memory.kept.clone(),
             failures: self.memory.failures.clone(),
             requeues: self.memory.requeues,
@@ -177,7 +177,7 @@ impl Process {
     /// The answer to a call of the sync has come.
     pub fn answered(&mut self, name: CallName, answer: Answer, settings: &Settings<'_>) {
         let Some(mut sync) = self.sync.take() else { return };
-        let deletes = matches!(name, CallName::DeletePod(_) | CallName::ReleasePod(_));
+        let deletes = matches!(name, CallName::DeletePod(_) | CallName::RemoveFinalizer(_));
         sync.deletes_failed |= answer == Answer::Error && deletes;
         sync.replies.answer(name, answer);
         self.go_on(sync, Some(name), settings);
@@ -196,7 +196,7 @@ impl Process {
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
         let result = (settings.subject.sync)(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
-        let current = self.remembers(under_way.read.job.as_deref(), settings.switches);
+        let current = self.remembers(under_way.read.job.as_deref(), settings.mutations);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {
             self.take_effect(effect);
         }
@@ -208,7 +208,7 @@ impl Process {
             }
             Err(Stop::Failed) => {
                 self.queued = true;
-                let counts = u8::from(settings.switches.on(Switch::CountsRequeues));
+                let counts = u8::from(settings.mutations.on(Mutation::CountsRequeues));
                 self.memory.requeues = self.memory.requeues.saturating_add(counts);
                 self.end_sync();
             }
@@ -234,16 +234,16 @@ impl Process {
             }
             Effect::NoCreation => memory.creations -= 1,
             Effect::NoDeletion(uid) => memory.saw_deletion(uid),
-            Effect::ExpectRelease(uid) => {
-                memory.releasing.insert(uid);
+            Effect::ExpectFinalizerRemoval(uid) => {
+                memory.removing_finalizers.insert(uid);
             }
-            Effect::NoRelease(uid) => {
-                memory.releasing.remove(&uid);
+            Effect::NoFinalizerRemoval(uid) => {
+                memory.removing_finalizers.remove(&uid);
             }
             Effect::Remember(failures) => memory.failures = failures,
             Effect::Keep(failures, kept) => (memory.failures, memory.kept) = (failures, kept),
-            Effect::Released(uid) => {
-                memory.kept.released.insert(uid);
+            Effect::FinalizerRemoved(uid) => {
+                memory.kept.finalizer_removed.insert(uid);
             }
             Effect::Deleted(uid) => {
                 memory.kept.deleted.insert(uid);
@@ -261,7 +261,7 @@ impl Process {
     }
 
     /// The process dies and is started again. Its caches show no less than its last write (SY-10).
-    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
+    pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
         self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
         self.job_behind.drain(..last.map_or(0, |last| last + 1));
@@ -269,17 +269,17 @@ impl Process {
         let (knowledge, job_behind) =
             (std::mem::take(&mut self.knowledge), std::mem::take(&mut self.job_behind));
         *self = Process { knowledge, job_behind, memory, ..Process::started() };
-        self.list_orphans(job, pods, switches);
+        self.list_orphans(job, pods, mutations);
     }
 
-    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, switches: &Switches) {
-        let over = cleans_up(self.cached_job(job), switches);
+    fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
+        let over = cleans_up(self.cached_job(job), mutations);
         let cached = self.cached_pods(pods);
-        let late = |pod: &Pod| pod.deleting || !switches.on(Switch::ForgetsLatePods);
+        let delayed = |pod: &Pod| pod.deleting || !mutations.on(Mutation::ForgetsLatePods);
         let held = cached.iter().filter(|pod| pod.finalizer);
         let job = self.cached_job(job).map(AsRef::as_ref);
-        let stray = |pod: &Pod| !pod.controlled || is_of_another(pod, job);
-        let orphans = held.filter(|pod| stray(pod) || (over && late(pod))).map(|pod| pod.uid);
+        let ownerless_pod = |pod: &Pod| !pod.controlled || is_of_another(pod, job);
+        let orphans = held.filter(|pod| ownerless_pod(pod) || (over && delayed(pod))).map(|pod| pod.uid);
         let orphans: Vec<Uid> = orphans.collect();
         self.orphans.extend(orphans);
     }
@@ -353,7 +353,7 @@ impl Process {
     pub fn acknowledge(&mut self, known: &Pod) {
         let unseen = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == known.uid);
         if let Some(unseen) = unseen.filter(|unseen| unseen.own.is_none()) {
-            unseen.own = Some(Own { after: known.clone(), created: false, earlier_sync: false });
+            unseen.own = Some(OwnWrite { after: known.clone(), created: false, earlier_sync: false });
         }
     }
 

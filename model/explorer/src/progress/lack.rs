@@ -4,7 +4,7 @@ use crate::env::refusals::{Blocked, blocked};
 use crate::reference::decide::fail_job_message;
 use crate::reference::ttl::clock;
 use crate::scope::Scope;
-use crate::world::{Life, World};
+use crate::world::{JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::job::{Job, JobStatus};
@@ -13,12 +13,16 @@ use jobcheck_spec::pod::{Phase, Pod};
 use super::is_quiet;
 
 /// What keeps a Job from its end, and the requirement that asks for it, where one does.
-pub(crate) fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, String)> {
-    let (req, what) = lack(life, world, scope)?;
+pub(crate) fn shortcoming(
+    job_state: &JobState,
+    world: &World,
+    scope: &Scope,
+) -> Option<(Option<Req>, String)> {
+    let (req, what) = lack(job_state, world, scope)?;
     let told = match req {
         // The numbers say it better.
         Some(Req::PC01 | Req::PC03 | Req::RP08) => {
-            life.job.as_ref().and_then(|job| numbers(&job.status, life))
+            job_state.job.as_ref().and_then(|job| numbers(&job.status, job_state))
         }
         _ => None,
     };
@@ -26,9 +30,9 @@ pub(crate) fn shortcoming(life: &Life, world: &World, scope: &Scope) -> Option<(
 }
 
 /// The numbers of a status that are not those of the pods.
-fn numbers(status: &JobStatus, life: &Life) -> Option<String> {
-    let sums = life.pods.sums();
-    let ready = life.pods.iter().filter(|pod| pod.is_ready()).count();
+fn numbers(status: &JobStatus, job_state: &JobState) -> Option<String> {
+    let sums = job_state.pods.sums();
+    let ready = job_state.pods.iter().filter(|pod| pod.is_ready()).count();
     let counts = [
         ("active", status.active, i64::from(sums.active)),
         ("ready", status.ready.unwrap_or(0), i64::try_from(ready).unwrap_or(i64::MAX)),
@@ -38,18 +42,18 @@ fn numbers(status: &JobStatus, life: &Life) -> Option<String> {
     wrong.map(|(name, said, is)| format!("status.{name} is {said}, and {is} pods are {name}"))
 }
 
-fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
-    let blocked = blocked(life, scope);
+fn lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<(Option<Req>, &'static str)> {
+    let blocked = blocked(job_state, scope);
     if blocked == Some(Blocked::Everything) {
         return None;
     }
     let spared = |pod: &Pod| blocked.is_none_or(|blocked| blocked.spares(pod));
-    let left = life.pods.iter().any(|pod| pod.finalizer && !life.past.owns(pod) && spared(pod));
+    let left = job_state.pods.iter().any(|pod| pod.finalizer && !job_state.ghost.owns(pod) && spared(pod));
     if left {
         return Some((Some(Req::FT20), "a pod of a former Job of the name keeps its finalizer"));
     }
-    let held = life.pods.iter().any(|pod| pod.finalizer && spared(pod));
-    let Some(job) = &life.job else {
+    let held = job_state.pods.iter().any(|pod| pod.finalizer && spared(pod));
+    let Some(job) = &job_state.job else {
         return held.then_some((Some(Req::FT20), "the Job is gone, and a pod keeps its finalizer"));
     };
     let finished = job.status.is_finished();
@@ -70,18 +74,18 @@ fn lack(life: &Life, world: &World, scope: &Scope) -> Option<(Option<Req>, &'sta
         }
         () if finished => None,
         // MB-11: for the Job of another manager nobody need do anything.
-        () if !is_own(life) => None,
-        () if life.past.refused.is_some() => {
-            Some((life.past.refused, "the Job is not finished, and the server refuses its status"))
+        () if !is_own(job_state) => None,
+        () if job_state.ghost.refused.is_some() => {
+            Some((job_state.ghost.refused, "the Job is not finished, and the server refuses its status"))
         }
-        () if blocked.is_some() || is_idle(job) => idle_lack(job, life, scope, blocked),
+        () if blocked.is_some() || is_idle(job) => idle_lack(job, job_state, scope, blocked),
         () if is_late(job, world) => {
             Some((Some(Req::SU10), "the deadline has passed, and the Job does not fail"))
         }
-        () if is_forgotten(life) => {
+        () if is_forgotten(job_state) => {
             Some((Some(Req::PC11), "the Job is not finished, has no pod, and no retry is due"))
         }
-        () if scope.endless && life.pods.iter().any(Pod::is_active) => untrue(&job.status, life),
+        () if scope.endless && job_state.pods.iter().any(Pod::is_active) => untrue(&job.status, job_state),
         () => Some((None, "the Job is not finished")),
     }
 }
@@ -93,10 +97,10 @@ fn is_idle(job: &Job) -> bool {
 
 /// EN-06: whether fewer pods are active than are wanted and may be created. Not asked where the end of the Job is decided, or
 /// where limits per index say what is wanted.
-fn lacks_pods(job: &Job, life: &Life, scope: &Scope) -> bool {
+fn lacks_pods(job: &Job, job_state: &JobState, scope: &Scope) -> bool {
     let (spec, status) = (&job.spec, &job.status);
-    let verdict =
-        life.pods.iter().any(|pod| is_proof(pod, job)) || life.past.has_failed_too_often(job, &life.pods);
+    let verdict = job_state.pods.iter().any(|pod| is_proof(pod, job))
+        || job_state.ghost.has_failed_too_often(job, &job_state.pods);
     if is_idle(job) || status.is_decided() || verdict || spec.backoff_limit_per_index.is_some() {
         return false;
     }
@@ -110,7 +114,7 @@ fn lacks_pods(job: &Job, life: &Life, scope: &Scope) -> bool {
     let Some(missing) = spec.completion_count().map(|count| count.saturating_sub(done)) else { return false };
     let wanted = missing.min(spec.parallelism_count()) as usize;
     let room = scope.refused.iter().filter_map(|refusal| refusal.most_pods()).min();
-    let active = life.pods.iter().filter(|pod| life.past.owns(pod) && pod.is_active()).count();
+    let active = job_state.pods.iter().filter(|pod| job_state.ghost.owns(pod) && pod.is_active()).count();
     active < room.map_or(wanted, |room| wanted.min(room))
 }
 
@@ -122,14 +126,15 @@ fn is_proof(pod: &Pod, job: &Job) -> bool {
 /// What a Job lacks that need not finish now: it wants no pods, or the API server refuses what its end takes.
 fn idle_lack(
     job: &Job,
-    life: &Life,
+    job_state: &JobState,
     scope: &Scope,
     blocked: Option<Blocked>,
 ) -> Option<(Option<Req>, &'static str)> {
     let spared = |pod: &Pod| blocked.is_none_or(|blocked| blocked.spares(pod));
     let listed = |pod: &Pod| job.status.lists(pod.uid);
-    let kept = life.pods.iter().filter(|pod| listed(pod) && (!spared(pod) || is_proof(pod, job))).count();
-    let is_active = |pod: &Pod| life.past.owns(pod) && pod.is_active() && spared(pod);
+    let kept =
+        job_state.pods.iter().filter(|pod| listed(pod) && (!spared(pod) || is_proof(pod, job))).count();
+    let is_active = |pod: &Pod| job_state.ghost.owns(pod) && pod.is_active() && spared(pod);
     // BI-08: the last failed pod of an index waits for a replacement.
     let waits = |pod: &Pod| job.spec.backoff_limit_per_index.is_some() && pod.phase == Phase::Failed;
     let unaccounted =
@@ -138,41 +143,41 @@ fn idle_lack(
         () if job.status.is_decided() && blocked.is_none() => {
             Some((None, "the end of the Job is announced, and does not come"))
         }
-        () if life.pods.iter().any(unaccounted) => {
+        () if job_state.pods.iter().any(unaccounted) => {
             Some((Some(Req::FT01), "a pod that has ended keeps its finalizer"))
         }
         () if job.status.listed() > kept => Some((Some(Req::FT02), "pods are listed that no counter has")),
-        () if job.spec.is_suspended() && life.pods.iter().any(is_active) => {
+        () if job.spec.is_suspended() && job_state.pods.iter().any(is_active) => {
             Some((Some(Req::SU01), "the Job is suspended, and a pod is active"))
         }
-        () if is_idle(job) && life.pods.iter().any(is_active) => {
+        () if is_idle(job) && job_state.pods.iter().any(is_active) => {
             Some((Some(Req::PC04), "the Job wants no pods, and a pod is active"))
         }
-        () if blocked.is_some() && job.status.is_decided() && life.pods.iter().any(is_active) => {
+        () if blocked.is_some() && job.status.is_decided() && job_state.pods.iter().any(is_active) => {
             Some((Some(Req::TC07), "the end of the Job is announced, and a pod is active"))
         }
-        () if lacks_pods(job, life, scope) => Some((
+        () if lacks_pods(job, job_state, scope) => Some((
             Some(Req::PC08),
             "a pod is wanted that nothing keeps from being created, and there is none",
         )),
-        () => untrue(&job.status, life),
+        () => untrue(&job.status, job_state),
     }
 }
 
-fn is_own(life: &Life) -> bool {
-    life.job.as_ref().is_some_and(|job| life.manager.gates.read(job).is_managed_by_built_in())
+fn is_own(job_state: &JobState) -> bool {
+    job_state.job.as_ref().is_some_and(|job| job_state.manager.gates.read(job).is_managed_by_built_in())
 }
 
 /// PC-11: pods are wanted, none is there, and nothing will wake the controller.
-fn is_forgotten(life: &Life) -> bool {
-    let wakes = life.processes.iter().any(|process| process.wake.is_some());
-    is_quiet(life) && !wakes && life.pods.iter().all(Pod::is_terminated)
+fn is_forgotten(job_state: &JobState) -> bool {
+    let wakes = job_state.processes.iter().any(|process| process.wake.is_some());
+    is_quiet(job_state) && !wakes && job_state.pods.iter().all(Pod::is_terminated)
 }
 
 /// PC-01 to PC-03, RP-08: the numbers at rest are those of the pods.
-fn untrue(status: &JobStatus, life: &Life) -> Option<(Option<Req>, &'static str)> {
+fn untrue(status: &JobStatus, job_state: &JobState) -> Option<(Option<Req>, &'static str)> {
     let count = |which: fn(&Pod) -> bool| {
-        i32::try_from(life.pods.iter().filter(|pod| life.past.owns(pod) && which(pod)).count())
+        i32::try_from(job_state.pods.iter().filter(|pod| job_state.ghost.owns(pod) && which(pod)).count())
             .unwrap_or(i32::MAX)
     };
     match () {

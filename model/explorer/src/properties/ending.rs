@@ -1,8 +1,8 @@
 //! How a Job comes to its end.
 
 use super::Property;
-use crate::history::{Decision, End, PodPast};
-use crate::world::Life;
+use crate::ghost::{Decision, End, PodHistory};
+use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::indexes::IndexSet;
@@ -13,22 +13,22 @@ use jobcheck_spec::words::or_none;
 pub const NOTHING_TERMINATES_AT_THE_END: Property = Property {
     req: Req::TC04,
     name: "no terminal condition while a pod is active or terminating",
-    broken: |life| {
-        let ending = life.past.ending.as_ref().filter(|ending| ending.owes_delay)?;
+    broken: |job_state| {
+        let ending = job_state.ghost.ending.as_ref().filter(|ending| ending.owes_delay)?;
         (ending.terminating + ending.active > 0).then(|| {
             format!("it finished with {} pods terminating, {} active", ending.terminating, ending.active)
         })
     },
-    premise: |it| it.life.past.decision.is_some() && it.life.pods.sums().terminating > 0,
+    premise: |it| it.job_state.ghost.decision.is_some() && it.job_state.pods.sums().terminating > 0,
 };
 
 /// TC-05, SS-24 to SS-26: the third.
 pub const COMPLETION_TIME_ONLY_WITH_COMPLETE: Property = Property {
     req: Req::TC05,
     name: "completionTime only with Complete",
-    broken: |life| {
-        let job = life.job.as_ref()?;
-        let completed = life.past.ending.as_ref().filter(|ending| ending.good);
+    broken: |job_state| {
+        let job = job_state.job.as_ref()?;
+        let completed = job_state.ghost.ending.as_ref().filter(|ending| ending.good);
         let wrong = match completed {
             None => job.status.completion_time.is_some(),
             Some(ending) => {
@@ -37,42 +37,42 @@ pub const COMPLETION_TIME_ONLY_WITH_COMPLETE: Property = Property {
         };
         wrong.then(|| format!("completionTime is {}", or_none(job.status.completion_time)))
     },
-    premise: |it| it.life.past.ending.as_ref().is_some_and(|ending| ending.good),
+    premise: |it| it.job_state.ghost.ending.as_ref().is_some_and(|ending| ending.good),
 };
 
 /// TC-03: the terminal condition repeats the interim one.
 pub const END_REPEATS_THE_DECISION: Property = Property {
     req: Req::TC03,
     name: "a terminal condition repeats the interim condition that came before",
-    broken: |life| {
-        let ending = life.past.ending.as_ref()?;
-        let repeats = life.past.decision.as_ref().is_some_and(|decision| {
+    broken: |job_state| {
+        let ending = job_state.ghost.ending.as_ref()?;
+        let repeats = job_state.ghost.decision.as_ref().is_some_and(|decision| {
             decision.good == ending.good
                 && (&decision.reason, &decision.message) == (&ending.text.0, &ending.text.1)
         });
         (!repeats).then(|| format!("it ended with {}: {}", ending.text.0, ending.text.1))
     },
-    premise: |it| it.life.past.ending.is_some(),
+    premise: |it| it.job_state.ghost.ending.is_some(),
 };
 
 /// SS-34: in an earlier write.
 pub const DECISION_COMES_EARLIER: Property = Property {
     req: Req::SS34,
     name: "the interim condition stands in an earlier write than the terminal one",
-    broken: |life| {
-        let ending = life.past.ending.as_ref().filter(|ending| ending.owes_interim)?;
+    broken: |job_state| {
+        let ending = job_state.ghost.ending.as_ref().filter(|ending| ending.owes_interim)?;
         (!ending.announced).then(|| "no earlier write held the interim condition".to_owned())
     },
-    premise: |it| it.life.past.ending.is_some(),
+    premise: |it| it.job_state.ghost.ending.is_some(),
 };
 
 /// TC-06: the first decision is the decision.
 pub const DECISION_STAYS: Property = Property {
     req: Req::TC06,
     name: "the first interim condition stays, alone",
-    broken: |life| {
-        let (job, decision) = (life.job.as_ref()?, life.past.decision.as_ref()?);
-        if life.past.ending.as_ref().is_some_and(|ending| !ending.owes_interim) {
+    broken: |job_state| {
+        let (job, decision) = (job_state.job.as_ref()?, job_state.ghost.decision.as_ref()?);
+        if job_state.ghost.ending.as_ref().is_some_and(|ending| !ending.owes_interim) {
             return None;
         }
         let (kind, other) = kinds(decision);
@@ -84,7 +84,7 @@ pub const DECISION_STAYS: Property = Property {
         let alone = !job.status.is_true(&other);
         (!stays || !alone).then(|| format!("{} ({}) did not stay alone", kind.as_str(), decision.reason))
     },
-    premise: |it| it.life.past.decision.is_some(),
+    premise: |it| it.job_state.ghost.decision.is_some(),
 };
 
 fn kinds(decision: &Decision) -> (ConditionKind, ConditionKind) {
@@ -96,14 +96,14 @@ fn kinds(decision: &Decision) -> (ConditionKind, ConditionKind) {
 pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
     req: Req::FT10,
     name: "a Job does not finish while a pod that its controller has seen ended holds the finalizer",
-    broken: |life| {
-        let pods = life.past.slips.passed_over;
+    broken: |job_state| {
+        let pods = job_state.ghost.violations.passed_over;
         (pods > 0).then(|| format!("it finished, and of the pods that had ended {pods} held the finalizer"))
     },
     premise: |it| {
-        let held = it.life.pods.iter().filter(|pod| pod.is_terminated() && pod.finalizer).count();
-        let algorithm = !it.life.processes.is_empty();
-        algorithm && it.life.past.decision.is_some() && held > it.scope.constants.max_uncounted_pods
+        let held = it.job_state.pods.iter().filter(|pod| pod.is_terminated() && pod.finalizer).count();
+        let algorithm = !it.job_state.processes.is_empty();
+        algorithm && it.job_state.ghost.decision.is_some() && held > it.scope.constants.max_uncounted_pods
     },
 };
 
@@ -111,42 +111,45 @@ pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
 pub const SILENCE_AFTER_THE_END: Property = Property {
     req: Req::TC11,
     name: "no status write after the terminal condition",
-    broken: |life| life.past.slips.write_after_end.then(|| "the status was written again".to_owned()),
-    premise: |it| it.life.past.ending.is_some() && it.life.pods.iter().any(|pod| pod.finalizer),
+    broken: |job_state| {
+        job_state.ghost.violations.write_after_end.then(|| "the status was written again".to_owned())
+    },
+    premise: |it| it.job_state.ghost.ending.is_some() && it.job_state.pods.iter().any(|pod| pod.finalizer),
 };
 
 /// S-01: enough pods really succeeded.
 pub const COMPLETE_MEANS_ENOUGH_SUCCESSES: Property = Property {
     req: Req::S01,
     name: "a Job that completes by completions has had enough successes",
-    broken: |life| {
-        let decision = life.past.decision.as_ref()?;
+    broken: |job_state| {
+        let decision = job_state.ghost.decision.as_ref()?;
         let wanted = usize::try_from(decision.completions.unwrap_or(1)).unwrap_or(0);
-        if life.past.ending.as_ref().is_none_or(|ending| !ending.good)
-            || !decided(life, Reason::CompletionsReached)
+        if job_state.ghost.ending.as_ref().is_none_or(|ending| !ending.good)
+            || !decided(job_state, Reason::CompletionsReached)
         {
             return None;
         }
-        let successes = successes(life);
+        let successes = successes(job_state);
         (successes < wanted).then(|| format!("{successes} of {wanted} succeeded"))
     },
-    premise: |it| decided(it.life, Reason::CompletionsReached),
+    premise: |it| decided(it.job_state, Reason::CompletionsReached),
 };
 
 /// How many pods succeeded and were not recorded as failed before (FT-13); of an Indexed Job, how many indexes.
-fn successes(life: &Life) -> usize {
-    let indexed = life.job.as_ref().is_some_and(|job| job.spec.is_indexed());
+fn successes(job_state: &JobState) -> usize {
+    let indexed = job_state.job.as_ref().is_some_and(|job| job.spec.is_indexed());
     // FT-07: of a success by index nothing tells whose it was, so that a pod whose success was taken back may be listed
     // as failed too. The index stays completed.
-    let ended_well = |past: &&PodPast| {
-        let failed_first = past.listed == Some(End::Failure) && !(indexed && past.flipped);
-        past.end == Some(End::Success) && !failed_first
+    let ended_well = |ghost: &&PodHistory| {
+        let failed_first = ghost.listed == Some(End::Failure) && !(indexed && ghost.flipped);
+        ghost.end == Some(End::Success) && !failed_first
     };
     if indexed {
-        let done: IndexSet = life.past.pods.iter().filter(ended_well).filter_map(|past| past.index).collect();
+        let done: IndexSet =
+            job_state.ghost.pods.iter().filter(ended_well).filter_map(|ghost| ghost.index).collect();
         done.len() as usize
     } else {
-        life.past.pods.iter().filter(ended_well).count()
+        job_state.ghost.pods.iter().filter(ended_well).count()
     }
 }
 
@@ -154,45 +157,51 @@ fn successes(life: &Life) -> usize {
 pub const LIMIT_WAS_EXCEEDED: Property = Property {
     req: Req::BO12,
     name: "a Job that fails by backoffLimit has had more failures",
-    broken: |life| {
-        let decision = life.past.decision.as_ref()?;
+    broken: |job_state| {
+        let decision = job_state.ghost.decision.as_ref()?;
         let limit = usize::try_from(decision.backoff_limit?).unwrap_or(usize::MAX);
         let restarted = usize::try_from(decision.restarts).is_ok_and(|restarts| restarts >= limit.max(1));
-        if !decided(life, Reason::BackoffLimitExceeded) || restarted {
+        if !decided(job_state, Reason::BackoffLimitExceeded) || restarted {
             return None;
         }
-        let failures = life.past.pods.iter().filter(|past| may_count_as_failure(past)).count();
+        let failures = job_state.ghost.pods.iter().filter(|ghost| may_count_as_failure(ghost)).count();
         (failures <= limit)
             .then(|| format!("{failures} failed, and only more than backoffLimit {limit} exceeds it"))
     },
-    premise: |it| decided(it.life, Reason::BackoffLimitExceeded),
+    premise: |it| decided(it.job_state, Reason::BackoffLimitExceeded),
 };
 
-fn may_count_as_failure(past: &PodPast) -> bool {
-    !past.ignored && (past.has_failed() || past.deleted)
+fn may_count_as_failure(ghost: &PodHistory) -> bool {
+    !ghost.ignored && (ghost.has_failed() || ghost.deleted)
 }
 
 /// PF-06, PF-09: FailJob had a failed pod to act on, which is not released before the decision.
 pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
-    broken: |life| {
-        life.past.slips.verdict_lost.map(|uid| format!("pod {} was released before the decision", uid.0))
+    broken: |job_state| {
+        job_state
+            .ghost
+            .violations
+            .verdict_lost
+            .map(|uid| format!("pod {} was released before the decision", uid.0))
     },
-    premise: |it| it.life.past.decision.is_none() && it.life.pods.matching_fail_job().next().is_some(),
+    premise: |it| {
+        it.job_state.ghost.decision.is_none() && it.job_state.pods.matching_fail_job().next().is_some()
+    },
 };
 
 /// SX-02: the indexes that a success rule asks for have succeeded.
 pub const SUCCESS_POLICY_HAS_ITS_INDEXES: Property = Property {
     req: Req::SX02,
     name: "a Job that succeeds by its success policy has the successes of one rule",
-    broken: |life| {
-        let policy = life.job.as_ref()?.spec.success_policy.as_ref()?;
-        if !decided(life, Reason::SuccessPolicy) {
+    broken: |job_state| {
+        let policy = job_state.job.as_ref()?.spec.success_policy.as_ref()?;
+        if !decided(job_state, Reason::SuccessPolicy) {
             return None;
         }
-        let ended_well = life.past.pods.iter().filter(|past| past.end == Some(End::Success));
-        let done: IndexSet = ended_well.filter_map(|past| past.index).collect();
+        let ended_well = job_state.ghost.pods.iter().filter(|ghost| ghost.end == Some(End::Success));
+        let done: IndexSet = ended_well.filter_map(|ghost| ghost.index).collect();
         let met = policy.rules.iter().any(|rule| {
             let wanted = rule.succeeded_indexes.as_deref().map(|text| IndexSet::read(text, None));
             let have =
@@ -204,25 +213,25 @@ pub const SUCCESS_POLICY_HAS_ITS_INDEXES: Property = Property {
         });
         (!met).then(|| format!("the indexes \"{done}\" meet no rule"))
     },
-    premise: |it| decided(it.life, Reason::SuccessPolicy),
+    premise: |it| decided(it.job_state, Reason::SuccessPolicy),
 };
 
 /// SU-08: the deadline had passed.
 pub const DEADLINE_HAD_PASSED: Property = Property {
     req: Req::SU08,
     name: "a Job that fails by its deadline was active for that long",
-    broken: |life| {
-        let job = life.job.as_ref()?;
-        let decision = life.past.decision.as_ref()?;
+    broken: |job_state| {
+        let job = job_state.job.as_ref()?;
+        let decision = job_state.ghost.decision.as_ref()?;
         let deadline = decision.deadline?;
         let start = job.status.start_time?;
-        let early = decided(life, Reason::DeadlineExceeded) && decision.when.since(start) < deadline;
+        let early = decided(job_state, Reason::DeadlineExceeded) && decision.when.since(start) < deadline;
         early.then(|| format!("it was active for {} s of {deadline}", decision.when.since(start)))
     },
-    premise: |it| decided(it.life, Reason::DeadlineExceeded),
+    premise: |it| decided(it.job_state, Reason::DeadlineExceeded),
 };
 
 /// Whether the Job was decided for this reason.
-fn decided(life: &Life, reason: Reason) -> bool {
-    life.past.decision.as_ref().is_some_and(|decision| reason.is_said_by(&decision.reason))
+fn decided(job_state: &JobState, reason: Reason) -> bool {
+    job_state.ghost.decision.as_ref().is_some_and(|decision| reason.is_said_by(&decision.reason))
 }

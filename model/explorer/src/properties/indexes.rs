@@ -1,8 +1,8 @@
 //! Indexed Jobs.
 
 use super::Property;
-use crate::history::{End, PodPast};
-use crate::world::Life;
+use crate::ghost::{End, PodHistory};
+use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::indexes::{Index, IndexSet};
@@ -12,42 +12,42 @@ use jobcheck_spec::job::{FailureAction, Job};
 pub const COMPLETED_INDEXES_ARE_EARNED: Property = Property {
     req: Req::FT12,
     name: "an index that is completed has had a pod that succeeded",
-    broken: |life| {
-        let completed = indexed(life)?.status.completed(None);
-        let earned: IndexSet = ended(life, End::Success).filter_map(|past| past.index).collect();
+    broken: |job_state| {
+        let completed = indexed(job_state)?.status.completed(None);
+        let earned: IndexSet = ended(job_state, End::Success).filter_map(|ghost| ghost.index).collect();
         let unearned = completed.iter().find(|index| !earned.contains(*index))?;
         Some(format!("index {unearned} is completed, and no pod of it succeeded"))
     },
-    premise: |it| indexed(it.life).is_some_and(|job| !job.status.completed_indexes.is_empty()),
+    premise: |it| indexed(it.job_state).is_some_and(|job| !job.status.completed_indexes.is_empty()),
 };
 
 /// PC-21.
 pub const SUCCEEDED_IS_THE_NUMBER_OF_INDEXES: Property = Property {
     req: Req::PC21,
     name: "succeeded is the number of completed indexes",
-    broken: |life| {
-        let status = &indexed(life)?.status;
+    broken: |job_state| {
+        let status = &indexed(job_state)?.status;
         let completed = i64::from(status.completed(None).len());
         (completed != i64::from(status.succeeded))
             .then(|| format!("succeeded is {} where {completed} indexes are completed", status.succeeded))
     },
-    premise: |it| indexed(it.life).is_some_and(|job| job.status.succeeded > 0),
+    premise: |it| indexed(it.job_state).is_some_and(|job| job.status.succeeded > 0),
 };
 
 /// BI-14, SS-17, S-02.
 pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
     req: Req::BI14,
     name: "no index is completed and failed",
-    broken: |life| {
-        let status = &indexed(life)?.status;
+    broken: |job_state| {
+        let status = &indexed(job_state)?.status;
         let index = status.completed(None).first_common(&status.failed_set(None))?;
         Some(format!("index {index} is completed and failed"))
     },
     premise: |it| {
         let both = |index: &Index| {
-            has_ended(it.life, *index, End::Success) && has_ended(it.life, *index, End::Failure)
+            has_ended(it.job_state, *index, End::Success) && has_ended(it.job_state, *index, End::Failure)
         };
-        it.life.past.pods.iter().filter_map(|past| past.index).any(|index| both(&index))
+        it.job_state.ghost.pods.iter().filter_map(|ghost| ghost.index).any(|index| both(&index))
     },
 };
 
@@ -55,17 +55,17 @@ pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
 pub const FAILED_INDEXES_HAD_THEIR_RETRIES: Property = Property {
     req: Req::BI01,
     name: "an index that has failed has used its retries up",
-    broken: |life| {
-        let job = indexed(life)?;
+    broken: |job_state| {
+        let job = indexed(job_state)?;
         let limit = usize::try_from(job.spec.backoff_limit_per_index?).unwrap_or(usize::MAX);
         if has_fail_index(job) {
             return None;
         }
         let failed = job.status.failed_set(None);
-        let index = failed.iter().find(|index| failures(life, *index) <= limit)?;
-        Some(format!("index {index} has failed with {} failures", failures(life, index)))
+        let index = failed.iter().find(|index| failures(job_state, *index) <= limit)?;
+        Some(format!("index {index} has failed with {} failures", failures(job_state, index)))
     },
-    premise: |it| indexed(it.life).is_some_and(|job| !job.status.failed_set(None).is_empty()),
+    premise: |it| indexed(it.job_state).is_some_and(|job| !job.status.failed_set(None).is_empty()),
 };
 
 fn has_fail_index(job: &Job) -> bool {
@@ -74,28 +74,29 @@ fn has_fail_index(job: &Job) -> bool {
 }
 
 /// Pods of an index that failed, or were deleted.
-fn failures(life: &Life, index: Index) -> usize {
-    let failed = |past: &&PodPast| past.index == Some(index) && !past.ignored && is_failure(past);
-    life.past.pods.iter().filter(failed).count()
+fn failures(job_state: &JobState, index: Index) -> usize {
+    let failed = |ghost: &&PodHistory| ghost.index == Some(index) && !ghost.ignored && is_failure(ghost);
+    job_state.ghost.pods.iter().filter(failed).count()
 }
 
-fn is_failure(past: &PodPast) -> bool {
-    past.has_failed() || past.deleted
+fn is_failure(ghost: &PodHistory) -> bool {
+    ghost.has_failed() || ghost.deleted
 }
 
 /// BI-04.
 pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
     req: Req::BI04,
     name: "a failed index gets no pod",
-    broken: |life| {
-        life.past
-            .slips
+    broken: |job_state| {
+        job_state
+            .ghost
+            .violations
             .retry_of_failed_index
             .map(|uid| format!("pod {} was created for a failed index", uid.0))
     },
     premise: |it| {
-        let undecided = it.life.past.decision.is_none();
-        undecided && indexed(it.life).is_some_and(|job| !job.status.failed_set(None).is_empty())
+        let undecided = it.job_state.ghost.decision.is_none();
+        undecided && indexed(it.job_state).is_some_and(|job| !job.status.failed_set(None).is_empty())
     },
 };
 
@@ -103,13 +104,13 @@ pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
 pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
     req: Req::BI02,
     name: "a replacement carries the number of failures of its index",
-    broken: |life| {
-        let uid = life.past.slips.wrong_failure_count?;
+    broken: |job_state| {
+        let uid = job_state.ghost.violations.wrong_failure_count?;
         Some(format!("pod {} was born with a wrong failure count", uid.0))
     },
     premise: |it| {
         let retried = |pod: &&jobcheck_spec::pod::Pod| pod.failure_count > 0;
-        it.life.pods.iter().find(retried).is_some()
+        it.job_state.pods.iter().find(retried).is_some()
     },
 };
 
@@ -117,9 +118,9 @@ pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
 pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
     req: Req::BI07,
     name: "a Job with a failed index does not complete by completions",
-    broken: |life| {
-        let job = indexed(life)?;
-        let decision = life.past.decision.as_ref()?;
+    broken: |job_state| {
+        let job = indexed(job_state)?;
+        let decision = job_state.ghost.decision.as_ref()?;
         // Of what was scaled away nothing counts (PC-23).
         let most = decision.completions.and_then(|most| u32::try_from(most).ok());
         let failed = job.status.failed_set(most);
@@ -127,7 +128,7 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
         (by_completions && !failed.is_empty()).then(|| format!("the indexes \"{failed}\" have failed"))
     },
     premise: |it| {
-        let status = indexed(it.life).map(|job| &job.status);
+        let status = indexed(it.job_state).map(|job| &job.status);
         status.is_some_and(|status| status.succeeded > 0 && !status.failed_set(None).is_empty())
     },
 };
@@ -136,8 +137,8 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
 pub const TOO_MANY_FAILED_INDEXES: Property = Property {
     req: Req::BI06,
     name: "a Job that fails by maxFailedIndexes has had more failed indexes",
-    broken: |life| {
-        let decision = life.past.decision.as_ref()?;
+    broken: |job_state| {
+        let decision = job_state.ghost.decision.as_ref()?;
         if *decision.reason != *Reason::MaxFailedIndexesExceeded.as_str() {
             return None;
         }
@@ -146,7 +147,7 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
         (failed <= limit).then(|| format!("{failed} indexes had failed, {limit} were allowed"))
     },
     premise: |it| {
-        let reason = it.life.past.decision.as_ref().map(|decision| decision.reason.clone());
+        let reason = it.job_state.ghost.decision.as_ref().map(|decision| decision.reason.clone());
         reason.is_some_and(|reason| *reason == *Reason::MaxFailedIndexesExceeded.as_str())
     },
 };
@@ -155,23 +156,24 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
 pub const NO_INDEX_BEYOND_COMPLETIONS: Property = Property {
     req: Req::PC17,
     name: "no pod is created for an index beyond completions",
-    broken: |life| {
-        let most = u32::try_from(life.past.most?).unwrap_or(0);
-        indexed(life)?;
-        let index = life.past.pods.iter().filter_map(|past| past.index).find(|index| *index >= most)?;
+    broken: |job_state| {
+        let most = u32::try_from(job_state.ghost.most?).unwrap_or(0);
+        indexed(job_state)?;
+        let index =
+            job_state.ghost.pods.iter().filter_map(|ghost| ghost.index).find(|index| *index >= most)?;
         Some(format!("index {index} is beyond {most} completions"))
     },
-    premise: |it| indexed(it.life).is_some() && it.life.past.pods.len() > 1,
+    premise: |it| indexed(it.job_state).is_some() && it.job_state.ghost.pods.len() > 1,
 };
 
-fn indexed(life: &Life) -> Option<&Job> {
-    life.job.as_deref().filter(|job| job.spec.is_indexed())
+fn indexed(job_state: &JobState) -> Option<&Job> {
+    job_state.job.as_deref().filter(|job| job.spec.is_indexed())
 }
 
-fn ended(life: &Life, end: End) -> impl Iterator<Item = &PodPast> {
-    life.past.pods.iter().filter(move |past| past.end == Some(end))
+fn ended(job_state: &JobState, end: End) -> impl Iterator<Item = &PodHistory> {
+    job_state.ghost.pods.iter().filter(move |ghost| ghost.end == Some(end))
 }
 
-fn has_ended(life: &Life, index: Index, end: End) -> bool {
-    ended(life, end).any(|past| past.index == Some(index))
+fn has_ended(job_state: &JobState, index: Index, end: End) -> bool {
+    ended(job_state, end).any(|ghost| ghost.index == Some(index))
 }

@@ -1,23 +1,23 @@
-//! What must always hold, stated over what really happened ([`crate::history`]), never over what a guard reads.
+//! What must always hold, stated over what really happened ([`crate::ghost`]), never over what a guard reads.
 //!
 //! Each property names the requirement that it is about, and a premise: a situation in which it could be
 //! broken. A premise that is never reached makes the property worthless, so that a check reports it.
 
-mod conduct;
 mod counting;
+mod deadlock;
 mod ending;
 mod gates;
 mod indexes;
-mod namesakes;
+mod misbehaviour;
 mod pods;
+mod recreation;
 mod server;
-mod standstill;
 
+pub use deadlock::{DEADLOCK, deadlock};
 pub use server::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED};
-pub use standstill::{STANDSTILL, standstill};
 
 use crate::scope::Scope;
-use crate::world::{Life, World};
+use crate::world::{JobState, World};
 use jobcheck_spec::catalogue::Req;
 
 /// Something that must hold in every reachable world.
@@ -28,7 +28,7 @@ pub struct Property {
     /// What holds, in words.
     pub name: &'static str,
     /// What is wrong with a Job; `None` where nothing is.
-    pub broken: fn(&Life) -> Option<String>,
+    pub broken: fn(&JobState) -> Option<String>,
     /// Whether a Job is in a situation in which the property could be broken.
     pub premise: fn(&Situation<'_>) -> bool,
 }
@@ -40,9 +40,9 @@ impl Property {
         let of_an_algorithm = [
             server::EVERY_WRITE_IS_ADMITTED.req,
             gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
-            namesakes::NO_DELAY_IS_INHERITED.req,
+            recreation::NO_DELAY_IS_INHERITED.req,
             ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
-            conduct::NO_FUTILE_CREATION.req,
+            misbehaviour::NO_FUTILE_CREATION.req,
         ];
         of_an_algorithm.contains(&self.req)
     }
@@ -54,7 +54,7 @@ pub struct Situation<'a> {
     /// The world.
     pub world: &'a World,
     /// The Job.
-    pub life: &'a Life,
+    pub job_state: &'a JobState,
     /// What bounds the world.
     pub scope: &'a Scope,
 }
@@ -109,11 +109,11 @@ pub const PROPERTIES: &[Property] = &[
     gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
     gates::EXTERNAL_JOBS_ARE_LET_GO,
     gates::ONE_MANAGER_WRITES,
-    namesakes::NO_DELAY_IS_INHERITED,
-    conduct::NO_FINISHED_POD_IS_DELETED,
-    conduct::THE_END_IS_ANNOUNCED_AT_ONCE,
-    conduct::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
-    conduct::AN_INDEX_IS_LEFT_TO_ITSELF,
-    conduct::DELAY_OF_AN_INDEX_SURVIVES,
-    conduct::NO_FUTILE_CREATION,
+    recreation::NO_DELAY_IS_INHERITED,
+    misbehaviour::NO_FINISHED_POD_IS_DELETED,
+    misbehaviour::THE_END_IS_ANNOUNCED_AT_ONCE,
+    misbehaviour::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
+    misbehaviour::AN_INDEX_IS_LEFT_TO_ITSELF,
+    misbehaviour::DELAY_OF_AN_INDEX_SURVIVES,
+    misbehaviour::NO_FUTILE_CREATION,
 ];

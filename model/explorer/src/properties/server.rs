@@ -9,25 +9,25 @@ use jobcheck_spec::job::ConditionKind;
 pub const EVERY_WRITE_IS_ADMITTED: Property = Property {
     req: Req::SY10,
     name: "every write of the algorithm is one that the specification admits",
-    broken: |life| life.past.objection.map(|req| format!("a write broke {req}")),
-    premise: |it| it.life.processes.iter().any(|process| process.sync.is_some()),
+    broken: |job_state| job_state.ghost.objection.map(|req| format!("a write broke {req}")),
+    premise: |it| it.job_state.processes.iter().any(|process| process.sync.is_some()),
 };
 
 /// SS-01 to SS-28: no write is attempted that the server must refuse.
 pub const NOTHING_IS_REFUSED: Property = Property {
     req: Req::SS37,
     name: "no status write is attempted that the server refuses",
-    broken: |life| life.past.refused.map(|req| format!("a status write was refused by {req}")),
-    premise: |it| has_refusable_candidate(it.life, it.world.now, it.scope),
+    broken: |job_state| job_state.ghost.refused.map(|req| format!("a status write was refused by {req}")),
+    premise: |it| has_refusable_candidate(it.job_state, it.world.now, it.scope),
 };
 
 /// SS-09, SU-04.
 pub const START_TIME_STAYS: Property = Property {
     req: Req::SU04,
     name: "startTime moves only with a suspension or its end",
-    broken: |life| life.past.slips.start_moved.then(|| "startTime moved".to_owned()),
+    broken: |job_state| job_state.ghost.violations.start_moved.then(|| "startTime moved".to_owned()),
     premise: |it| {
-        let job = it.life.job.as_ref();
+        let job = it.job_state.job.as_ref();
         job.is_some_and(|job| {
             it.world.now.0 > 0 && job.status.start_time.is_some_and(|start| start < it.world.now)
         })
@@ -38,27 +38,31 @@ pub const START_TIME_STAYS: Property = Property {
 pub const NO_START_TIME_WHILE_SUSPENDED: Property = Property {
     req: Req::SU02,
     name: "a suspended Job that shows it has no startTime, unless it is decided",
-    broken: |life| {
-        let job = life.job.as_ref().filter(|job| job.spec.is_suspended() && life.past.decision.is_none())?;
+    broken: |job_state| {
+        let job = job_state
+            .job
+            .as_ref()
+            .filter(|job| job.spec.is_suspended() && job_state.ghost.decision.is_none())?;
         let status = &job.status;
         (status.is_true(&ConditionKind::Suspended) && status.start_time.is_some())
             .then(|| "it has a startTime".to_owned())
     },
-    premise: |it| it.life.job.as_ref().is_some_and(|job| job.status.is_true(&ConditionKind::Suspended)),
+    premise: |it| it.job_state.job.as_ref().is_some_and(|job| job.status.is_true(&ConditionKind::Suspended)),
 };
 
 /// TT-01, TT-13.
 pub const EXPIRED_JOBS_ONLY: Property = Property {
     req: Req::TT13,
     name: "the TTL controller deletes finished Jobs only",
-    broken: |life| {
-        let removal = life.past.removal.as_ref()?;
+    broken: |job_state| {
+        let removal = job_state.ghost.removal.as_ref()?;
         (!removal.finished)
             .then(|| "the Job that it deleted was not finished, whatever Job it had read".to_owned())
     },
     premise: |it| {
-        let has_ttl = it.life.job.as_ref().is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some());
-        has_ttl && it.life.past.ending.is_none()
+        let has_ttl =
+            it.job_state.job.as_ref().is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some());
+        has_ttl && it.job_state.ghost.ending.is_none()
     },
 };
 
@@ -66,9 +70,9 @@ pub const EXPIRED_JOBS_ONLY: Property = Property {
 pub const TTL_HAD_PASSED: Property = Property {
     req: Req::TT03,
     name: "the TTL controller waits until the TTL has passed",
-    broken: |life| {
-        let removal = life.past.removal.as_ref()?;
+    broken: |job_state| {
+        let removal = job_state.ghost.removal.as_ref()?;
         (!removal.expired).then(|| "the Job that it deleted had not expired".to_owned())
     },
-    premise: |it| it.life.past.removal.is_some(),
+    premise: |it| it.job_state.ghost.removal.is_some(),
 };

@@ -6,9 +6,9 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::Mutation;
 use crate::process::io::{Answer, Call, Io, Stop};
 use crate::reference::read::Read;
-use crate::reference::switches::Switch;
 use crate::reference::sync::Settings;
 
 /// What a sync reads once it has claimed its pods; `None` where that changes nothing.
@@ -18,17 +18,17 @@ use crate::reference::sync::Settings;
 /// A call without an answer, or one that failed: then the sync is tried again.
 pub fn claim(job: &Job, read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<Option<Read>, Stop> {
     // The S-05 of 1.36: a pod that has ended may have been counted already.
-    let ended_too = settings.switches.on(Switch::AdoptsEndedPods);
+    let ended_too = settings.mutations.on(Mutation::AdoptsEndedPods);
     let adoptable =
         |pod: &&Pod| pod.selected && !pod.deleting && (ended_too || !pod.is_terminated()) && !job.deleting;
-    let adopted: Vec<&Pod> = read.strays.iter().filter(adoptable).collect();
+    let adopted: Vec<&Pod> = read.ownerless.iter().filter(adoptable).collect();
     let strange: Vec<&Pod> = read.pods.iter().filter(|pod| !pod.selected && !job.deleting).collect();
     if adopted.is_empty() && strange.is_empty() {
         return Ok(None);
     }
     let adoptions = adopted.iter().map(|pod| Call::AdoptPod(pod.uid));
-    let releases = strange.iter().map(|pod| Call::GiveUpPod(pod.uid));
-    let answers = io.all(adoptions.chain(releases), |call, branch| {
+    let finalizer_removals = strange.iter().map(|pod| Call::ReleasePod(pod.uid));
+    let answers = io.all(adoptions.chain(finalizer_removals), |call, branch| {
         let uid = subject(&call);
         Ok((uid, branch.call(call)?))
     })?;
@@ -50,7 +50,9 @@ pub fn claim(job: &Job, read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -
 
 fn subject(call: &Call) -> Uid {
     match call {
-        Call::AdoptPod(uid) | Call::GiveUpPod(uid) | Call::DeletePod(uid) | Call::ReleasePod(uid) => *uid,
+        Call::AdoptPod(uid) | Call::ReleasePod(uid) | Call::DeletePod(uid) | Call::RemoveFinalizer(uid) => {
+            *uid
+        }
         Call::CreatePod(_, pod) => pod.uid,
         Call::WriteStatus(_) => Uid::EMPTY,
     }

@@ -8,13 +8,13 @@ use jobcheck_spec::job::{
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::Mutation;
 use crate::process::io::{Io, Stop};
-use crate::reference::read::{Census, Read};
-use crate::reference::switches::Switch;
+use crate::reference::read::{Read, Tally};
 
 /// The end that a Job comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct Termination {
     /// Whether it completes.
     pub good: bool,
     /// The reason, as conditions spell it.
@@ -27,19 +27,19 @@ pub struct Fate {
     pub by_fail_job: bool,
 }
 
-impl Fate {
-    fn new(good: bool, reason: &str, message: &str) -> Fate {
+impl Termination {
+    fn new(good: bool, reason: &str, message: &str) -> Termination {
         let (reason, message) = (reason.into(), message.into());
-        Fate { good, reason, message, announced: false, by_fail_job: false }
+        Termination { good, reason, message, announced: false, by_fail_job: false }
     }
 
     /// PC-24, PC-25.
     #[must_use]
-    pub fn completions_reached(gates: Gates) -> Fate {
+    pub fn completions_reached(gates: Gates) -> Termination {
         // These words came with the success policy.
         let silent = !gates.job_success_policy;
         let (reason, message) = ("CompletionsReached", "Reached expected number of succeeded pods");
-        if silent { Fate::new(true, "", "") } else { Fate::new(true, reason, message) }
+        if silent { Termination::new(true, "", "") } else { Termination::new(true, reason, message) }
     }
 
     /// UG-07: whether it is announced under every gate: a policy's verdict is, since it came with its own interim
@@ -71,36 +71,36 @@ pub fn decide(
     spec: &JobSpec,
     status: &JobStatus,
     read: &Read,
-    census: &Census<'_>,
+    tally: &Tally<'_>,
     io: &mut Io<'_>,
-) -> Result<Option<Fate>, Stop> {
-    let success_first = census.switches().on(Switch::LooksAtSuccessFirst);
-    let success = || success_policy(spec, census).or_else(|| enough(spec, census));
-    let before = announced(status, census).or_else(|| if success_first { success() } else { None });
+) -> Result<Option<Termination>, Stop> {
+    let success_first = tally.mutations().on(Mutation::LooksAtSuccessFirst);
+    let success = || success_policy(spec, tally).or_else(|| enough(spec, tally));
+    let before = announced(status, tally).or_else(|| if success_first { success() } else { None });
     let verdict = if before.is_some() { None } else { fail_job(spec, read, io)? };
     let first = before.or(verdict);
     Ok(first
-        .or_else(|| backoff_limit(spec, read, census))
+        .or_else(|| backoff_limit(spec, read, tally))
         .or_else(|| deadline(spec, status, read))
-        .or_else(|| failed_indexes(spec, census))
-        .or_else(|| success_policy(spec, census)))
+        .or_else(|| failed_indexes(spec, tally))
+        .or_else(|| success_policy(spec, tally)))
 }
 
 /// B27: completions are reached, and nothing is active.
-fn enough(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
+fn enough(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
     let wanted = i64::from(spec.completions.unwrap_or(1));
-    let met = census.succeeded >= wanted && census.active.is_empty();
-    met.then(|| Fate::completions_reached(census.settings().gates))
+    let met = tally.succeeded >= wanted && tally.active.is_empty();
+    met.then(|| Termination::completions_reached(tally.settings().gates))
 }
 
-fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
-    let settings = census.settings();
-    let forgets = census.switches().on(Switch::ForgetsSuccessCriteriaMet)
+fn announced(status: &JobStatus, tally: &Tally<'_>) -> Option<Termination> {
+    let settings = tally.settings();
+    let forgets = tally.mutations().on(Mutation::ForgetsSuccessCriteriaMet)
         && !settings.delays_the_end()
         && !settings.gates.job_success_policy;
     let of = |kind: &ConditionKind, good: bool| {
         let condition = status.conditions.iter().find(|it: &&Condition| it.kind == *kind)?;
-        (condition.status == ConditionStatus::True).then(|| Fate {
+        (condition.status == ConditionStatus::True).then(|| Termination {
             good,
             reason: condition.reason.clone(),
             message: condition.message.clone(),
@@ -114,7 +114,7 @@ fn announced(status: &JobStatus, census: &Census<'_>) -> Option<Fate> {
 }
 
 /// PF-08: over all failed pods, released ones too. Which of them the message names is chance.
-fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Fate>, Stop> {
+fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Termination>, Stop> {
     if spec.pod_failure_policy.is_none() {
         return Ok(None);
     }
@@ -122,8 +122,11 @@ fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Fate>
         read.pods.iter().filter(|pod| fail_job_message(pod).is_some()).map(|pod| pod.uid).collect();
     let named = io.pick(&matching, 1)?;
     let message = named.first().and_then(|uid| read.pods.get(*uid)).and_then(fail_job_message);
-    let fate = |message: &Text| Fate { by_fail_job: true, ..Fate::new(false, "PodFailurePolicy", message) };
-    Ok(message.map(fate))
+    let termination = |message: &Text| Termination {
+        by_fail_job: true,
+        ..Termination::new(false, "PodFailurePolicy", message)
+    };
+    Ok(message.map(termination))
 }
 
 /// What a FailJob rule says of a failed pod.
@@ -136,50 +139,51 @@ pub fn fail_job_message(pod: &Pod) -> Option<&Text> {
 }
 
 /// BO-12, BO-13.
-fn backoff_limit(spec: &JobSpec, read: &Read, census: &Census<'_>) -> Option<Fate> {
+fn backoff_limit(spec: &JobSpec, read: &Read, tally: &Tally<'_>) -> Option<Termination> {
     let limit = i64::from(spec.backoff_limit?);
-    let restarts = census.restarts();
-    let switches = census.switches();
+    let restarts = tally.restarts();
+    let mutations = tally.mutations();
     let counts =
-        spec.template.restart_policy == RestartPolicy::OnFailure && !switches.on(Switch::IgnoresRestarts);
+        spec.template.restart_policy == RestartPolicy::OnFailure && !mutations.on(Mutation::IgnoresRestarts);
     let restarted = counts && restarts >= limit.max(1);
     let text = "Job has reached the specified backoff limit";
-    let seen = !switches.on(Switch::ChecksLimitOnNewFailuresOnly) || !census.new_failures.is_empty();
-    let requeued = switches.on(Switch::CountsRequeues) && !census.new_failures.is_empty();
-    let failed = if requeued { i64::from(read.requeues) + 1 } else { census.failed };
-    let exceeded = failed > limit && seen && !switches.on(Switch::IgnoresBackoffLimit);
-    (exceeded || restarted).then(|| Fate::new(false, "BackoffLimitExceeded", text))
+    let seen = !mutations.on(Mutation::ChecksLimitOnNewFailuresOnly) || !tally.new_failures.is_empty();
+    let requeued = mutations.on(Mutation::CountsRequeues) && !tally.new_failures.is_empty();
+    let failed = if requeued { i64::from(read.requeues) + 1 } else { tally.failed };
+    let exceeded = failed > limit && seen && !mutations.on(Mutation::IgnoresBackoffLimit);
+    (exceeded || restarted).then(|| Termination::new(false, "BackoffLimitExceeded", text))
 }
 
 /// SU-08, SU-09: a Job without `startTime` starts in this sync.
-fn deadline(spec: &JobSpec, status: &JobStatus, read: &Read) -> Option<Fate> {
+fn deadline(spec: &JobSpec, status: &JobStatus, read: &Read) -> Option<Termination> {
     let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended())?;
     let start = status.start_time.unwrap_or(read.now);
     let passed = read.now.since(start) >= deadline;
-    passed.then(|| Fate::new(false, "DeadlineExceeded", "Job was active longer than specified deadline"))
+    passed
+        .then(|| Termination::new(false, "DeadlineExceeded", "Job was active longer than specified deadline"))
 }
 
 /// BI-06, BI-07.
-fn failed_indexes(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
-    let failed = census.failed_indexes.as_ref().filter(|failed| !failed.is_empty())?;
+fn failed_indexes(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
+    let failed = tally.failed_indexes.as_ref().filter(|failed| !failed.is_empty())?;
     let count = i64::from(failed.len());
     if spec.max_failed_indexes.is_some_and(|limit| count > i64::from(limit)) {
         let text = "Job has exceeded the specified maximal number of failed indexes";
-        return Some(Fate::new(false, "MaxFailedIndexesExceeded", text));
+        return Some(Termination::new(false, "MaxFailedIndexesExceeded", text));
     }
-    let done = count + census.succeeded >= i64::from(spec.completions?);
-    done.then(|| Fate::new(false, "FailedIndexes", "Job has failed indexes"))
+    let done = count + tally.succeeded >= i64::from(spec.completions?);
+    done.then(|| Termination::new(false, "FailedIndexes", "Job has failed indexes"))
 }
 
 /// SX-01, SX-02.
-fn success_policy(spec: &JobSpec, census: &Census<'_>) -> Option<Fate> {
-    let gate = census.settings().gates.job_success_policy;
-    let on = gate || census.switches().on(Switch::MeetsSuccessPolicyWithoutGate);
-    let is_asked = on && !census.completed.is_empty();
+fn success_policy(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
+    let gate = tally.settings().gates.job_success_policy;
+    let on = gate || tally.mutations().on(Mutation::MeetsSuccessPolicyWithoutGate);
+    let is_asked = on && !tally.completed.is_empty();
     let policy = spec.success_policy.as_ref().filter(|_| is_asked)?;
     let rule =
-        policy.rules.iter().position(|rule| is_met(rule, &census.completed, spec.completion_count()))?;
-    Some(Fate::new(true, "SuccessPolicy", &format!("Matched rules at index {rule}")))
+        policy.rules.iter().position(|rule| is_met(rule, &tally.completed, spec.completion_count()))?;
+    Some(Termination::new(true, "SuccessPolicy", &format!("Matched rules at index {rule}")))
 }
 
 fn is_met(rule: &SuccessRule, completed: &IndexSet, completions: Option<u32>) -> bool {

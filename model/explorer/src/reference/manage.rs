@@ -10,9 +10,9 @@ use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use crate::reference::read::{Census, Read};
-use crate::reference::switches::{Switch, Switches};
+use crate::reference::read::{Read, Tally};
 use crate::reference::sync::Settings;
 
 /// The counts that a sync reports, as its own actions change them (PC-03).
@@ -28,16 +28,16 @@ pub struct Counts {
 
 /// How managing the pods went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Went {
+pub enum StepResult {
     /// As wanted.
-    Well,
+    Done,
     /// A call failed; the sync is tried again in the end (PC-13).
-    Wrong,
+    Failed,
 }
 
-impl Went {
-    fn by(answers: &[Answer]) -> Went {
-        if answers.contains(&Answer::Error) { Went::Wrong } else { Went::Well }
+impl StepResult {
+    fn by(answers: &[Answer]) -> StepResult {
+        if answers.contains(&Answer::Error) { StepResult::Failed } else { StepResult::Done }
     }
 }
 
@@ -48,14 +48,14 @@ pub struct Manager<'a> {
     /// The specification.
     pub spec: &'a JobSpec,
     /// What it comes to.
-    pub census: &'a Census<'a>,
+    pub tally: &'a Tally<'a>,
     /// The algorithm's settings.
     pub settings: &'a Settings<'a>,
 }
 
 impl Manager<'_> {
-    fn switches(&self) -> &Switches {
-        self.settings.switches
+    fn mutations(&self) -> &Mutations {
+        self.settings.mutations
     }
 
     /// TC-07, FT-17: deletes all active pods of a decided Job, finalizers in place. Returns whether all are
@@ -64,28 +64,28 @@ impl Manager<'_> {
     /// # Errors
     ///
     /// A call without an answer.
-    pub fn delete_active(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
-        let active = &self.census.active;
+    pub fn delete_active(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<StepResult, Stop> {
+        let active = &self.tally.active;
         let answers = io.all(active, |pod, branch| branch.call(Call::DeletePod(pod.uid)))?;
         for (pod, answer) in active.iter().zip(&answers) {
             self.note_deletion(pod, *answer, counts);
         }
-        Ok(Went::by(&answers))
+        Ok(StepResult::by(&answers))
     }
 
     fn note_deletion(&self, pod: &Pod, answer: Answer, counts: &mut Counts) {
-        let switches = self.switches();
+        let mutations = self.mutations();
         let gone = answer != Answer::Error;
         if gone {
             counts.active -= 1;
         }
-        if switches.on(Switch::ReportsDeletionsLate) {
+        if mutations.on(Mutation::ReportsDeletionsLate) {
             return;
         }
-        if pod.ready && (gone || switches.on(Switch::LowersReadyOnFailedDelete)) {
+        if pod.ready && (gone || mutations.on(Mutation::LowersReadyOnFailedDelete)) {
             counts.ready -= 1;
         }
-        if answer == Answer::Done || (gone && switches.on(Switch::CountsVanishedAsTerminating)) {
+        if answer == Answer::Done || (gone && mutations.on(Mutation::CountsVanishedAsTerminating)) {
             counts.terminating += 1;
         }
     }
@@ -95,17 +95,17 @@ impl Manager<'_> {
     /// # Errors
     ///
     /// A call without an answer.
-    pub fn manage(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+    pub fn manage(&self, counts: &mut Counts, io: &mut Io<'_>) -> Result<StepResult, Stop> {
         if self.spec.is_suspended() {
-            return self.delete_uncounted(&self.census.active, counts, io);
+            return self.delete_uncounted(&self.tally.active, counts, io);
         }
         let wanted = self.wanted(counts.active);
-        let counted = if self.switches().on(Switch::CountsTerminatingAsSurplus) {
+        let counted = if self.mutations().on(Mutation::CountsTerminatingAsSurplus) {
             counts.active + counts.terminating
         } else {
             counts.active
         };
-        let target = if self.switches().on(Switch::LeavesExtraPods) {
+        let target = if self.mutations().on(Mutation::LeavesExtraPods) {
             self.spec.parallelism.unwrap_or(1)
         } else {
             wanted
@@ -117,22 +117,22 @@ impl Manager<'_> {
         }
         let held = if self.is_patient() { counts.terminating } else { 0 };
         let missing = usize::try_from(wanted - counts.active - held).unwrap_or(0);
-        if missing == 0 { Ok(Went::Well) } else { self.create(missing, counts, io) }
+        if missing == 0 { Ok(StepResult::Done) } else { self.create(missing, counts, io) }
     }
 
     /// RP-02: whether a pod that terminates holds its place.
     fn is_patient(&self) -> bool {
-        self.settings.is_patient(self.spec) && !self.switches().on(Switch::ReplacesTerminatingPods)
+        self.settings.is_patient(self.spec) && !self.mutations().on(Mutation::ReplacesTerminatingPods)
     }
 
     /// PC-04, PC-05.
     fn wanted(&self, active: i32) -> i32 {
         let parallelism = self.spec.parallelism.unwrap_or(1);
         match self.spec.completions {
-            None if self.census.succeeded > 0 => active,
+            None if self.tally.succeeded > 0 => active,
             None => parallelism,
             Some(completions) => {
-                let missing = i64::from(completions) - self.census.succeeded;
+                let missing = i64::from(completions) - self.tally.succeeded;
                 i32::try_from(missing.clamp(0, i64::from(parallelism))).unwrap_or(parallelism)
             }
         }
@@ -144,12 +144,12 @@ impl Manager<'_> {
         if self.spec.is_indexed() {
             victims = self.misplaced();
             for doubles in self.doubles() {
-                victims.extend(first(&doubles, doubles.len() - 1, self.switches(), io)?);
+                victims.extend(first(&doubles, doubles.len() - 1, self.mutations(), io)?);
             }
         }
         let is_left = |pod: &&Pod| !victims.iter().any(|victim| victim.uid == pod.uid);
-        let rest: Vec<&Pod> = self.census.active.iter().copied().filter(is_left).collect();
-        let more = first(&rest, at_least.saturating_sub(victims.len()), self.switches(), io)?;
+        let rest: Vec<&Pod> = self.tally.active.iter().copied().filter(is_left).collect();
+        let more = first(&rest, at_least.saturating_sub(victims.len()), self.mutations(), io)?;
         victims.extend(more);
         Ok(victims)
     }
@@ -160,13 +160,13 @@ impl Manager<'_> {
 
     /// Active pods without a valid index.
     fn misplaced(&self) -> Vec<&Pod> {
-        self.census.active.iter().copied().filter(|pod| self.place(pod).is_none()).collect()
+        self.tally.active.iter().copied().filter(|pod| self.place(pod).is_none()).collect()
     }
 
     /// The active pods of each index that has more than one.
     fn doubles(&self) -> Vec<Vec<&Pod>> {
         let mut places: BTreeMap<Index, Vec<&Pod>> = BTreeMap::new();
-        for pod in &self.census.active {
+        for pod in &self.tally.active {
             if let Some(index) = self.place(pod) {
                 places.entry(index).or_default().push(pod);
             }
@@ -175,13 +175,18 @@ impl Manager<'_> {
     }
 
     /// FT-16: the finalizer goes first, so that the pod is never counted.
-    fn delete_uncounted(&self, victims: &[&Pod], counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+    fn delete_uncounted(
+        &self,
+        victims: &[&Pod],
+        counts: &mut Counts,
+        io: &mut Io<'_>,
+    ) -> Result<StepResult, Stop> {
         if victims.is_empty() {
-            return Ok(Went::Well);
+            return Ok(StepResult::Done);
         }
         io.note(Effect::ExpectDeletions(victims.iter().map(|pod| pod.uid).collect()));
         let answers = io.all(victims, |pod, branch| {
-            let (deleted, answer) = self.release_and_delete(pod, branch)?;
+            let (deleted, answer) = self.remove_finalizers_and_delete(pod, branch)?;
             if answer == Answer::Error {
                 branch.note(Effect::NoDeletion(pod.uid));
             }
@@ -189,7 +194,7 @@ impl Manager<'_> {
         })?;
         for (pod, (deleted, answer)) in victims.iter().zip(&answers) {
             match (deleted, answer) {
-                (false, Answer::NotFound) if self.switches().on(Switch::KeepsVanishedPodReady) => {
+                (false, Answer::NotFound) if self.mutations().on(Mutation::KeepsVanishedPodReady) => {
                     counts.active -= 1;
                 }
                 // Nothing was to be deleted: not even a departure says that it was.
@@ -197,16 +202,20 @@ impl Manager<'_> {
                 (true | false, answer) => self.note_deletion(pod, *answer, counts),
             }
         }
-        Ok(Went::by(&answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>()))
+        Ok(StepResult::by(&answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>()))
     }
 
     /// The last answer, and whether it was to the DELETE.
-    fn release_and_delete(&self, pod: &Pod, branch: &mut Branch<'_>) -> Result<(bool, Answer), Stop> {
+    fn remove_finalizers_and_delete(
+        &self,
+        pod: &Pod,
+        branch: &mut Branch<'_>,
+    ) -> Result<(bool, Answer), Stop> {
         if pod.finalizer {
-            branch.note(Effect::ExpectRelease(pod.uid));
-            let answer = branch.call(Call::ReleasePod(pod.uid))?;
+            branch.note(Effect::ExpectFinalizerRemoval(pod.uid));
+            let answer = branch.call(Call::RemoveFinalizer(pod.uid))?;
             if answer == Answer::Error {
-                branch.note(Effect::NoRelease(pod.uid));
+                branch.note(Effect::NoFinalizerRemoval(pod.uid));
             }
             if answer != Answer::Done {
                 return Ok((false, answer));
@@ -216,23 +225,23 @@ impl Manager<'_> {
     }
 
     /// PC-11: in batches of 1, 2, 4, and so on.
-    fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<Went, Stop> {
+    fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<StepResult, Stop> {
         let goes = self.read.kept.namespace_goes(self.read.now);
-        if goes && !self.switches().on(Switch::RetriesWithoutNamespace) {
-            return Ok(Went::Well);
+        if goes && !self.mutations().on(Mutation::RetriesWithoutNamespace) {
+            return Ok(StepResult::Done);
         }
         let newborns = match self.delayed_newborns(missing) {
             Ok(newborns) => newborns,
             Err(end) => {
                 io.note(Effect::Wake(end));
-                if self.switches().on(Switch::ReportsNoneActiveDuringDelay) {
+                if self.mutations().on(Mutation::ReportsNoneActiveDuringDelay) {
                     counts.active = 0;
                 }
-                return Ok(Went::Well);
+                return Ok(StepResult::Done);
             }
         };
         if newborns.is_empty() {
-            return Ok(Went::Well);
+            return Ok(StepResult::Done);
         }
         io.note(Effect::ExpectCreations(i8::try_from(newborns.len()).unwrap_or(i8::MAX)));
         let mut rest = newborns.as_slice();
@@ -255,24 +264,24 @@ impl Manager<'_> {
             if created < batch.len() {
                 // PC-11: the rest is not tried.
                 later.iter().for_each(|_| io.note(Effect::NoCreation));
-                let swallowed = self.switches().on(Switch::SwallowsCreateErrors);
-                return Ok(if swallowed { Went::Well } else { Went::Wrong });
+                let swallowed = self.mutations().on(Mutation::SwallowsCreateErrors);
+                return Ok(if swallowed { StepResult::Done } else { StepResult::Failed });
             }
             (rest, width) = (later, 2 * width);
         }
-        Ok(Went::Well)
+        Ok(StepResult::Done)
     }
 
     /// H2: it counts.
     fn takes_for_created(&self, answer: Answer) -> bool {
-        answer == Answer::NamespaceTerminating && self.switches().on(Switch::CountsRefusedCreations)
+        answer == Answer::NamespaceTerminating && self.mutations().on(Mutation::CountsRefusedCreations)
     }
 
     /// The pods to create now, by index or number, or when the first of them may be created (BO-02, BO-11).
     fn delayed_newborns(&self, missing: usize) -> Result<Vec<(u32, Pod)>, Time> {
         let per_index = self.settings.limit_per_index(self.spec).is_some();
         if !per_index {
-            let end = self.census.delay_ends(self.census.backoff(), self.settings.constants);
+            let end = self.tally.delay_ends(self.tally.backoff(), self.settings.constants);
             if let Some(end) = end {
                 return Err(end);
             }
@@ -299,26 +308,26 @@ impl Manager<'_> {
             let held = |pod: &&Pod| pod.is_active() || (patient && pod.is_terminating());
             self.read.pods.iter().filter(held).any(|pod| pod.index == Some(index))
         };
-        let failed = |index: Index| self.census.failed_indexes.as_ref().is_some_and(|it| it.contains(index));
+        let failed = |index: Index| self.tally.failed_indexes.as_ref().is_some_and(|it| it.contains(index));
         (0..completions)
-            .filter(|index| !self.census.completed.contains(*index) && !failed(*index) && !runs(*index))
+            .filter(|index| !self.tally.completed.contains(*index) && !failed(*index) && !runs(*index))
             .take(missing)
             .collect()
     }
 
     /// BO-10.
     fn index_delay_ends(&self, index: Index) -> Option<Time> {
-        let last = self.census.delayed.get(&index)?;
+        let last = self.tally.delayed.get(&index)?;
         let backoff = jobcheck_spec::view::Backoff {
             failures: last.failure_count + last.ignored_failure_count + 1,
-            last_failure: Some(self.census.ended(last)),
+            last_failure: Some(self.tally.ended(last)),
         };
-        self.census.delay_ends(backoff, self.settings.constants)
+        self.tally.delay_ends(backoff, self.settings.constants)
     }
 
     /// BI-02: a replacement carries on the counts of its predecessor.
     fn newborn(&self, index: Option<Index>) -> Pod {
-        let last = index.and_then(|index| self.census.delayed.get(&index));
+        let last = index.and_then(|index| self.tally.delayed.get(&index));
         let (failures, ignored) = match last {
             None => (0, 0),
             Some(last) if last.is_ignored() => (last.failure_count, last.ignored_failure_count + 1),
@@ -351,7 +360,7 @@ impl Manager<'_> {
 }
 
 /// PC-09: the smaller, the sooner deleted.
-fn preference(pod: &Pod, switches: &Switches) -> impl Ord + use<> {
+fn preference(pod: &Pod, mutations: &Mutations) -> impl Ord + use<> {
     let phase = match pod.phase {
         Phase::Pending => 0,
         Phase::Unknown => 1,
@@ -365,7 +374,7 @@ fn preference(pod: &Pod, switches: &Switches) -> impl Ord + use<> {
         Reverse(pod.max_restarts),
         Reverse(pod.created),
         // Of equals, what a deletion that failed has left without finalizer.
-        pod.finalizer && !switches.on(Switch::OverlooksStrippedPods),
+        pod.finalizer && !mutations.on(Mutation::OverlooksStrippedPods),
     )
 }
 
@@ -373,10 +382,10 @@ fn preference(pod: &Pod, switches: &Switches) -> impl Ord + use<> {
 fn first<'a>(
     pods: &[&'a Pod],
     count: usize,
-    switches: &Switches,
+    mutations: &Mutations,
     io: &mut Io<'_>,
 ) -> Result<Vec<&'a Pod>, Stop> {
-    let rank = |pod: &Pod| preference(pod, switches);
+    let rank = |pod: &Pod| preference(pod, mutations);
     let mut sorted = pods.to_vec();
     sorted.sort_by_key(|pod| rank(pod));
     let count = count.min(sorted.len());

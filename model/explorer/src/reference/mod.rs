@@ -14,6 +14,5 @@ pub mod manage;
 pub mod orphan;
 pub(crate) mod outlook;
 pub mod read;
-pub mod switches;
 pub mod sync;
 pub mod ttl;

@@ -2,11 +2,11 @@
 
 use jobcheck_spec::job::{JobSpec, JobStatus};
 
+use crate::mutations::Mutation;
 use crate::process::io::{Io, Replies};
 use crate::reference::claim::claim;
-use crate::reference::decide::{Fate, decide};
-use crate::reference::read::{Census, Read};
-use crate::reference::switches::Switch;
+use crate::reference::decide::{Termination, decide};
+use crate::reference::read::{Read, Tally};
 use crate::reference::sync::{Settings, completes};
 
 /// The end that a sync which has read this decides on, and why; `None` where it decides nothing that is not stored
@@ -23,35 +23,41 @@ pub fn decision(read: &Read, settings: &Settings<'_>) -> Option<String> {
         return None;
     }
     let spec = &*job.spec;
-    let census = Census::of(job, read, settings);
-    let fate = match decide(spec, &job.status, read, &census, &mut io) {
-        Ok(fate) => fate,
+    let tally = Tally::of(job, read, settings);
+    let termination = match decide(spec, &job.status, read, &tally, &mut io) {
+        Ok(termination) => termination,
         // Which of several pods the message names is chance.
         Err(_) => return Some("PodFailurePolicy: several pods match a FailJob rule".to_owned()),
     };
-    let active = i32::try_from(census.active.len()).unwrap_or(i32::MAX);
-    let fate = fate.or_else(|| completes(job, read, settings, &census, active));
-    let fate = fate.filter(|fate| !fate.announced)?;
-    let hasty = settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
-    let waits = if fate.reason.as_ref() == "CompletionsReached" || read.satisfied || hasty {
+    let active = i32::try_from(tally.active.len()).unwrap_or(i32::MAX);
+    let termination = termination.or_else(|| completes(job, read, settings, &tally, active));
+    let termination = termination.filter(|termination| !termination.announced)?;
+    let hasty = settings.mutations.on(Mutation::FailsBeforeAllPodsAreSeen);
+    let waits = if termination.reason.as_ref() == "CompletionsReached" || read.satisfied || hasty {
         ""
     } else {
         ", not before every pod has been seen"
     };
-    Some(format!("{}: {}{waits}", fate.reason, why(&fate, spec, &job.status, read, &census)))
+    Some(format!("{}: {}{waits}", termination.reason, why(&termination, spec, &job.status, read, &tally)))
 }
 
-fn why(fate: &Fate, spec: &JobSpec, status: &JobStatus, read: &Read, census: &Census<'_>) -> String {
-    match &*fate.reason {
-        "BackoffLimitExceeded" if census.restarts() > 0 => {
-            format!("{} restarts, backoffLimit {}", census.restarts(), spec.backoff_limit.unwrap_or_default())
+fn why(
+    termination: &Termination,
+    spec: &JobSpec,
+    status: &JobStatus,
+    read: &Read,
+    tally: &Tally<'_>,
+) -> String {
+    match &*termination.reason {
+        "BackoffLimitExceeded" if tally.restarts() > 0 => {
+            format!("{} restarts, backoffLimit {}", tally.restarts(), spec.backoff_limit.unwrap_or_default())
         }
-        "BackoffLimitExceeded" if census.failed <= i64::from(spec.backoff_limit.unwrap_or_default()) => {
+        "BackoffLimitExceeded" if tally.failed <= i64::from(spec.backoff_limit.unwrap_or_default()) => {
             let limit = spec.backoff_limit.unwrap_or_default();
             format!("{} syncs that failed or found a failure, backoffLimit {limit}", read.requeues + 1)
         }
         "BackoffLimitExceeded" => {
-            format!("{} failed, backoffLimit {}", census.failed, spec.backoff_limit.unwrap_or_default())
+            format!("{} failed, backoffLimit {}", tally.failed, spec.backoff_limit.unwrap_or_default())
         }
         "DeadlineExceeded" => {
             let start = status.start_time.unwrap_or(read.now);
@@ -59,14 +65,14 @@ fn why(fate: &Fate, spec: &JobSpec, status: &JobStatus, read: &Read, census: &Ce
             format!("{} s since startTime, activeDeadlineSeconds {deadline}", read.now.since(start))
         }
         "FailedIndexes" | "MaxFailedIndexesExceeded" => {
-            let failed = census.failed_indexes.as_ref().map(ToString::to_string).unwrap_or_default();
-            format!("failed indexes \"{failed}\", {} completed", census.succeeded)
+            let failed = tally.failed_indexes.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("failed indexes \"{failed}\", {} completed", tally.succeeded)
         }
-        "SuccessPolicy" => format!("completed indexes \"{}\"", census.completed),
+        "SuccessPolicy" => format!("completed indexes \"{}\"", tally.completed),
         "CompletionsReached" => {
             let wanted = spec.completions.map_or("nil".to_owned(), |completions| completions.to_string());
-            format!("{} succeeded, completions {wanted}", census.succeeded)
+            format!("{} succeeded, completions {wanted}", tally.succeeded)
         }
-        _ => fate.message.to_string(),
+        _ => termination.message.to_string(),
     }
 }

@@ -12,8 +12,8 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::Backoff;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::io::{Io, Stop};
-use crate::reference::switches::{Switch, Switches};
 use crate::reference::sync::Settings;
 
 /// What a sync reads at its start (requirements.md 0.2, steps 2 to 6).
@@ -24,7 +24,7 @@ pub struct Read {
     /// Its pods in the Pod cache.
     pub pods: Arc<Pods>,
     /// Pods in the Pod cache that nobody controls.
-    pub strays: Arc<Pods>,
+    pub ownerless: Arc<Pods>,
     /// Whether all creations and deletions were seen (PC-26).
     pub satisfied: bool,
     /// Whether all creations were seen (S-08).
@@ -32,7 +32,7 @@ pub struct Read {
     /// Whether this process finished the Job, and its cache does not show it (TC-13).
     pub finished_unseen: bool,
     /// Pods whose release is to be seen (FT-28).
-    pub releasing: BTreeSet<Uid>,
+    pub removing_finalizers: BTreeSet<Uid>,
     /// What a subject keeps that looks for itself at what its caches show.
     pub kept: Kept,
     /// The record of failures (BO-05).
@@ -56,7 +56,7 @@ pub struct Failures {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Kept {
     /// Pods whose finalizer it has removed (FT-28).
-    pub released: BTreeSet<Uid>,
+    pub finalizer_removed: BTreeSet<Uid>,
     /// Pods that it has deleted (PC-26).
     pub deleted: BTreeSet<Uid>,
     /// When it was told that the namespace is being deleted (PC-12).
@@ -76,10 +76,10 @@ impl Kept {
 
 /// What the pods come to (step 8).
 #[derive(Debug)]
-pub struct Census<'a> {
+pub struct Tally<'a> {
     job: &'a Job,
     read: &'a Read,
-    switches: &'a Switches,
+    mutations: &'a Mutations,
     settings: Settings<'a>,
     delays: bool,
     /// Active pods.
@@ -106,15 +106,15 @@ pub struct Census<'a> {
     last: BTreeMap<Index, Vec<&'a Pod>>,
 }
 
-impl<'a> Census<'a> {
+impl<'a> Tally<'a> {
     /// Counts what was read.
     #[must_use]
-    pub fn of(job: &'a Job, read: &'a Read, settings: &Settings<'a>) -> Census<'a> {
+    pub fn of(job: &'a Job, read: &'a Read, settings: &Settings<'a>) -> Tally<'a> {
         let pods = || read.pods.iter();
-        let mut census = Census {
+        let mut tally = Tally {
             job,
             read,
-            switches: settings.switches,
+            mutations: settings.mutations,
             settings: *settings,
             delays: settings.has_delays && settings.limit_per_index(&job.spec).is_none(),
             active: pods().filter(|pod| pod.is_active()).collect(),
@@ -129,17 +129,17 @@ impl<'a> Census<'a> {
             delayed: BTreeMap::new(),
             last: BTreeMap::new(),
         };
-        census.new_successes = pods().filter(|pod| census.is_new_success(pod)).collect();
-        census.new_failures = pods().filter(|pod| census.is_new_failure(pod)).collect();
-        census.count_indexes();
-        census.count_totals();
-        census
+        tally.new_successes = pods().filter(|pod| tally.is_new_success(pod)).collect();
+        tally.new_failures = pods().filter(|pod| tally.is_new_failure(pod)).collect();
+        tally.count_indexes();
+        tally.count_totals();
+        tally
     }
 
     /// Departures from the algorithm.
     #[must_use]
-    pub fn switches(&self) -> &'a Switches {
-        self.switches
+    pub fn mutations(&self) -> &'a Mutations {
+        self.mutations
     }
 
     /// The settings of the process.
@@ -155,9 +155,10 @@ impl<'a> Census<'a> {
     /// FT-06: whether accounting looks at the pod.
     #[must_use]
     pub fn is_tracked(&self, pod: &Pod) -> bool {
-        let released = self.read.releasing.contains(&pod.uid) && !self.switches.on(Switch::ForgetsReleases);
-        let legacy = pod.is_terminated() && self.switches.on(Switch::CountsLegacyPods);
-        (pod.finalizer || legacy) && !released
+        let finalizer_removed =
+            self.read.removing_finalizers.contains(&pod.uid) && !self.mutations.on(Mutation::ForgetsRemovals);
+        let legacy = pod.is_terminated() && self.mutations.on(Mutation::CountsLegacyPods);
+        (pod.finalizer || legacy) && !finalizer_removed
     }
 
     /// FT-09: an Indexed Job counts pods with a valid index only.
@@ -175,7 +176,7 @@ impl<'a> Census<'a> {
     /// Whether the UID is recorded as a failure, which it stays (FT-13, S-01, S-02).
     fn is_recorded_failure(&self, pod: &Pod) -> bool {
         self.job.status.uncounted_failed().contains(&pod.uid)
-            && !self.switches.on(Switch::CountsListedFailureAsSuccess)
+            && !self.mutations.on(Mutation::CountsListedFailureAsSuccess)
     }
 
     fn is_new_success(&self, pod: &Pod) -> bool {
@@ -188,7 +189,7 @@ impl<'a> Census<'a> {
 
     fn is_new_failure(&self, pod: &Pod) -> bool {
         let flipped = self.job.status.uncounted_succeeded().contains(&pod.uid)
-            && !self.switches.on(Switch::RecordsFlippedSuccess);
+            && !self.mutations.on(Mutation::RecordsFlippedSuccess);
         self.is_failure(pod)
             && self.is_tracked(pod)
             && self.has_place(pod)
@@ -211,19 +212,19 @@ impl<'a> Census<'a> {
             let spent = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
             let spent = spent.filter(|pod| exhausts_index(pod, limit));
             failed.extend(spent.filter_map(|pod| pod.valid_index(completions)));
-            if !self.switches.on(Switch::FailedIndexNotMinusCompleted) {
+            if !self.mutations.on(Mutation::FailedIndexNotMinusCompleted) {
                 failed = failed.minus(&self.completed.minus(&stored));
                 self.completed = self.completed.minus(&stored);
             }
             self.failed_indexes = Some(failed);
-            self.delay_releases();
+            self.delay_removals();
         }
     }
 
     /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
-    fn delay_releases(&mut self) {
+    fn delay_removals(&mut self) {
         let in_vain = self.read.kept.namespace_goes(self.read.now);
-        if in_vain && !self.switches.on(Switch::WaitsForReplacementInVain) {
+        if in_vain && !self.mutations.on(Mutation::WaitsForReplacementInVain) {
             return;
         }
         let completions = self.spec().completion_count();
@@ -262,8 +263,8 @@ impl<'a> Census<'a> {
         let status = &self.job.status;
         let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
         self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
-        let by_index = self.spec().is_indexed() && !self.switches.on(Switch::CountsPodsNotIndexes);
-        if self.switches.on(Switch::RecomputesCounters) {
+        let by_index = self.spec().is_indexed() && !self.mutations.on(Mutation::CountsPodsNotIndexes);
+        if self.mutations.on(Mutation::RecomputesCounters) {
             self.succeeded = len(self.read.pods.iter().filter(|pod| pod.phase == Phase::Succeeded).count());
             return;
         }
@@ -286,7 +287,7 @@ impl<'a> Census<'a> {
     /// BO-07: when the pod ended, as delays count from there.
     #[must_use]
     pub fn ended(&self, pod: &Pod) -> Time {
-        let by_creation = self.switches.on(Switch::DatesDeletionsFromCreation) && pod.is_terminating();
+        let by_creation = self.mutations.on(Mutation::DatesDeletionsFromCreation) && pod.is_terminating();
         if by_creation { pod.created } else { pod.finish_time() }
     }
 
@@ -294,12 +295,12 @@ impl<'a> Census<'a> {
     #[must_use]
     pub fn backoff(&self) -> Backoff {
         let old = self.read.failures.record;
-        if self.new_failures.is_empty() && self.switches.on(Switch::ForgetsFailuresWhenNoneIsNew) {
+        if self.new_failures.is_empty() && self.mutations.on(Mutation::ForgetsFailuresWhenNoneIsNew) {
             return Backoff::default();
         }
         let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
         let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| self.ended(pod)).collect::<Vec<_>>();
-        let all = !self.switches.on(Switch::IgnoredFailuresDoNotDelay);
+        let all = !self.mutations.on(Mutation::IgnoredFailuresDoNotDelay);
         let delaying: Vec<&Pod> =
             self.new_failures.iter().copied().filter(|pod| all || !pod.is_ignored()).collect();
         let (successes, failures) = (ends(&self.new_successes), ends(&delaying));

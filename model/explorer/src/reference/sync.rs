@@ -8,13 +8,13 @@ use jobcheck_spec::job::{
 };
 use jobcheck_spec::time::Time;
 
+use crate::mutations::{Mutation, Mutations};
 use crate::process::io::{Effect, Io, Stop};
 use crate::reference::account::{Accounting, put};
 use crate::reference::claim::claim;
-use crate::reference::decide::{Fate, decide};
-use crate::reference::manage::{Counts, Manager, Went};
-use crate::reference::read::{Census, Read};
-use crate::reference::switches::{Switch, Switches};
+use crate::reference::decide::{Termination, decide};
+use crate::reference::manage::{Counts, Manager, StepResult};
+use crate::reference::read::{Read, Tally};
 
 /// What does not change between the syncs of a process.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub struct Settings<'a> {
     /// Whose decisions they are.
     pub subject: &'a Subject,
     /// Departures from the algorithm.
-    pub switches: &'a Switches,
+    pub mutations: &'a Mutations,
     /// The numbers that it was started with.
     pub constants: &'a Constants,
     /// The feature gates that it was started with.
@@ -37,7 +37,7 @@ impl Settings<'_> {
     /// MB-02, UG-14: whether the Job is left to another manager.
     #[must_use]
     pub fn leaves_alone(&self, job: &Job) -> bool {
-        let looks = self.gates.job_managed_by && !self.switches.on(Switch::IgnoresManagedBy);
+        let looks = self.gates.job_managed_by && !self.mutations.on(Mutation::IgnoresManagedBy);
         looks && !job.is_managed_by_built_in()
     }
 
@@ -52,7 +52,7 @@ impl Settings<'_> {
     #[must_use]
     pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
         let counts =
-            self.gates.job_backoff_limit_per_index || self.switches.on(Switch::LimitsIndexesWithoutGate);
+            self.gates.job_backoff_limit_per_index || self.mutations.on(Mutation::LimitsIndexesWithoutGate);
         spec.backoff_limit_per_index.filter(|_| counts)
     }
 
@@ -90,8 +90,8 @@ impl Sync<'_> {
     fn run(&self, io: &mut Io<'_>) -> Result<(), Stop> {
         let (job, read) = (self.job, self.read);
         let spec = &*job.spec;
-        let mut census = Census::of(job, read, self.settings);
-        census.settle_ties(io)?;
+        let mut tally = Tally::of(job, read, self.settings);
+        tally.settle_ties(io)?;
         let mut status = JobStatus {
             uncounted: Some(job.status.uncounted.clone().unwrap_or_default()),
             ..job.status.clone()
@@ -100,30 +100,30 @@ impl Sync<'_> {
             status.start_time = Some(read.now);
         }
         let mut counts = Counts {
-            active: i32::try_from(census.active.len()).unwrap_or(i32::MAX),
-            ready: census.ready,
-            terminating: census.terminating,
+            active: i32::try_from(tally.active.len()).unwrap_or(i32::MAX),
+            ready: tally.ready,
+            terminating: tally.terminating,
         };
-        let manager = Manager { read, spec, census: &census, settings: self.settings };
-        let mut fate = decide(spec, &status, read, &census, io)?;
+        let manager = Manager { read, spec, tally: &tally, settings: self.settings };
+        let mut termination = decide(spec, &status, read, &tally, io)?;
         let mut verdict_waits = false;
         let went;
-        if let Some(decided) = fate.clone() {
+        if let Some(decided) = termination.clone() {
             went = manager.delete_active(&mut counts, io)?;
-            self.gives_up(went, Switch::ForgetsCountsAfterFailedDeletion)?;
-            let hasty = self.settings.switches.on(Switch::FailsBeforeAllPodsAreSeen);
-            if went == Went::Wrong || (!read.satisfied && !hasty) {
+            self.gives_up(went, Mutation::ForgetsCountsAfterFailedDeletion)?;
+            let hasty = self.settings.mutations.on(Mutation::FailsBeforeAllPodsAreSeen);
+            if went == StepResult::Failed || (!read.satisfied && !hasty) {
                 // TC-08: pods may be left that nobody would release.
                 verdict_waits =
-                    decided.by_fail_job && !self.settings.switches.on(Switch::DropsFailJobVerdict);
-                fate = None;
+                    decided.by_fail_job && !self.settings.mutations.on(Mutation::DropsFailJobVerdict);
+                termination = None;
             }
         } else {
             let manages = read.satisfied && !job.deleting;
-            went = if manages { manager.manage(&mut counts, io)? } else { Went::Well };
-            self.gives_up(went, Switch::ForgetsStatusAfterFailedCreation)?;
-            fate = completes(job, read, self.settings, &census, counts.active);
-            if fate.is_none() && manages {
+            went = if manages { manager.manage(&mut counts, io)? } else { StepResult::Done };
+            self.gives_up(went, Mutation::ForgetsStatusAfterFailedCreation)?;
+            termination = completes(job, read, self.settings, &tally, counts.active);
+            if termination.is_none() && manages {
                 self.show_suspension(&mut status);
             }
         }
@@ -131,18 +131,23 @@ impl Sync<'_> {
         status.active = counts.active;
         status.ready = Some(counts.ready);
         let reported = self.settings.gates.job_pod_replacement_policy
-            || self.settings.switches.on(Switch::ReportsTerminatingWithoutGate);
+            || self.settings.mutations.on(Mutation::ReportsTerminatingWithoutGate);
         status.terminating = Some(counts.terminating).filter(|_| reported);
         let terminating = counts.terminating;
-        let (census, settings) = (&census, self.settings);
-        let accounting = Accounting { job, read, census, settings, fate, verdict_waits, terminating, status };
+        let (tally, settings) = (&tally, self.settings);
+        let accounting =
+            Accounting { job, read, tally, settings, termination, verdict_waits, terminating, status };
         accounting.run(io)?;
-        if went == Went::Wrong { Err(Stop::Failed) } else { Ok(()) }
+        if went == StepResult::Failed { Err(Stop::Failed) } else { Ok(()) }
     }
 
     /// A departure: what failed ends the sync.
-    fn gives_up(&self, went: Went, departure: Switch) -> Result<(), Stop> {
-        if went == Went::Wrong && self.settings.switches.on(departure) { Err(Stop::Failed) } else { Ok(()) }
+    fn gives_up(&self, went: StepResult, mutation: Mutation) -> Result<(), Stop> {
+        if went == StepResult::Failed && self.settings.mutations.on(mutation) {
+            Err(Stop::Failed)
+        } else {
+            Ok(())
+        }
     }
 
     /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
@@ -153,7 +158,7 @@ impl Sync<'_> {
         let wanted = if suspended { ConditionStatus::True } else { ConditionStatus::False };
         if shown == Some(ConditionStatus::False)
             && !suspended
-            && self.settings.switches.on(Switch::ResetsStartTimeAfterResume)
+            && self.settings.mutations.on(Mutation::ResetsStartTimeAfterResume)
         {
             status.start_time = Some(now);
         }
@@ -180,7 +185,8 @@ impl Sync<'_> {
         if let (Some(deadline), Some(start)) = (deadline, status.start_time) {
             let end: Time = start.plus(deadline);
             let starts = self.job.status.start_time.is_none();
-            if end > self.read.now && (starts || !self.settings.switches.on(Switch::ArmsDeadlineAtStartOnly))
+            if end > self.read.now
+                && (starts || !self.settings.mutations.on(Mutation::ArmsDeadlineAtStartOnly))
             {
                 io.note(Effect::Wake(end));
             }
@@ -194,14 +200,14 @@ pub fn completes(
     job: &Job,
     read: &Read,
     settings: &Settings<'_>,
-    census: &Census<'_>,
+    tally: &Tally<'_>,
     active: i32,
-) -> Option<Fate> {
+) -> Option<Termination> {
     let enough = match job.spec.completions {
-        None => census.succeeded > 0,
-        Some(completions) => census.succeeded >= i64::from(completions),
+        None => tally.succeeded > 0,
+        Some(completions) => tally.succeeded >= i64::from(completions),
     };
-    let seen = read.creations_seen || settings.switches.on(Switch::CompletesBeforeAllPodsAreSeen);
-    let over = active == 0 || settings.switches.on(Switch::LeavesExtraPods);
-    (enough && over && seen).then(|| Fate::completions_reached(settings.gates))
+    let seen = read.creations_seen || settings.mutations.on(Mutation::CompletesBeforeAllPodsAreSeen);
+    let over = active == 0 || settings.mutations.on(Mutation::LeavesExtraPods);
+    (enough && over && seen).then(|| Termination::completions_reached(settings.gates))
 }

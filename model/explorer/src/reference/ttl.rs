@@ -18,15 +18,15 @@ use crate::scope::{Algorithm, Scope};
 use crate::step::Step;
 use crate::subject::{TtlDecision, TtlRead};
 use crate::ttl::{Request, carry_out, judge_request};
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job};
 use jobcheck_spec::requirement::Findings;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::words::or_none;
 
-use crate::process::steps::Fortune;
-use crate::reference::switches::{Switch, Switches};
+use crate::mutations::{Mutation, Mutations};
+use crate::process::steps::RequestOutcome;
 
 /// A TTL controller, as far as one Job's key goes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,9 +64,9 @@ pub enum TtlStep {
     /// It takes the key from its queue, and looks at its cache.
     Sync,
     /// Its GET is answered.
-    Get(Fortune),
+    Get(RequestOutcome),
     /// Its DELETE is answered.
-    Delete(Fortune),
+    Delete(RequestOutcome),
     /// Its cache shows what is stored.
     Show,
     /// It dies, and is started again.
@@ -128,11 +128,11 @@ impl TtlController {
 
     /// Does what is decided.
     fn act(&mut self, read: &TtlRead<'_>, stored: Option<&Arc<Job>>, algorithm: &Algorithm) {
-        let switches = &algorithm.switches;
-        match (algorithm.subject.ttl)(read, switches) {
+        let mutations = &algorithm.mutations;
+        match (algorithm.subject.ttl)(read, mutations) {
             TtlDecision::Leave => {}
             // TT-04.
-            TtlDecision::WaitUntil(due) if !switches.on(Switch::TtlIsNotQueuedAgain) => {
+            TtlDecision::WaitUntil(due) if !mutations.on(Mutation::TtlIsNotQueuedAgain) => {
                 self.wake = Some(self.wake.map_or(due, |wake| wake.min(due)));
             }
             TtlDecision::WaitUntil(_) => {}
@@ -151,7 +151,7 @@ impl TtlController {
     /// An event of its watch, or the list after a restart (TT-08, TT-14).
     fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         let decide = |job: &Arc<Job>| {
-            (algorithm.subject.ttl)(&TtlRead { job, fresh: false, clock }, &algorithm.switches)
+            (algorithm.subject.ttl)(&TtlRead { job, fresh: false, clock }, &algorithm.mutations)
         };
         self.queued |= self.cached(stored).is_some_and(|job| decide(&job) != TtlDecision::Leave);
     }
@@ -159,36 +159,36 @@ impl TtlController {
 
 /// What the reference algorithm does about a Job.
 #[must_use]
-pub fn decide(read: &TtlRead<'_>, switches: &Switches) -> TtlDecision {
-    match due(read.job, read.clock, switches) {
+pub fn decide(read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
+    match due(read.job, read.clock, mutations) {
         None => TtlDecision::Leave,
         Some(due) if due > read.clock => TtlDecision::WaitUntil(due),
-        Some(_) if read.fresh || switches.on(Switch::TtlTrustsItsCache) => {
-            TtlDecision::Delete(request(read.job.uid, switches))
+        Some(_) if read.fresh || mutations.on(Mutation::TtlTrustsItsCache) => {
+            TtlDecision::Delete(request(read.job.uid, mutations))
         }
         Some(_) => TtlDecision::Fetch,
     }
 }
 
 /// When a Job expires; `None` where it is no candidate (TT-01, TT-02).
-fn due(job: &Job, clock: Time, switches: &Switches) -> Option<Time> {
-    if job.deleting && !switches.on(Switch::TtlDeletesAgain) {
+fn due(job: &Job, clock: Time, mutations: &Mutations) -> Option<Time> {
+    if job.deleting && !mutations.on(Mutation::TtlDeletesAgain) {
         return None;
     }
     let ttl = job.spec.ttl_seconds_after_finished?;
-    let end = finish(job, switches)?;
-    let end = if switches.on(Switch::TtlClampsFutureEnd) { end.min(clock) } else { end };
+    let end = finish(job, mutations)?;
+    let end = if mutations.on(Mutation::TtlClampsFutureEnd) { end.min(clock) } else { end };
     Some(end.plus(i64::from(ttl)))
 }
 
-fn finish(job: &Job, switches: &Switches) -> Option<Time> {
+fn finish(job: &Job, mutations: &Mutations) -> Option<Time> {
     use ConditionKind::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
     let conditions = job.status.conditions.iter();
-    let interim = switches.on(Switch::TtlTakesInterimForEnd);
+    let interim = mutations.on(Mutation::TtlTakesInterimForEnd);
     let ends = |kind: &ConditionKind| match kind {
         Complete | Failed => true,
         SuccessCriteriaMet | FailureTarget => interim,
-        _ => switches.on(Switch::TtlTakesAnyConditionForEnd),
+        _ => mutations.on(Mutation::TtlTakesAnyConditionForEnd),
     };
     let mut ends = conditions.filter(|it| it.status == ConditionStatus::True && ends(&it.kind));
     ends.next().and_then(|condition| condition.last_transition_time)
@@ -202,23 +202,26 @@ pub fn clock(now: Time, scope: &Scope) -> Time {
 
 /// What can happen in the TTL controller of a Job.
 pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let life = world.life(job);
-    let Some(it) = &life.ttl else { return };
-    let fails = life.faults.failures < scope.faults.failures;
-    let loses = life.faults.losses < scope.faults.losses;
+    let job_state = world.job_state(job);
+    let Some(it) = &job_state.ttl else { return };
+    let fails = job_state.faults.failures < scope.faults.failures;
+    let loses = job_state.faults.losses < scope.faults.losses;
     let awake = it.queued || it.wake.is_some_and(|wake| wake <= clock(world.now, scope));
     let idle = it.phase == Phase::Idle;
     let remembers = !idle || it.queued || it.wake.is_some();
     let deletes = matches!(it.phase, Phase::Delete { .. });
     let all = [
         (TtlStep::Sync, idle && awake),
-        (TtlStep::Get(Fortune::Handled), !idle && !deletes),
-        (TtlStep::Get(Fortune::Fails), !idle && !deletes && fails),
-        (TtlStep::Delete(Fortune::Handled), deletes),
-        (TtlStep::Delete(Fortune::Fails), deletes && fails),
-        (TtlStep::Delete(Fortune::AnswerLost), deletes && loses),
+        (TtlStep::Get(RequestOutcome::Handled), !idle && !deletes),
+        (TtlStep::Get(RequestOutcome::Fails), !idle && !deletes && fails),
+        (TtlStep::Delete(RequestOutcome::Handled), deletes),
+        (TtlStep::Delete(RequestOutcome::Fails), deletes && fails),
+        (TtlStep::Delete(RequestOutcome::ResponseLost), deletes && loses),
         (TtlStep::Show, it.cache != Cache::Stored),
-        (TtlStep::Crash, (remembers || scope.script.is_some()) && life.faults.crashes < scope.faults.crashes),
+        (
+            TtlStep::Crash,
+            (remembers || scope.script.is_some()) && job_state.faults.crashes < scope.faults.crashes,
+        ),
     ];
     steps.extend(all.into_iter().filter(|(_, possible)| *possible).map(|(step, _)| Step::Ttl(job, step)));
 }
@@ -227,22 +230,23 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) 
 pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
     let clock = clock(world.now, scope);
     let algorithm = &scope.algorithm;
-    let life = world.life_mut(job);
-    let Some(mut it) = life.ttl.take() else { return };
-    let stored = life.job.clone();
+    let job_state = world.job_state_mut(job);
+    let Some(mut it) = job_state.ttl.take() else { return };
+    let stored = job_state.job.clone();
     let stored = stored.as_ref();
     match what {
         TtlStep::Sync => it.sync(stored, clock, algorithm),
-        TtlStep::Get(Fortune::Handled) => it.read(stored, clock, algorithm),
-        TtlStep::Get(Fortune::Fails | Fortune::AnswerLost) | TtlStep::Delete(Fortune::Fails) => {
-            life.faults.failures += 1;
+        TtlStep::Get(RequestOutcome::Handled) => it.read(stored, clock, algorithm),
+        TtlStep::Get(RequestOutcome::Fails | RequestOutcome::ResponseLost)
+        | TtlStep::Delete(RequestOutcome::Fails) => {
+            job_state.faults.failures += 1;
             it.retry();
         }
-        TtlStep::Delete(fortune) => {
-            let deleted = delete(&it, life, clock, scope);
+        TtlStep::Delete(outcome) => {
+            let deleted = delete(&it, job_state, clock, scope);
             it.phase = Phase::Idle;
-            life.faults.losses += u8::from(fortune == Fortune::AnswerLost);
-            if !deleted || fortune == Fortune::AnswerLost {
+            job_state.faults.losses += u8::from(outcome == RequestOutcome::ResponseLost);
+            if !deleted || outcome == RequestOutcome::ResponseLost {
                 // TT-07: NotFound and Conflict are errors too.
                 it.retry();
             }
@@ -252,37 +256,37 @@ pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
             it.look(stored, clock, algorithm);
         }
         TtlStep::Crash => {
-            life.faults.crashes += 1;
+            job_state.faults.crashes += 1;
             *it = TtlController { cache: it.cache.clone(), ..TtlController::started() };
             it.look(stored, clock, algorithm);
         }
     }
-    life.ttl = Some(it);
+    job_state.ttl = Some(it);
 }
 
 /// TT-06. Whether there was such a Job.
-fn delete(it: &TtlController, life: &mut Life, clock: Time, scope: &Scope) -> bool {
+fn delete(it: &TtlController, job_state: &mut JobState, clock: Time, scope: &Scope) -> bool {
     let Phase::Delete { request, held } = &it.phase else { return false };
-    carry_out(life, request, held, clock, scope)
+    carry_out(job_state, request, held, clock, scope)
 }
 
 /// What the specification says against the DELETE under way.
 #[must_use]
 pub fn objections(world: &World, job: JobId, scope: &Scope) -> Findings {
-    let life = world.life(job);
-    let phase = life.ttl.as_ref().map(|it| &it.phase);
+    let job_state = world.job_state(job);
+    let phase = job_state.ttl.as_ref().map(|it| &it.phase);
     let Some(Phase::Delete { request, held }) = phase else { return Findings::new() };
-    if !life.job.as_ref().is_some_and(|job| request.fits(job, held)) {
+    if !job_state.job.as_ref().is_some_and(|job| request.fits(job, held)) {
         return Findings::new();
     }
     judge_request(request, held, clock(world.now, scope))
 }
 
-fn request(uid: Uid, switches: &Switches) -> Request {
+fn request(uid: Uid, mutations: &Mutations) -> Request {
     Request {
-        uid: Some(uid).filter(|_| !switches.on(Switch::TtlOmitsUidPrecondition)),
+        uid: Some(uid).filter(|_| !mutations.on(Mutation::TtlOmitsUidPrecondition)),
         if_unchanged: false,
-        foreground: !switches.on(Switch::TtlDeletesInBackground),
+        foreground: !mutations.on(Mutation::TtlDeletesInBackground),
     }
 }
 
@@ -299,11 +303,11 @@ impl TtlController {
         let stored =
             older.map_or(String::new(), |stored| format!(", where {} is stored", or_none(ttl(stored))));
         let read = format!("ttlSecondsAfterFinished {}{stored}", or_none(ttl(&job)));
-        match (algorithm.subject.ttl)(&TtlRead { job: &job, fresh, clock }, &algorithm.switches) {
+        match (algorithm.subject.ttl)(&TtlRead { job: &job, fresh, clock }, &algorithm.mutations) {
             TtlDecision::Leave => format!("{read}: no candidate"),
             TtlDecision::Fetch | TtlDecision::Delete(_) => format!("{read}: expired"),
             TtlDecision::WaitUntil(due) => {
-                let forgets = algorithm.switches.on(Switch::TtlIsNotQueuedAgain);
+                let forgets = algorithm.mutations.on(Mutation::TtlIsNotQueuedAgain);
                 let timer = if forgets { ", and sets no timer" } else { "" };
                 format!("{read}: not expired for {} s{timer}", due.since(clock))
             }

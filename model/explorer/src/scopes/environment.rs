@@ -124,9 +124,9 @@ fn orphaning() -> Scope {
 
 fn adoption() -> Scope {
     let about = "two pods without an owner that the selector matches, of which one has ended";
-    let stray = |phase| FoundPod { controlled: false, phase };
+    let ownerless_pod = |phase| FoundPod { controlled: false, phase };
     let base = scope("adoption", about, many(2, 1), 4);
-    Scope { found: vec![stray(Phase::Pending), stray(Phase::Succeeded)], ..base }
+    Scope { found: vec![ownerless_pod(Phase::Pending), ownerless_pod(Phase::Succeeded)], ..base }
 }
 
 fn lost_owner() -> Scope {

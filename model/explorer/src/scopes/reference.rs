@@ -151,7 +151,7 @@ const LARGE: &[(&str, &str)] = &[
 /// Scopes in which two processes lead, which no specification can allow (SY-01): what comes of it.
 #[must_use]
 pub fn two_leaders() -> Vec<Scope> {
-    let faults = Faults { usurpations: 1, ..Faults::default() };
+    let faults = Faults { second_leaders: 1, ..Faults::default() };
     family(TWO_LEADERS, 1, faults, false).map(|scope| Scope { pods: 3, ..scope }).collect()
 }
 
@@ -191,7 +191,7 @@ const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
 /// Scopes in which two processes lead, and in which is asked what does not rest on who created a pod.
 #[must_use]
 pub fn safe_with_two_leaders() -> Vec<Scope> {
-    let faults = Faults { usurpations: 1, ..Faults::default() };
+    let faults = Faults { second_leaders: 1, ..Faults::default() };
     let one_pod_at_a_time = |scope: Scope| {
         let jobs = scope.jobs.iter().map(one_at_a_time).collect();
         Scope { pods: 2, jobs, unasked: UNASKED_OF_TWO_LEADERS, ..scope }
@@ -278,12 +278,12 @@ pub fn one_fault() -> Vec<Scope> {
     let failed = family(FAILED_REQUEST, 1, Faults { failures: 1, ..none }, false);
     let lost = family(LOST_ANSWER, 1, Faults { losses: 1, ..none }, false);
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
-    let late = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
+    let delayed = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
     stale
         .chain(failed)
         .chain(lost)
         .chain(crash)
-        .chain(late)
+        .chain(delayed)
         .chain(flips())
         .chain(namespaces::namespaces())
         .collect()
@@ -325,11 +325,11 @@ pub(super) fn family(
     names: &'static [(&str, &str)],
     lag: usize,
     faults: Faults,
-    late_requests: bool,
+    delayed_requests: bool,
 ) -> impl Iterator<Item = Scope> {
     names.iter().filter_map(move |(name, base)| {
         let base = scopes::named(base)?;
-        Some(Scope { name, faults, late_requests, ..run_by_the_algorithm(base, lag) })
+        Some(Scope { name, faults, delayed_requests, ..run_by_the_algorithm(base, lag) })
     })
 }
 

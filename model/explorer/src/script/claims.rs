@@ -1,6 +1,6 @@
 //! What a scenario may say of a Job and its pods: conditions to wait for, and expectations.
 
-use crate::world::{JobId, Life};
+use crate::world::{JobId, JobState};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::indexes::IndexSet;
 use jobcheck_spec::job::{ConditionKind, Job, Text};
@@ -163,16 +163,18 @@ impl Number {
 
     /// Its value; `None` where it is one of the status, and there is no Job.
     #[must_use]
-    pub fn value(self, life: &Life) -> Option<u32> {
-        let count = |which: fn(&Pod) -> bool| Some(small(life.pods.iter().filter(|pod| which(pod)).count()));
-        let status = |of: fn(&Job) -> i32| life.job.as_ref().map(|job| u32::try_from(of(job)).unwrap_or(0));
+    pub fn value(self, job_state: &JobState) -> Option<u32> {
+        let count =
+            |which: fn(&Pod) -> bool| Some(small(job_state.pods.iter().filter(|pod| which(pod)).count()));
+        let status =
+            |of: fn(&Job) -> i32| job_state.job.as_ref().map(|job| u32::try_from(of(job)).unwrap_or(0));
         match self {
             Number::Active => status(|job| job.status.active),
             Number::Ready => status(|job| job.status.ready.unwrap_or(0)),
             Number::Terminating => status(|job| job.status.terminating.unwrap_or(0)),
             Number::Succeeded => status(|job| job.status.succeeded),
             Number::Failed => status(|job| job.status.failed),
-            Number::Uncounted => life.job.as_ref().map(|job| small(job.status.listed())),
+            Number::Uncounted => job_state.job.as_ref().map(|job| small(job.status.listed())),
             Number::Pods => count(|_| true),
             Number::ActivePods => count(Pod::is_active),
             Number::TerminatingPods => count(Pod::is_terminating),
@@ -180,7 +182,7 @@ impl Number {
             Number::FailedPods => count(|pod| pod.phase == Phase::Failed),
             Number::TrackedPods => count(|pod| pod.finalizer),
             Number::ControlledPods => count(|pod| pod.controlled),
-            Number::CreatedPods => Some(small(life.past.pods.len())),
+            Number::CreatedPods => Some(small(job_state.ghost.pods.len())),
         }
     }
 }
@@ -196,8 +198,8 @@ impl Flag {
 
     /// Whether it is so; `None` where there is no Job.
     #[must_use]
-    pub fn value(self, life: &Life) -> Option<bool> {
-        let job = life.job.as_ref();
+    pub fn value(self, job_state: &JobState) -> Option<bool> {
+        let job = job_state.job.as_ref();
         match self {
             Flag::Exists => Some(job.is_some()),
             Flag::Deleting => job.map(|job| job.deleting),
@@ -226,27 +228,27 @@ impl Flag {
 impl Claim {
     /// What is against it; `None` where it holds.
     #[must_use]
-    pub fn objection(&self, life: &Life) -> Option<String> {
+    pub fn objection(&self, job_state: &JobState) -> Option<String> {
         const GONE: &str = "the Job is gone";
         match self {
-            Claim::Number(number, expected) => match number.value(life) {
+            Claim::Number(number, expected) => match number.value(job_state) {
                 Some(found) if expected.fits(found) => None,
                 Some(found) => Some(format!("{} is {found}, not {}", number.name(), expected.told())),
                 None => Some(GONE.to_owned()),
             },
-            Claim::Flag(flag, expected) => match flag.value(life) {
+            Claim::Flag(flag, expected) => match flag.value(job_state) {
                 Some(found) if found == *expected => None,
                 Some(found) => Some(flag.told(found).to_owned()),
                 None => Some(GONE.to_owned()),
             },
             Claim::Condition(kind, expected) => {
-                let Some(job) = &life.job else { return Some(GONE.to_owned()) };
+                let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = job.status.is_true(kind);
                 let not = if found { "" } else { " not" };
                 (found != *expected).then(|| format!("the condition {} is{not} true", kind.as_str()))
             }
             Claim::Reason(kind, expected) => {
-                let Some(job) = &life.job else { return Some(GONE.to_owned()) };
+                let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = job.status.condition(kind).filter(|_| job.status.is_true(kind));
                 let found = found.map(|condition| &condition.reason);
                 let told = || found.map_or("not there".to_owned(), |reason| format!("there for {reason}"));
@@ -254,12 +256,12 @@ impl Claim {
                     .then(|| format!("the condition {} is {}, not for {expected}", kind.as_str(), told()))
             }
             Claim::CompletedIndexes(expected) => {
-                let Some(job) = &life.job else { return Some(GONE.to_owned()) };
+                let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = &job.status.completed_indexes;
                 is_other(found, expected).then(|| format!("completedIndexes is {found:?}, not {expected:?}"))
             }
             Claim::FailedIndexes(expected) => {
-                let Some(job) = &life.job else { return Some(GONE.to_owned()) };
+                let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = job.status.failed_indexes.as_deref().unwrap_or_default();
                 is_other(found, expected).then(|| format!("failedIndexes is {found:?}, not {expected:?}"))
             }

@@ -18,11 +18,11 @@ use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::process::io::{Call, CallName};
-use crate::process::steps::{Fortune, ProcessStep};
+use crate::process::steps::{ProcessStep, RequestOutcome};
 use crate::reference::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
-use crate::world::{JobId, Life, World};
+use crate::world::{JobId, JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::uid::Uid;
 
@@ -51,6 +51,8 @@ pub struct Item {
     pub when: Vec<Claim>,
     /// What is held up from the moment that the script comes here until it goes on.
     pub holds: Holds,
+    /// Requests of controllers that wait meanwhile.
+    pub held: Vec<Request>,
     /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
@@ -82,17 +84,19 @@ pub enum What {
     /// The user does one of these of the scope, by number; to this pod, if to one.
     User(Vec<u8>, PodRef),
     /// This becomes of the next such request of a controller.
-    Request(Request, Fate),
+    Request(Request, RequestHandling),
+    /// Nothing: the script goes on once a controller has such a request on its way, which waits.
+    Held(Request),
     /// The process dies, and is started again.
     Crash,
     /// The TTL controller does.
     TtlCrash,
     /// The request of a dead process reaches the server.
-    Land,
+    HandleDelayed,
     /// A second process takes the lead, and the first does not notice.
-    Usurp,
+    ElectSecondLeader,
     /// This process stops.
-    Resign(u8),
+    StopOldLeader(u8),
     /// A process with the scope's next gates takes over.
     Rollout,
     /// A second passes.
@@ -155,9 +159,9 @@ pub enum RequestKind {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RequestHandling {
     /// The server handles it, or does not.
-    Sent(Fortune),
+    Sent(RequestOutcome),
     /// Its sender dies while it is on the way.
     Orphaned,
 }
@@ -194,8 +198,15 @@ impl Script {
     pub fn allow(&self, world: &World, mut steps: Vec<Step>) -> Vec<Step> {
         let holds = self.holds(world);
         let item = self.item(world).filter(|item| item.is_due(world));
+        let waits = |step: &Step| self.item(world).is_some_and(|item| item.holds_up(step, world));
+        let is_sent = |request| steps.iter().any(|step| item.is_some_and(|it| it.is_about(request, step, world)));
+        let is_held = item.is_some_and(|item| matches!(item.what, What::Held(request) if is_sent(request)));
         steps.retain(|step| match role(step) {
-            Role::Controller => !holds.paused && !item.is_some_and(|item| item.diverts(step, world)),
+            Role::Controller => {
+                let is_free = !holds.paused && !waits(step);
+                item.is_some_and(|item| item.is(step, world))
+                    || is_free && !item.is_some_and(|item| item.diverts(step, world))
+            }
             Role::Pods => !holds.pods,
             Role::Jobs => !holds.jobs,
             Role::Reaction => true,
@@ -203,7 +214,8 @@ impl Script {
         });
         let proceeds = item.is_some_and(|item| match item.what {
             What::Await => true,
-            What::CatchUp(caches) => caches.know_all(world.life(item.job)),
+            What::Held(_) => is_held,
+            What::CatchUp(caches) => caches.know_all(world.job_state(item.job)),
             What::Settle => steps.is_empty(),
             _ => false,
         });
@@ -223,12 +235,12 @@ impl Script {
 
 impl Caches {
     /// Whether they show all there is.
-    fn know_all(self, life: &Life) -> bool {
-        let pods = || life.processes.iter().all(|process| process.knowledge.behind.is_empty());
+    fn know_all(self, job_state: &JobState) -> bool {
+        let pods = || job_state.processes.iter().all(|process| process.knowledge.behind.is_empty());
         let jobs = || {
-            let processes = &mut life.processes.iter();
+            let processes = &mut job_state.processes.iter();
             processes.all(|process| process.job_behind.is_empty())
-                && life.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
+                && job_state.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
         };
         match self {
             Caches::Pods => pods(),
@@ -243,21 +255,21 @@ fn role(step: &Step) -> Role {
         Step::Process(_, _, what) => match what {
             ProcessStep::Sync(_)
             | ProcessStep::Choose(_)
-            | ProcessStep::Call(_, Fortune::Handled)
-            | ProcessStep::Orphan(_, Fortune::Handled) => Role::Controller,
+            | ProcessStep::Call(_, RequestOutcome::Handled)
+            | ProcessStep::Orphan(_, RequestOutcome::Handled) => Role::Controller,
             ProcessStep::ShowPod | ProcessStep::RelistPods => Role::Pods,
             ProcessStep::ShowJob | ProcessStep::RelistJobs => Role::Jobs,
             ProcessStep::Call(..)
             | ProcessStep::Orphan(..)
             | ProcessStep::Crash
             | ProcessStep::CrashInFlight(_)
-            | ProcessStep::Usurp
-            | ProcessStep::Resign => Role::Scripted,
+            | ProcessStep::ElectSecondLeader
+            | ProcessStep::StopOldLeader => Role::Scripted,
         },
         Step::Ttl(_, what) => match what {
-            TtlStep::Sync | TtlStep::Get(Fortune::Handled) | TtlStep::Delete(Fortune::Handled) => {
-                Role::Controller
-            }
+            TtlStep::Sync
+            | TtlStep::Get(RequestOutcome::Handled)
+            | TtlStep::Delete(RequestOutcome::Handled) => Role::Controller,
             TtlStep::Show => Role::Jobs,
             TtlStep::Get(_) | TtlStep::Delete(_) | TtlStep::Crash => Role::Scripted,
         },
@@ -273,7 +285,7 @@ fn role(step: &Step) -> Role {
         | Step::User(..)
         | Step::Crash(_)
         | Step::Rollout(_)
-        | Step::Land(_)
+        | Step::HandleDelayed(_)
         | Step::Proceed
         | Step::Tick => Role::Scripted,
     }
@@ -282,16 +294,27 @@ fn role(step: &Step) -> Role {
 impl Item {
     /// Whether its condition holds.
     fn is_due(&self, world: &World) -> bool {
-        self.when.iter().all(|claim| claim.objection(world.life(self.job)).is_none())
+        self.when.iter().all(|claim| claim.objection(world.job_state(self.job)).is_none())
+    }
+
+    /// Whether a step handles such a request about its Job.
+    fn is_about(&self, asked: Request, step: &Step, world: &World) -> bool {
+        request(step).is_some_and(|(job, sent)| job == self.job && asked.fits(sent, world.job_state(job)))
+    }
+
+    /// Whether a step handles a request that waits.
+    fn holds_up(&self, step: &Step, world: &World) -> bool {
+        self.held.iter().any(|held| self.is_about(*held, step, world))
     }
 
     /// Whether a request that is handled should meet with something else: the script is waiting for one of its kind.
     fn diverts(&self, step: &Step, world: &World) -> bool {
         match (&self.what, request(step)) {
-            (What::Request(request, fate), Some((job, sent))) => {
-                *fate != Fate::Sent(Fortune::Handled)
+            (What::Held(held), _) => self.is_about(*held, step, world),
+            (What::Request(request, handling), Some((job, sent))) => {
+                *handling != RequestHandling::Sent(RequestOutcome::Handled)
                     && job == self.job
-                    && request.fits(sent, world.life(job))
+                    && request.fits(sent, world.job_state(job))
             }
             _ => false,
         }
@@ -299,32 +322,33 @@ impl Item {
 
     /// Whether a step is what happens.
     fn is(&self, step: &Step, world: &World) -> bool {
-        let life = world.life(self.job);
+        let job_state = world.job_state(self.job);
         let own = |job: &JobId| *job == self.job;
         match (&self.what, step) {
             (What::Kubelet(pod, what), Step::Kubelet(job, uid, step)) => {
-                own(job) && what == step && pod.fits(*uid, life)
+                own(job) && what == step && pod.fits(*uid, job_state)
             }
             (What::Disrupt(pod, what), Step::Disrupt(job, uid, step)) => {
-                own(job) && what == step && pod.fits(*uid, life)
+                own(job) && what == step && pod.fits(*uid, job_state)
             }
             (What::User(numbers, pod), Step::User(job, number, step)) => {
                 let fits = match step {
                     UserStep::DeletePod(uid) | UserStep::StripOwner(uid) | UserStep::Relabel(uid) => {
-                        pod.fits(*uid, life)
+                        pod.fits(*uid, job_state)
                     }
                     UserStep::Job(_) => true,
                 };
                 own(job) && numbers.contains(number) && fits
             }
-            (What::Request(request, fate), step) => sent(step)
-                .is_some_and(|(job, sent, met)| own(&job) && met == *fate && request.fits(sent, life)),
+            (What::Request(request, handling), step) => sent(step).is_some_and(|(job, sent, met)| {
+                own(&job) && met == *handling && request.fits(sent, job_state)
+            }),
             (What::Crash, Step::Process(job, _, ProcessStep::Crash))
-            | (What::Usurp, Step::Process(job, _, ProcessStep::Usurp))
+            | (What::ElectSecondLeader, Step::Process(job, _, ProcessStep::ElectSecondLeader))
             | (What::TtlCrash, Step::Ttl(job, TtlStep::Crash))
-            | (What::Land, Step::Land(job))
+            | (What::HandleDelayed, Step::HandleDelayed(job))
             | (What::Rollout, Step::Rollout(job)) => own(job),
-            (What::Resign(process), Step::Process(job, number, ProcessStep::Resign)) => {
+            (What::StopOldLeader(process), Step::Process(job, number, ProcessStep::StopOldLeader)) => {
                 own(job) && number == process
             }
             (What::Tick, Step::Tick) => true,
@@ -336,10 +360,10 @@ impl Item {
 impl PodRef {
     /// Whether it means this pod.
     #[must_use]
-    pub fn fits(self, uid: Uid, life: &Life) -> bool {
+    pub fn fits(self, uid: Uid, job_state: &JobState) -> bool {
         match self {
             PodRef::Number(number) => uid == Uid(number.into()),
-            PodRef::Index(index) => life.pods.get(uid).is_some_and(|pod| pod.index == Some(index)),
+            PodRef::Index(index) => job_state.pods.get(uid).is_some_and(|pod| pod.index == Some(index)),
             PodRef::Any => true,
         }
     }
@@ -356,22 +380,26 @@ enum Sent {
 
 /// The request that a step handles.
 fn request(step: &Step) -> Option<(JobId, Sent)> {
-    sent(step).filter(|(_, _, fate)| *fate == Fate::Sent(Fortune::Handled)).map(|(job, sent, _)| (job, sent))
+    sent(step)
+        .filter(|(_, _, handling)| *handling == RequestHandling::Sent(RequestOutcome::Handled))
+        .map(|(job, sent, _)| (job, sent))
 }
 
-fn sent(step: &Step) -> Option<(JobId, Sent, Fate)> {
+fn sent(step: &Step) -> Option<(JobId, Sent, RequestHandling)> {
     match step {
-        Step::Process(job, _, ProcessStep::Call(name, fortune)) => {
-            Some((*job, Sent::Call(*name), Fate::Sent(*fortune)))
+        Step::Process(job, _, ProcessStep::Call(name, outcome)) => {
+            Some((*job, Sent::Call(*name), RequestHandling::Sent(*outcome)))
         }
         Step::Process(job, _, ProcessStep::CrashInFlight(name)) => {
-            Some((*job, Sent::Call(*name), Fate::Orphaned))
+            Some((*job, Sent::Call(*name), RequestHandling::Orphaned))
         }
-        Step::Process(job, _, ProcessStep::Orphan(uid, fortune)) => {
-            Some((*job, Sent::Orphan(*uid), Fate::Sent(*fortune)))
+        Step::Process(job, _, ProcessStep::Orphan(uid, outcome)) => {
+            Some((*job, Sent::Orphan(*uid), RequestHandling::Sent(*outcome)))
         }
-        Step::Ttl(job, TtlStep::Get(fortune)) => Some((*job, Sent::Get, Fate::Sent(*fortune))),
-        Step::Ttl(job, TtlStep::Delete(fortune)) => Some((*job, Sent::Delete, Fate::Sent(*fortune))),
+        Step::Ttl(job, TtlStep::Get(outcome)) => Some((*job, Sent::Get, RequestHandling::Sent(*outcome))),
+        Step::Ttl(job, TtlStep::Delete(outcome)) => {
+            Some((*job, Sent::Delete, RequestHandling::Sent(*outcome)))
+        }
         _ => None,
     }
 }
@@ -379,11 +407,11 @@ fn sent(step: &Step) -> Option<(JobId, Sent, Fate)> {
 /// The kind of the request that a step is about, and the pod, if it is about one that has a name already; and what
 /// becomes of it.
 #[must_use]
-pub fn told(step: &Step) -> Option<(JobId, Request, Fate)> {
-    let (job, sent, fate) = sent(step)?;
+pub fn told(step: &Step) -> Option<(JobId, Request, RequestHandling)> {
+    let (job, sent, handling) = sent(step)?;
     let (kind, uid) = sent.parts();
     let number = uid.and_then(|uid| u8::try_from(uid.0).ok());
-    Some((job, Request { kind, pod: number.map_or(PodRef::Any, PodRef::Number) }, fate))
+    Some((job, Request { kind, pod: number.map_or(PodRef::Any, PodRef::Number) }, handling))
 }
 
 impl Sent {
@@ -391,7 +419,9 @@ impl Sent {
         match self {
             Sent::Call(CallName::CreatePod(_)) => (RequestKind::CreatePod, None),
             Sent::Call(CallName::DeletePod(uid)) => (RequestKind::DeletePod, Some(uid)),
-            Sent::Call(CallName::ReleasePod(uid) | CallName::AdoptPod(uid) | CallName::GiveUpPod(uid))
+            Sent::Call(
+                CallName::RemoveFinalizer(uid) | CallName::AdoptPod(uid) | CallName::ReleasePod(uid),
+            )
             | Sent::Orphan(uid) => (RequestKind::PatchPod, Some(uid)),
             Sent::Call(CallName::WriteStatus) => (RequestKind::UpdateStatus, None),
             Sent::Get => (RequestKind::GetJob, None),
@@ -400,9 +430,9 @@ impl Sent {
     }
 
     /// The completion index of the pod that it creates.
-    fn created_index(self, life: &Life) -> Option<u32> {
+    fn created_index(self, job_state: &JobState) -> Option<u32> {
         let Sent::Call(name @ CallName::CreatePod(_)) = self else { return None };
-        let mut syncs = life.processes.iter().flat_map(|process| &process.sync);
+        let mut syncs = job_state.processes.iter().flat_map(|process| &process.sync);
         syncs.find_map(|sync| match sync.call(name) {
             Some(Call::CreatePod(_, pod)) => pod.index,
             _ => None,
@@ -411,12 +441,12 @@ impl Sent {
 }
 
 impl Request {
-    fn fits(self, sent: Sent, life: &Life) -> bool {
+    fn fits(self, sent: Sent, job_state: &JobState) -> bool {
         let (kind, uid) = sent.parts();
         let pod = match (self.pod, uid) {
             (PodRef::Any, _) => true,
-            (pod, Some(uid)) => pod.fits(uid, life),
-            (PodRef::Index(index), None) => sent.created_index(life) == Some(index),
+            (pod, Some(uid)) => pod.fits(uid, job_state),
+            (PodRef::Index(index), None) => sent.created_index(job_state) == Some(index),
             (PodRef::Number(_), None) => false,
         };
         kind == self.kind && pod

@@ -6,7 +6,7 @@ use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{SpecEdit, UserAction, UserStep};
 use crate::process::io::CallName;
-use crate::process::steps::{Fortune, ProcessStep};
+use crate::process::steps::{ProcessStep, RequestOutcome};
 use crate::reference::ttl::TtlStep;
 use jobcheck_spec::apiserver::Propagation;
 
@@ -81,32 +81,32 @@ kinds! {
     FirstOfEqualsChosen = "first of equals chosen",
     PodCreated = "pod created",
     CreationFails = "pod creation fails",
-    CreationAnswerLost = "answer to pod creation lost",
+    CreationResponseLost = "answer to pod creation lost",
     PodDeletion = "pod deletion",
     DeletionFails = "pod deletion fails",
-    DeletionAnswerLost = "answer to pod deletion lost",
+    DeletionResponseLost = "answer to pod deletion lost",
     FinalizerRemoved = "finalizer removed",
     RemovalFails = "finalizer removal fails",
-    RemovalAnswerLost = "answer to finalizer removal lost",
+    RemovalResponseLost = "answer to finalizer removal lost",
     PodAdopted = "pod adopted",
     AdoptionFails = "pod adoption fails",
-    AdoptionAnswerLost = "answer to pod adoption lost",
-    PodGivenUp = "pod given up",
-    GivingUpFails = "giving a pod up fails",
-    GivingUpAnswerLost = "answer to giving a pod up lost",
+    AdoptionResponseLost = "answer to pod adoption lost",
+    PodReleased = "pod given up",
+    ReleaseFails = "giving a pod up fails",
+    ReleaseResponseLost = "answer to giving a pod up lost",
     StatusWritten = "status written",
     StatusWriteFails = "status write fails",
-    StatusAnswerLost = "answer to status write lost",
+    StatusResponseLost = "answer to status write lost",
     OrphanLookedAt = "orphan looked at",
     OrphanRequestFails = "request for an orphan fails",
-    OrphanAnswerLost = "answer about an orphan lost",
+    OrphanResponseLost = "answer about an orphan lost",
     PodCacheAdvanced = "Pod cache advanced",
     PodCacheListedAnew = "Pod cache listed anew",
     JobCacheAdvanced = "Job cache advanced",
     JobCacheListedAnew = "Job cache listed anew",
     ProcessDies = "process dies",
     ProcessDiesMidRequest = "process dies with a request on its way",
-    LateRequestHandled = "late request handled",
+    DelayedRequestHandled = "late request handled",
     SecondLeaderStarts = "second leader starts",
     SecondLeaderStops = "second leader stops",
     Rollout = "process with other gates takes over",
@@ -115,7 +115,7 @@ kinds! {
     TtlReadFails = "TTL read fails",
     TtlDeletion = "TTL deletion",
     TtlDeletionFails = "TTL deletion fails",
-    TtlAnswerLost = "answer to TTL deletion lost",
+    TtlResponseLost = "answer to TTL deletion lost",
     TtlCacheAdvanced = "TTL cache advanced",
     TtlControllerDies = "TTL controller dies",
     ScriptGoesOn = "script goes on",
@@ -127,26 +127,26 @@ impl StepKind {
     pub fn is_of_an_algorithm(self) -> bool {
         use StepKind as Kind;
         (Kind::SyncStarted <= self && self <= Kind::FirstOfEqualsChosen)
-            || (Kind::OrphanLookedAt <= self && self <= Kind::OrphanAnswerLost)
+            || (Kind::OrphanLookedAt <= self && self <= Kind::OrphanResponseLost)
             || (Kind::TtlSync <= self && self <= Kind::TtlControllerDies)
             || matches!(
                 self,
                 Kind::CreationFails
-                    | Kind::CreationAnswerLost
+                    | Kind::CreationResponseLost
                     | Kind::DeletionFails
-                    | Kind::DeletionAnswerLost
+                    | Kind::DeletionResponseLost
                     | Kind::RemovalFails
-                    | Kind::RemovalAnswerLost
+                    | Kind::RemovalResponseLost
                     | Kind::AdoptionFails
-                    | Kind::AdoptionAnswerLost
-                    | Kind::GivingUpFails
-                    | Kind::GivingUpAnswerLost
+                    | Kind::AdoptionResponseLost
+                    | Kind::ReleaseFails
+                    | Kind::ReleaseResponseLost
                     | Kind::StatusWriteFails
-                    | Kind::StatusAnswerLost
+                    | Kind::StatusResponseLost
                     | Kind::PodCacheListedAnew
                     | Kind::JobCacheListedAnew
                     | Kind::ProcessDiesMidRequest
-                    | Kind::LateRequestHandled
+                    | Kind::DelayedRequestHandled
                     | Kind::SecondLeaderStarts
                     | Kind::SecondLeaderStops
             )
@@ -173,7 +173,7 @@ pub(super) fn kind(step: &Step) -> StepKind {
         Step::Crash(_) => StepKind::ProcessDies,
         Step::Process(_, _, what) => of_process(*what),
         Step::Ttl(_, what) => of_ttl(*what),
-        Step::Land(_) => StepKind::LateRequestHandled,
+        Step::HandleDelayed(_) => StepKind::DelayedRequestHandled,
         Step::Rollout(_) => StepKind::Rollout,
         Step::Tick => StepKind::SecondPassed,
         Step::Proceed => StepKind::ScriptGoesOn,
@@ -184,9 +184,9 @@ fn of_write(write: &Write) -> StepKind {
     match write {
         Write::CreatePod(_) => StepKind::PodCreated,
         Write::DeletePod(_) => StepKind::PodDeletion,
-        Write::ReleasePod(_) => StepKind::FinalizerRemoved,
+        Write::RemoveFinalizer(_) => StepKind::FinalizerRemoved,
         Write::AdoptPod(_) => StepKind::PodAdopted,
-        Write::GiveUpPod(_) => StepKind::PodGivenUp,
+        Write::ReleasePod(_) => StepKind::PodReleased,
         Write::Status(_) => StepKind::StatusWritten,
     }
 }
@@ -211,7 +211,7 @@ fn of_disruption(what: DisruptionStep) -> StepKind {
         DisruptionStep::LoseNode => StepKind::NodeLost,
         DisruptionStep::ForceDelete => StepKind::PodDeletedByForce,
         DisruptionStep::Delete => StepKind::EvictedPodDeleted,
-        DisruptionStep::GiveUp => StepKind::PodGivenUpByPodGc,
+        DisruptionStep::FailByPodGc => StepKind::PodGivenUpByPodGc,
     }
 }
 
@@ -264,57 +264,57 @@ fn of_process(what: ProcessStep) -> StepKind {
         ProcessStep::Sync(delivery) if delivery.relists => StepKind::SyncStartedAfterList,
         ProcessStep::Sync(_) => StepKind::SyncStarted,
         ProcessStep::Choose(_) => StepKind::FirstOfEqualsChosen,
-        ProcessStep::Call(name, fortune) => of_call(name, fortune),
-        ProcessStep::Orphan(_, Fortune::Handled) => StepKind::OrphanLookedAt,
-        ProcessStep::Orphan(_, Fortune::Fails) => StepKind::OrphanRequestFails,
-        ProcessStep::Orphan(_, Fortune::AnswerLost) => StepKind::OrphanAnswerLost,
+        ProcessStep::Call(name, outcome) => of_call(name, outcome),
+        ProcessStep::Orphan(_, RequestOutcome::Handled) => StepKind::OrphanLookedAt,
+        ProcessStep::Orphan(_, RequestOutcome::Fails) => StepKind::OrphanRequestFails,
+        ProcessStep::Orphan(_, RequestOutcome::ResponseLost) => StepKind::OrphanResponseLost,
         ProcessStep::ShowPod => StepKind::PodCacheAdvanced,
         ProcessStep::RelistPods => StepKind::PodCacheListedAnew,
         ProcessStep::ShowJob => StepKind::JobCacheAdvanced,
         ProcessStep::RelistJobs => StepKind::JobCacheListedAnew,
         ProcessStep::Crash => StepKind::ProcessDies,
         ProcessStep::CrashInFlight(_) => StepKind::ProcessDiesMidRequest,
-        ProcessStep::Usurp => StepKind::SecondLeaderStarts,
-        ProcessStep::Resign => StepKind::SecondLeaderStops,
+        ProcessStep::ElectSecondLeader => StepKind::SecondLeaderStarts,
+        ProcessStep::StopOldLeader => StepKind::SecondLeaderStops,
     }
 }
 
-fn of_call(name: CallName, fortune: Fortune) -> StepKind {
+fn of_call(name: CallName, outcome: RequestOutcome) -> StepKind {
     let [handled, fails, lost] = match name {
         CallName::CreatePod(_) => {
-            [StepKind::PodCreated, StepKind::CreationFails, StepKind::CreationAnswerLost]
+            [StepKind::PodCreated, StepKind::CreationFails, StepKind::CreationResponseLost]
         }
         CallName::DeletePod(_) => {
-            [StepKind::PodDeletion, StepKind::DeletionFails, StepKind::DeletionAnswerLost]
+            [StepKind::PodDeletion, StepKind::DeletionFails, StepKind::DeletionResponseLost]
         }
-        CallName::ReleasePod(_) => {
-            [StepKind::FinalizerRemoved, StepKind::RemovalFails, StepKind::RemovalAnswerLost]
+        CallName::RemoveFinalizer(_) => {
+            [StepKind::FinalizerRemoved, StepKind::RemovalFails, StepKind::RemovalResponseLost]
         }
         CallName::AdoptPod(_) => {
-            [StepKind::PodAdopted, StepKind::AdoptionFails, StepKind::AdoptionAnswerLost]
+            [StepKind::PodAdopted, StepKind::AdoptionFails, StepKind::AdoptionResponseLost]
         }
-        CallName::GiveUpPod(_) => {
-            [StepKind::PodGivenUp, StepKind::GivingUpFails, StepKind::GivingUpAnswerLost]
+        CallName::ReleasePod(_) => {
+            [StepKind::PodReleased, StepKind::ReleaseFails, StepKind::ReleaseResponseLost]
         }
         CallName::WriteStatus => {
-            [StepKind::StatusWritten, StepKind::StatusWriteFails, StepKind::StatusAnswerLost]
+            [StepKind::StatusWritten, StepKind::StatusWriteFails, StepKind::StatusResponseLost]
         }
     };
-    match fortune {
-        Fortune::Handled => handled,
-        Fortune::Fails => fails,
-        Fortune::AnswerLost => lost,
+    match outcome {
+        RequestOutcome::Handled => handled,
+        RequestOutcome::Fails => fails,
+        RequestOutcome::ResponseLost => lost,
     }
 }
 
 fn of_ttl(what: TtlStep) -> StepKind {
     match what {
         TtlStep::Sync => StepKind::TtlSync,
-        TtlStep::Get(Fortune::Handled) => StepKind::TtlRead,
-        TtlStep::Get(Fortune::Fails | Fortune::AnswerLost) => StepKind::TtlReadFails,
-        TtlStep::Delete(Fortune::Handled) => StepKind::TtlDeletion,
-        TtlStep::Delete(Fortune::Fails) => StepKind::TtlDeletionFails,
-        TtlStep::Delete(Fortune::AnswerLost) => StepKind::TtlAnswerLost,
+        TtlStep::Get(RequestOutcome::Handled) => StepKind::TtlRead,
+        TtlStep::Get(RequestOutcome::Fails | RequestOutcome::ResponseLost) => StepKind::TtlReadFails,
+        TtlStep::Delete(RequestOutcome::Handled) => StepKind::TtlDeletion,
+        TtlStep::Delete(RequestOutcome::Fails) => StepKind::TtlDeletionFails,
+        TtlStep::Delete(RequestOutcome::ResponseLost) => StepKind::TtlResponseLost,
         TtlStep::Show => StepKind::TtlCacheAdvanced,
         TtlStep::Crash => StepKind::TtlControllerDies,
     }

@@ -44,7 +44,7 @@ pub fn judge_adoption(
 }
 
 /// Judges the PATCH by which a Job gives up a pod (FT-26).
-pub fn judge_giving_up(job: &Job, after: &Pod, labels: &[(Text, Text)], findings: &mut Findings) {
+pub fn judge_release(job: &Job, after: &Pod, labels: &[(Text, Text)], findings: &mut Findings) {
     let what = "release of a pod";
     let strange = matches(&job.spec.selector, labels) != Some(true);
     findings.require(Req::FT26, strange, what, "labels that the selector does not match", "matching labels");

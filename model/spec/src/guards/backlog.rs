@@ -1,7 +1,7 @@
 //! Pods that have ended and wait to be counted (FT-02, FT-15, BI-10, SU-06).
 
 use crate::catalogue::Req;
-use crate::guards::counting::{has_true, may_delay_release};
+use crate::guards::counting::{has_true, may_delay_finalizer_removal};
 use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
@@ -22,7 +22,7 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
     let shows = |kind: &ConditionKind| view.job.status.is_true(kind) || has_true(new, kind);
     let succeeds = shows(&ConditionKind::SuccessCriteriaMet);
     let fails = shows(&ConditionKind::FailureTarget);
-    let waits = |pod| !fails && may_delay_release(view, pod, tally);
+    let waits = |pod| !fails && may_delay_finalizer_removal(view, pod, tally);
     let successes = view.new_successes().filter(|_| !view.spec().is_indexed());
     let failures = view.new_failures().filter(|pod| !succeeds && !pod.is_ignored() && !waits(pod));
     let req = match () {
@@ -49,7 +49,7 @@ fn filled_the_cap(view: &View<'_>) -> bool {
         pod.phase == Phase::Succeeded && released && !status.lists(pod.uid)
     };
     let listed = status.uncounted_succeeded().len() + status.uncounted_failed().len();
-    let unlisted = view.released + view.cache.unaccounted().filter(released).count();
+    let unlisted = view.finalizers_removed + view.cache.unaccounted().filter(released).count();
     listed + unlisted >= view.constants.max_uncounted_pods
 }
 

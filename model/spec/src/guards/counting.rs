@@ -43,7 +43,7 @@ fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let before = old.uncounted_succeeded().iter().chain(old.uncounted_failed());
     let req = if view.deletes_failed { Req::FT04 } else { Req::FT02 };
     for uid in before.copied().filter(|uid| still.contains(uid)) {
-        let known = view.post.get(uid).or_else(|| view.strays.and_then(|strays| strays.get(uid)));
+        let known = view.post.get(uid).or_else(|| view.ownerless.and_then(|ownerless| ownerless.get(uid)));
         let held = known.is_some_and(|pod| pod.finalizer);
         let what = "a UID that stays in uncountedTerminatedPods";
         findings.require(req, held, what, "a pod that still has the finalizer; others are counted", uid);
@@ -137,7 +137,7 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
             let expected = "no UID of the last failed pod of an index that waits for its replacement";
             findings.require(
                 Req::BI08,
-                !delays_release(view, pod, tally),
+                !delays_finalizer_removal(view, pod, tally),
                 what,
                 expected,
                 Said::later(|| said(pod)),
@@ -184,14 +184,14 @@ fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findi
 /// BI-08: the last failed pod of an index that is neither active, completed, nor failed keeps its finalizer
 /// and stays unrecorded until its replacement exists.
 #[must_use]
-pub fn delays_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
+pub fn delays_finalizer_removal(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
     // J-10: where no replacement can come, the pod would wait for ever, and its namespace for it.
     !view.namespace_goes && waits_for_replacement(view, pod, tally, |other, this| other < this)
 }
 
 /// BI-08, where counts tie: whether the pod may be the one that is kept.
 #[must_use]
-pub fn may_delay_release(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
+pub fn may_delay_finalizer_removal(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
     waits_for_replacement(view, pod, tally, |other, this| other <= this)
 }
 
@@ -298,7 +298,7 @@ pub trait Ledger {
     /// Whether the pod was gone when its manager tried to release it (J-03).
     fn was_vanished(&self, uid: Uid) -> bool;
     /// Whether the pod has lost the Job as its owner (J-05).
-    fn has_strayed(&self, _uid: Uid) -> bool {
+    fn has_no_owner(&self, _uid: Uid) -> bool {
         false
     }
     /// Whether the pod is controlled by another Job (PC-29).
@@ -359,7 +359,7 @@ fn judge_moves(
         if let Some(gone) = finalizer_gone(uid) {
             let what = "a UID that left uncountedTerminatedPods";
             let expected = "a pod without the tracking finalizer";
-            if !gone && ledger.has_strayed(uid) {
+            if !gone && ledger.has_no_owner(uid) {
                 findings.deviation(Req::J05, what, expected, uid);
             } else {
                 findings.require(Req::FT02, gone, what, expected, uid);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::TRACKING_FINALIZER;
@@ -42,14 +42,14 @@ impl Walker<'_> {
         attempt: &Attempt<'_>,
         after: &World,
     ) -> io::Result<()> {
-        let fails = attempt.fortune == Fortune::Fails;
-        let job = after.life(id).job.as_ref();
+        let fails = attempt.outcome == RequestOutcome::Fails;
+        let job = after.job_state(id).job.as_ref();
         if adopts && !fails && job.is_none_or(|job| job.deleting) {
             // The GET before shows that, and no PATCH follows.
             return Ok(());
         }
-        let before = self.life(id).pods.get(uid).cloned();
-        let refused = adopts && before.is_some() && before.as_ref() == after.life(id).pods.get(uid);
+        let before = self.job_state(id).pods.get(uid).cloned();
+        let refused = adopts && before.is_some() && before.as_ref() == after.job_state(id).pods.get(uid);
         let body = if adopts { self.with_owner(id, uid) } else { self.without_owner(id, uid) };
         let answer = match () {
             () if fails => too_many_requests(),
@@ -81,7 +81,7 @@ impl Walker<'_> {
 
     /// Pods that are there from the start, as a user made them.
     pub(super) fn show_found(&mut self, number: usize) -> io::Result<()> {
-        let pods = self.world.lives[number].pods.clone();
+        let pods = self.world.job_states[number].pods.clone();
         for pod in pods.iter() {
             let version = self.scribe.next_version();
             let known = &mut self.known[number];

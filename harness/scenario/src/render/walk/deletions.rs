@@ -3,7 +3,7 @@
 use std::io;
 
 use jobcheck_explorer::env::user;
-use jobcheck_explorer::process::steps::Fortune;
+use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::ttl::Request;
 use jobcheck_explorer::world::{JobId, World};
@@ -18,7 +18,7 @@ use super::Walker;
 impl Walker<'_> {
     /// Who deletes the pods of a Job.
     pub(super) fn collector(&self, id: JobId) -> Who {
-        let goes = user::namespace_goes(self.life(id), self.scope);
+        let goes = user::namespace_goes(self.job_state(id), self.scope);
         if goes { Who::NamespaceController } else { Who::GarbageCollector }
     }
 
@@ -70,28 +70,28 @@ impl Walker<'_> {
 
     /// The TTL controller as an algorithm. Its reads are in no trace.
     pub(super) fn ttl(&mut self, id: JobId, what: TtlStep, after: &World) -> io::Result<()> {
-        let fortune = match what {
+        let outcome = match what {
             TtlStep::Sync | TtlStep::Get(_) | TtlStep::Show => return Ok(()),
             TtlStep::Crash => return self.scribe.restart(),
-            TtlStep::Delete(fortune) => fortune,
+            TtlStep::Delete(outcome) => outcome,
         };
-        let life = self.life(id);
-        let Some((ttl, request)) = life.ttl.as_ref().and_then(|ttl| Some((ttl, ttl.request()?))) else {
+        let job_state = self.job_state(id);
+        let Some((ttl, request)) = job_state.ttl.as_ref().and_then(|ttl| Some((ttl, ttl.request()?))) else {
             return Ok(());
         };
-        let (stored, fits) = (life.job.clone(), life.job.as_ref().is_some_and(|job| ttl.fits(job)));
-        match fortune {
-            Fortune::Handled => {}
-            Fortune::Fails => {
+        let (stored, fits) = (job_state.job.clone(), job_state.job.as_ref().is_some_and(|job| ttl.fits(job)));
+        match outcome {
+            RequestOutcome::Handled => {}
+            RequestOutcome::Fails => {
                 self.scribe.fault(Who::TtlController, FaultKind::Rejected, "the request fails")?
             }
-            Fortune::AnswerLost => {
+            RequestOutcome::ResponseLost => {
                 let detail = "the answer to the next request is lost";
                 self.scribe.fault(Who::TtlController, FaultKind::LostResponse, detail)?;
             }
         }
         let answer = match &stored {
-            _ if fortune == Fortune::Fails => too_many_requests(),
+            _ if outcome == RequestOutcome::Fails => too_many_requests(),
             None => not_found("jobs.batch", &self.known(id).names.job),
             Some(job) if request.uid.is_some_and(|uid| uid != job.uid) => other_uid(job, request),
             Some(job) if !fits => changed(job),
@@ -129,7 +129,7 @@ impl Walker<'_> {
     /// Another Job under the name of one that is gone.
     pub(super) fn recreate(&mut self, id: JobId, after: &World) -> io::Result<()> {
         let number = usize::from(id.0);
-        let (Some(job), Some(spec)) = (&after.life(id).job, self.scope.jobs.get(number)) else {
+        let (Some(job), Some(spec)) = (&after.job_state(id).job, self.scope.jobs.get(number)) else {
             return Ok(());
         };
         self.known[number] = self.known[number].again(number, job);

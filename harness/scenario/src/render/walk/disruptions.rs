@@ -22,7 +22,7 @@ impl Walker<'_> {
     ) -> io::Result<()> {
         match what {
             DisruptionStep::Evict => self.pod_status(id, uid, after, Who::Scheduler),
-            DisruptionStep::LoseNode | DisruptionStep::GiveUp => {
+            DisruptionStep::LoseNode | DisruptionStep::FailByPodGc => {
                 self.known(id).pods.entry(uid).or_default().lost = true;
                 self.pod_status(id, uid, after, Who::PodGc)
             }
@@ -45,12 +45,12 @@ impl Walker<'_> {
 
     /// A DELETE without grace, which may find the pod deleted already. The answer shows a pod that goes.
     fn delete_by_force(&mut self, id: JobId, uid: Uid, after: &World) -> io::Result<()> {
-        let before = self.life(id).pods.get(uid).cloned();
+        let before = self.job_state(id).pods.get(uid).cloned();
         let now = after.now;
         let facts = self.known(id).pods.entry(uid).or_default();
         facts.deleted.get_or_insert(now);
         facts.grace = 0;
-        let answer = match (after.life(id).pods.get(uid), before) {
+        let answer = match (after.job_state(id).pods.get(uid), before) {
             (None, Some(pod)) => {
                 let version = self.scribe.next_version();
                 let known = self.known(id);

@@ -3,22 +3,23 @@ use crate::scopes::{initial, named};
 use crate::world::{JobId, World};
 
 /// All status writes of the alphabet that the guards admit, without any pruning.
-fn admitted_of_all(moment: &Moment<'_>) -> Vec<JobStatus> {
-    let Some(job) = moment.writable_job() else { return Vec::new() };
-    let view = moment.view(job);
+fn admitted_of_all(context: &DecisionContext<'_>) -> Vec<JobStatus> {
+    let Some(job) = context.writable_job() else { return Vec::new() };
+    let view = context.view(job);
     let base = alphabet::base(&view);
-    let records = alphabet::Record::sets(&alphabet::single_records(&job.status, moment.life.past.pods.len()));
+    let records =
+        alphabet::Record::sets(&alphabet::single_records(&job.status, context.job_state.ghost.pods.len()));
     let mut found = Vec::new();
     let bases = [alphabet::miscounted(&base), vec![base]].concat();
     let moves = alphabet::moves(&job.status);
     for moved in moves.iter().flat_map(|moved| bases.iter().map(|base| moved.on(base.clone()))) {
         for text in with_texts(&view, &moved) {
-            for part in alphabet::conditions(&view, &Reason::ALL, moment.now) {
+            for part in alphabet::conditions(&view, &Reason::ALL, context.now) {
                 let mut head = text.clone();
                 part.put_into(&mut head);
-                for whole in alphabet::suspensions(&head, moment.now) {
+                for whole in alphabet::suspensions(&head, context.now) {
                     let writes = records.iter().map(|record| record.on(whole.clone()));
-                    found.extend(writes.filter(|new| moment.scope.admits(&judge(moment, new))));
+                    found.extend(writes.filter(|new| context.scope.admits(&judge(context, new))));
                 }
             }
         }
@@ -54,8 +55,8 @@ fn check(name: &str, shrink: impl FnOnce(&mut Scope)) {
     shrink(&mut scope);
     let mut admitted_anything = 0;
     for world in worlds(&scope, 60) {
-        let moment = Moment::of(&world, JobId(0), &scope);
-        let (pruned, all) = (admitted(&moment), admitted_of_all(&moment));
+        let context = DecisionContext::of(&world, JobId(0), &scope);
+        let (pruned, all) = (admitted(&context), admitted_of_all(&context));
         for write in &all {
             assert!(pruned.contains(write), "{name}: pruning hides {write:#?}");
         }

@@ -3,51 +3,51 @@
 
 use super::{Shown, managed};
 use crate::check::{Bounds, graph};
-use crate::history::{Past, PodPast};
+use crate::ghost::{GhostHistory, PodHistory};
 use crate::scope::Scope;
 use crate::scopes::named;
 use crate::world::{JobId, World};
 use jobcheck_spec::catalogue::Req;
 
 /// A past that is otherwise in one thing.
-type Change = (&'static str, fn(&mut Past));
+type Change = (&'static str, fn(&mut GhostHistory));
 
-fn of_pods(past: &mut Past, change: fn(&mut PodPast)) {
-    past.pods.iter_mut().for_each(change);
+fn of_pods(ghost: &mut GhostHistory, change: fn(&mut PodHistory)) {
+    ghost.pods.iter_mut().for_each(change);
 }
 
 const CHANGES: &[Change] = &[
-    ("unasked", |past| of_pods(past, |pod| pod.unasked = !pod.unasked)),
-    ("completions", |past| {
-        if let Some(decision) = &mut past.decision {
+    ("unasked", |ghost| of_pods(ghost, |pod| pod.unasked = !pod.unasked)),
+    ("completions", |ghost| {
+        if let Some(decision) = &mut ghost.decision {
             decision.completions = Some(9);
         }
     }),
-    ("index", |past| of_pods(past, |pod| pod.index = None)),
-    ("end", |past| of_pods(past, |pod| pod.end = None)),
-    ("deleted", |past| of_pods(past, |pod| pod.deleted = !pod.deleted)),
-    ("released", |past| of_pods(past, |pod| pod.released = !pod.released)),
-    ("ignored", |past| of_pods(past, |pod| pod.ignored = !pod.ignored)),
-    ("restarts", |past| of_pods(past, |pod| pod.restarts += 1)),
-    ("flipped", |past| of_pods(past, |pod| pod.flipped = !pod.flipped)),
-    ("replaced", |past| of_pods(past, |pod| pod.replaced = !pod.replaced)),
-    ("listed", |past| of_pods(past, |pod| pod.listed = None)),
-    ("counted", |past| of_pods(past, |pod| pod.counted_failed = u8::from(pod.counted_failed == 0))),
-    ("widest", |past| past.widest += 1),
-    ("most", |past| past.most = None),
-    ("fewest", |past| past.fewest = None),
-    ("wasImpatient", |past| past.was_impatient = !past.was_impatient),
-    ("decision", |past| past.decision = None),
-    ("ending", |past| past.ending = None),
-    ("refused", |past| past.refused = Some(Req::SS17)),
-    ("objection", |past| past.objection = Some(Req::FT02)),
+    ("index", |ghost| of_pods(ghost, |pod| pod.index = None)),
+    ("end", |ghost| of_pods(ghost, |pod| pod.end = None)),
+    ("deleted", |ghost| of_pods(ghost, |pod| pod.deleted = !pod.deleted)),
+    ("released", |ghost| of_pods(ghost, |pod| pod.finalizer_removed = !pod.finalizer_removed)),
+    ("ignored", |ghost| of_pods(ghost, |pod| pod.ignored = !pod.ignored)),
+    ("restarts", |ghost| of_pods(ghost, |pod| pod.restarts += 1)),
+    ("flipped", |ghost| of_pods(ghost, |pod| pod.flipped = !pod.flipped)),
+    ("replaced", |ghost| of_pods(ghost, |pod| pod.replaced = !pod.replaced)),
+    ("listed", |ghost| of_pods(ghost, |pod| pod.listed = None)),
+    ("counted", |ghost| of_pods(ghost, |pod| pod.counted_failed = u8::from(pod.counted_failed == 0))),
+    ("widest", |ghost| ghost.widest += 1),
+    ("most", |ghost| ghost.most = None),
+    ("fewest", |ghost| ghost.fewest = None),
+    ("wasImpatient", |ghost| ghost.was_impatient = !ghost.was_impatient),
+    ("decision", |ghost| ghost.decision = None),
+    ("ending", |ghost| ghost.ending = None),
+    ("refused", |ghost| ghost.refused = Some(Req::SS17)),
+    ("objection", |ghost| ghost.objection = Some(Req::FT02)),
 ];
 
 /// Of so many worlds one is looked at, and each in which the end is decided and has not come.
 const ONE_OF: u32 = 20;
 
 fn is_near_the_end(world: &World) -> bool {
-    let status = world.lives[0].job.as_ref().map(|job| &job.status);
+    let status = world.job_states[0].job.as_ref().map(|job| &job.status);
     status.is_some_and(|status| status.is_decided() && !status.is_finished())
 }
 
@@ -71,10 +71,10 @@ fn noticed(scope: &Scope) -> Vec<(&'static str, usize)> {
         let plain = managed(&world, JobId(0), scope);
         for ((name, change), (_, count)) in CHANGES.iter().zip(&mut noticed) {
             let mut other = world.clone();
-            change(&mut other.life_mut(JobId(0)).past);
+            change(&mut other.job_state_mut(JobId(0)).ghost);
             let differs = managed(&other, JobId(0), scope) != plain;
-            let pasts = [&world, &other].map(|world| Shown::of(&world.lives[0].past));
-            assert!(!differs || pasts[0] != pasts[1], "{}: {name} is not shown: {world:?}", scope.name);
+            let ghosts = [&world, &other].map(|world| Shown::of(&world.job_states[0].ghost));
+            assert!(!differs || ghosts[0] != ghosts[1], "{}: {name} is not shown: {world:?}", scope.name);
             *count += usize::from(differs);
         }
     }

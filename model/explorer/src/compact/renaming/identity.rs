@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::compact::parts::{JobPart, Rest};
 use crate::process::state::{Process, Sync, UnseenJob};
 use crate::reference::read::Read;
-use crate::world::{Life, Manager, World};
+use crate::world::{JobState, Manager, World};
 use jobcheck_spec::job::{Job, JobSpec};
 
 /// What tells a Job from another one with an equal specification.
@@ -15,8 +15,8 @@ pub struct Identity(Arc<Job>);
 impl Identity {
     /// The identities of the Jobs of a world, each of which is still there.
     pub fn of_all(world: &World) -> Vec<Identity> {
-        let World { now: _, position: _, lives } = world;
-        lives.iter().filter_map(|life| life.job.clone()).map(Identity).collect()
+        let World { now: _, position: _, job_states } = world;
+        job_states.iter().filter_map(|job_state| job_state.job.clone()).map(Identity).collect()
     }
 
     /// The Job under this identity.
@@ -34,10 +34,10 @@ impl Identity {
 
     /// The whole life of the Job under this identity.
     #[must_use]
-    pub fn life(&self, life: &Life) -> Life {
-        let job = life.job.as_ref().map(|job| self.job(job));
-        let processes = life.processes.iter().map(|process| self.process(process)).collect();
-        Life { job, manager: self.manager(&life.manager), processes, ..life.clone() }
+    pub fn job_state(&self, job_state: &JobState) -> JobState {
+        let job = job_state.job.as_ref().map(|job| self.job(job));
+        let processes = job_state.processes.iter().map(|process| self.process(process)).collect();
+        JobState { job, manager: self.manager(&job_state.manager), processes, ..job_state.clone() }
     }
 
     /// A process that manages the Job under this identity.

@@ -6,7 +6,7 @@ use super::Renaming;
 use crate::compact::parts::Rest;
 use crate::process::io::{Answer, Call, CallName, Replies, Wait};
 use crate::process::state::{Process, Sync, UnseenJob};
-use crate::process::steps::Late;
+use crate::process::steps::DelayedRequest;
 use crate::reference::read::{Failures, Kept, Read};
 use crate::world::Seen;
 use jobcheck_spec::pods::Pods;
@@ -49,8 +49,8 @@ impl Renaming {
     }
 
     /// The request of a dead process.
-    pub fn late(&self, late: &Late) -> Late {
-        Late { call: self.call(&late.call), ..late.clone() }
+    pub fn delayed(&self, delayed: &DelayedRequest) -> DelayedRequest {
+        DelayedRequest { call: self.call(&delayed.call), ..delayed.clone() }
     }
 
     /// What changes seldom.
@@ -71,11 +71,11 @@ impl Renaming {
         let Read {
             job,
             pods,
-            strays,
+            ownerless,
             satisfied: _,
             creations_seen: _,
             finished_unseen: _,
-            releasing,
+            removing_finalizers,
             kept,
             failures,
             requeues: _,
@@ -84,10 +84,10 @@ impl Renaming {
         Read {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
-            strays: Arc::new(self.pods(strays)),
-            releasing: self.uids(releasing),
+            ownerless: Arc::new(self.pods(ownerless)),
+            removing_finalizers: self.uids(removing_finalizers),
             kept: Kept {
-                released: self.uids(&kept.released),
+                finalizer_removed: self.uids(&kept.finalizer_removed),
                 deleted: self.uids(&kept.deleted),
                 refused: kept.refused,
             },
@@ -97,9 +97,9 @@ impl Renaming {
     }
 
     fn seen(&self, seen: &Seen) -> Seen {
-        let Seen { cache, post, strays, expectations_met: _, deletion_unseen: _ } = seen;
+        let Seen { cache, post, ownerless, expectations_met: _, deletion_unseen: _ } = seen;
         let pods = |pods: &Pods| Arc::new(self.pods(pods));
-        Seen { cache: pods(cache), post: pods(post), strays: pods(strays), ..seen.clone() }
+        Seen { cache: pods(cache), post: pods(post), ownerless: pods(ownerless), ..seen.clone() }
     }
 
     fn replies(&self, replies: &Replies) -> Replies {
@@ -118,9 +118,9 @@ impl Renaming {
         match name {
             CallName::CreatePod(_) | CallName::WriteStatus => name,
             CallName::DeletePod(uid) => CallName::DeletePod(self.uid(uid)),
-            CallName::ReleasePod(uid) => CallName::ReleasePod(self.uid(uid)),
+            CallName::RemoveFinalizer(uid) => CallName::RemoveFinalizer(self.uid(uid)),
             CallName::AdoptPod(uid) => CallName::AdoptPod(self.uid(uid)),
-            CallName::GiveUpPod(uid) => CallName::GiveUpPod(self.uid(uid)),
+            CallName::ReleasePod(uid) => CallName::ReleasePod(self.uid(uid)),
         }
     }
 
@@ -137,9 +137,9 @@ impl Renaming {
         match call {
             Call::CreatePod(..) => call.clone(),
             Call::DeletePod(uid) => Call::DeletePod(self.uid(*uid)),
-            Call::ReleasePod(uid) => Call::ReleasePod(self.uid(*uid)),
+            Call::RemoveFinalizer(uid) => Call::RemoveFinalizer(self.uid(*uid)),
             Call::AdoptPod(uid) => Call::AdoptPod(self.uid(*uid)),
-            Call::GiveUpPod(uid) => Call::GiveUpPod(self.uid(*uid)),
+            Call::ReleasePod(uid) => Call::ReleasePod(self.uid(*uid)),
             Call::WriteStatus(status) => Call::WriteStatus(Box::new(self.status(status))),
         }
     }

@@ -7,7 +7,7 @@
 
 use super::UserAction;
 use crate::scope::Scope;
-use crate::world::Life;
+use crate::world::JobState;
 use jobcheck_spec::apiserver::{status_updated, would_refuse_status};
 use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::time::Time;
@@ -26,12 +26,12 @@ pub fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
 }
 
 /// It writes.
-pub fn apply(life: &mut Life, action: UserAction, now: Time, scope: &Scope) {
-    let Some(job) = life.job.clone() else { return };
+pub fn apply(job_state: &mut JobState, action: UserAction, now: Time, scope: &Scope) {
+    let Some(job) = job_state.job.clone() else { return };
     let sent = reported(&job, action, now);
-    life.past.status_written(&job.spec, &job.status, &sent.status, &life.pods, now);
-    life.past.writers.external = true;
-    life.set_job(Some(status_updated(&job, &sent)), scope.job_lag);
+    job_state.ghost.status_written(&job.spec, &job.status, &sent.status, &job_state.pods, now);
+    job_state.ghost.writers.external = true;
+    job_state.set_job(Some(status_updated(&job, &sent)), scope.job_lag);
 }
 
 fn reported(job: &Job, action: UserAction, now: Time) -> Job {

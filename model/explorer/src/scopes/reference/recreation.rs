@@ -62,7 +62,7 @@ fn late_request() -> Scope {
     let about = "the same, and the process dies, whose request may be handled when another Job has the name";
     let faults = Faults { crashes: 1, ..Faults::default() };
     let base = shortly(again("recreation/late-request", about, many(1, 1), 1, 1));
-    Scope { faults, late_requests: true, ..base }
+    Scope { faults, delayed_requests: true, ..base }
 }
 
 /// One of them, for progress: nothing lags, or both caches lag by as little as a deletion may be missed with.

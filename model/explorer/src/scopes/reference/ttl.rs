@@ -106,7 +106,7 @@ fn pods() -> Scope {
 fn late_pod() -> Scope {
     let about = "a dead process creates a pod when the Job has finished, and may be deleted";
     let faults = Faults { crashes: 1, ..Faults::default() };
-    Scope { faults, late_requests: true, pods: 3, ..both(scope("ttl/late-pod", about, one_pod(0), 3), 0) }
+    Scope { faults, delayed_requests: true, pods: 3, ..both(scope("ttl/late-pod", about, one_pod(0), 3), 0) }
 }
 
 fn everything() -> Scope {

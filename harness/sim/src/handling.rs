@@ -1,0 +1,114 @@
+//! What becomes of a request of a controller: the step that comes next may wait for it.
+
+use jobcheck_apiserver::error::ApiError;
+use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
+use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
+use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request};
+
+use crate::cluster::NAMESPACE;
+use crate::run::Play;
+
+/// What becomes of a request.
+pub(crate) enum Handling {
+    /// The server handles it.
+    Handled,
+    /// It is refused so before anything is done.
+    Fails(ApiError),
+    /// The server handles it, and its sender hears nothing.
+    Lost,
+    /// Its sender dies, and it may arrive later.
+    Dies,
+    /// It waits until the scenario says what becomes of it.
+    Held(Request),
+}
+
+/// A request that waits.
+pub(crate) struct Held {
+    /// The number of the process that has sent it.
+    pub process: usize,
+    /// What it asks for.
+    pub request: Sent,
+    /// As the step names it that has held it.
+    pub awaited: Request,
+    /// The Job of that step.
+    pub job: String,
+}
+
+impl Play<'_> {
+    /// What becomes of a request of this process: the step may wait for it.
+    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName, process: usize) -> Handling {
+        let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
+            return Handling::Handled;
+        };
+        let Some(awaited) = step.awaited(of) else { return Handling::Handled };
+        let job = &self.entry(step.job.as_deref()).name;
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
+        let is_due = is_due && awaited.leader.is_none_or(is_its);
+        if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
+            return Handling::Handled;
+        }
+        self.met = self.met.saturating_add(1);
+        if self.met < awaited.nth.unwrap_or(1) {
+            return Handling::Handled;
+        }
+        if step.until.is_none() {
+            self.next();
+        }
+        if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
+    }
+
+    /// A request that was held goes on; whether there was one. A process that waits for an answer asks for nothing else, so
+    /// that each has one at most.
+    pub(crate) fn goes_on(&mut self, how: &HeldRequest) -> bool {
+        let cluster = &self.cluster;
+        let is_meant = |it: &Held| {
+            let awaited = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
+            how.pod.is_none() || asked(&it.request).fits(&awaited, cluster, &it.job)
+        };
+        let Some(number) = self.held.iter().position(is_meant) else { return false };
+        let Held { process, request, awaited, .. } = self.held.remove(number);
+        let handling = handling_of(&how.settles(&awaited), &request);
+        self.ask(process, &request, &handling);
+        true
+    }
+
+    /// Sends a request, and what its sender hears.
+    pub(crate) fn send(&mut self, request: &Sent, handling: &Handling, actor: &str) -> Option<Response> {
+        match handling {
+            Handling::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
+            Handling::Lost => {
+                // Reads are in no trace.
+                if request.verb.writes() {
+                    self.cluster.fault("lostResponse", actor, "the answer does not arrive");
+                }
+                self.cluster.ask(request);
+                None
+            }
+            Handling::Handled | Handling::Dies | Handling::Held(_) => Some(self.cluster.ask(request)),
+        }
+    }
+}
+
+fn asked(sent: &Sent) -> Asked<'_> {
+    let body = match &sent.verb {
+        Verb::Create(body) => Some(body),
+        _ => None,
+    };
+    Asked {
+        verb: sent.verb.name(),
+        resource: sent.resource.facts().plural,
+        subresource: sent.subresource.map(Subresource::name),
+        name: sent.name.as_deref(),
+        body,
+    }
+}
+
+pub(crate) fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
+    match awaited.outcome {
+        Some(Met::Fails) => Handling::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
+        Some(Met::ResponseLost) => Handling::Lost,
+        Some(Met::Held) => Handling::Held(*awaited),
+        Some(Met::Handled) | None => Handling::Handled,
+    }
+}

@@ -1,0 +1,62 @@
+//! Removing the tracking finalizer.
+
+use super::DecisionContext;
+use crate::scope::Scope;
+use crate::world::JobState;
+use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::finalizer_removal::{
+    judge_fail_job, judge_finalizer_removal, may_remove_finalizer_by_truth,
+};
+use jobcheck_spec::guards::without_interim::job_in_mind;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::requirement::Findings;
+use jobcheck_spec::uid::Uid;
+
+/// The pods that may lose their finalizer now.
+pub fn admitted(context: &DecisionContext<'_>) -> Vec<Uid> {
+    let candidates = context.job_state.pods.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid);
+    candidates.filter(|uid| context.scope.admits(&judge(context, *uid))).collect()
+}
+
+/// The guards of a release.
+pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
+    let mut findings = Findings::new();
+    let Some(pod) = context.job_state.pods.get(uid) else {
+        return super::out_of_reach("removal of a finalizer");
+    };
+    if !pod.controlled && context.seen.ownerless.get(uid).is_some() {
+        // FT-21: nobody will count it.
+        findings.premise(Req::FT21);
+        return findings;
+    }
+    let stored = context.stored.as_deref();
+    // What the manager cannot have seen yet is no reason.
+    let read = context.seen.cache.get(uid).unwrap_or(pod);
+    if let Some(job) = stored {
+        judge_fail_job(job, read, || false, &mut findings);
+    }
+    if may_remove_finalizer_by_truth(stored, pod, &|uid| context.job_state.ghost.is_counted(uid)) {
+        return findings;
+    }
+    let silent = !context.gates.delay_the_end();
+    let read = if silent { context.cached_view() } else { None };
+    let in_mind = read.and_then(|view| job_in_mind(&view, context.now));
+    if let Some(view) = in_mind.as_ref().or(context.cached.as_deref()).map(|job| context.view(job)) {
+        // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
+        // get done.
+        let chosen = |uid| !context.in_sync || view.cache.get(uid).is_some_and(|pod| pod.finalizer);
+        judge_finalizer_removal(&view, pod, &chosen, &mut findings);
+    }
+    findings
+}
+
+/// The finalizer is gone.
+pub fn apply(job_state: &mut JobState, uid: Uid, scope: &Scope) {
+    let Some(pod) = job_state.pods.get(uid).cloned() else { return };
+    let seen = job_state.seen().post.get(uid).cloned();
+    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
+    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
+    job_state.ghost.finalizer_removed(&pod, seen.as_ref(), job.as_deref(), fresh, &job_state.pods);
+    job_state.write_pod(Pod { finalizer: false, ..pod }, scope.lag);
+}

@@ -1,0 +1,35 @@
+//! Jobs that are created again under their name.
+
+use super::Property;
+use crate::process::state::Process;
+use crate::world::JobState;
+use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::job::Job;
+
+/// BO-06: nothing that belonged to a former Job of the name holds the new one up.
+pub const NO_DELAY_IS_INHERITED: Property = Property {
+    req: Req::BO06,
+    name: "a Job that is created again does not wait for its first pod",
+    broken: |job_state| {
+        let rests = !job_state.processes.is_empty() && job_state.processes.iter().all(has_seen_all_and_rests);
+        (is_unserved(job_state) && rests).then(|| "its controller rests, and it never had a pod".to_owned())
+    },
+    premise: |it| is_unserved(it.job_state) && !it.job_state.processes.is_empty(),
+};
+
+/// Whether a Job of a name that others had before wants a pod, and never had any.
+fn is_unserved(job_state: &JobState) -> bool {
+    let wants = |job: &Job| {
+        let spec = &job.spec;
+        let over = job.deleting || job.status.is_decided() || job.status.is_finished();
+        !over && !spec.is_suspended() && spec.parallelism_count() > 0 && spec.completions != Some(0)
+    };
+    job_state.ghost.incarnation > 0
+        && job_state.ghost.pods.is_empty()
+        && job_state.read_job().is_some_and(|job| wants(&job))
+}
+
+fn has_seen_all_and_rests(process: &Process) -> bool {
+    let has_seen_all = process.job_behind.is_empty() && process.knowledge.behind.is_empty();
+    has_seen_all && process.sync.is_none() && !process.queued
+}
