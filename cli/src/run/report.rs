@@ -238,6 +238,9 @@ fn told(expected: &Expected) -> String {
 }
 
 fn list(all: &[Shown]) -> String {
+    if all.is_empty() {
+        return "differs".to_owned();
+    }
     all.iter().map(Shown::to_string).collect::<Vec<_>>().join(", ")
 }
 

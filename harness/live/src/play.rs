@@ -91,6 +91,10 @@ struct Play<'a> {
     since: Instant,
     /// When it was refused last.
     refused: Option<Instant>,
+    /// Whether what was heard last was news.
+    news: bool,
+    /// Whether there is more to hear: nobody is known to be at rest then.
+    lags: bool,
     /// When the time began that passes with it.
     passing: Option<Instant>,
     rests: Vec<Rest>,
@@ -193,6 +197,8 @@ impl<'a> Play<'a> {
             position: 0,
             since: Instant::now(),
             refused: None,
+            news: true,
+            lags: false,
             passing: None,
             rests: Vec::new(),
         };
@@ -220,11 +226,15 @@ impl<'a> Play<'a> {
             self.look_after_leaders()?;
             if let Ok(heard) = self.events.recv_timeout(TICK) {
                 self.hear(heard)?;
+                self.lags = true;
                 // What waits for a passing moment is tried at each.
                 while let Ok(heard) = self.events.try_recv() {
-                    self.steps()?;
+                    if self.news {
+                        self.steps()?;
+                    }
                     self.hear(heard)?;
                 }
+                self.lags = false;
             }
             self.steps()?;
             if self.position == self.scenario.steps.len() && self.at_rest() && self.unexpected().is_none() {
@@ -246,8 +256,16 @@ impl<'a> Play<'a> {
 
     fn hear(&mut self, heard: Heard) -> Result<(), Error> {
         match heard {
-            Heard::Asked(question) => self.decide(*question)?,
-            Heard::Shown(resource, shown) => self.take(resource, shown),
+            Heard::Asked(question) => {
+                let before = self.position;
+                self.decide(*question)?;
+                self.news = self.position != before;
+            }
+            Heard::Shown(resource, shown) => {
+                let before = self.stage.seen.changed;
+                self.take(resource, shown);
+                self.news = self.stage.seen.changed != before;
+            }
         }
         Ok(())
     }
@@ -276,6 +294,7 @@ impl<'a> Play<'a> {
         let is_quiet =
             self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
+            && !self.lags
             && !self.site.troubles().is_near()
             && (self.is_paused() || self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry)))
             && !self.scenario.jobs.iter().any(|entry| self.is_delayed(entry))
@@ -323,6 +342,7 @@ impl<'a> Play<'a> {
     /// Kubelets do what they have to, and all steps happen that are possible now.
     fn steps(&mut self) -> Result<(), Error> {
         self.stage.follow_up();
+        self.ends_lasting();
         while self.step()? {}
         Ok(())
     }
@@ -336,10 +356,6 @@ impl<'a> Play<'a> {
         }
         let (line, step) = (step.referenced.line(), &step.value);
         let entry = self.entry(step.job.as_deref());
-        if step.until.as_ref().is_some_and(|claims| objection(&self.stage, &entry.name, claims).is_none()) {
-            self.next();
-            return Ok(true);
-        }
         let due = self.passing.is_some() || self.is_due(step, entry);
         let sent = self.stage.connection.sent;
         let done = due && self.happens(step, entry, line)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jobcheck_judge::report::ReplayReport;
+use jobcheck_judge::report::{Finding, ReplayReport};
 use jobcheck_spec::Req;
 use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
@@ -11,7 +11,8 @@ use super::claims::Claims;
 use super::format::Scenario;
 use super::values::{Id, TargetName};
 
-/// A deviation from the requirements that a target is expected to show. Exactly one of `known`, `breaks` and `warns` is set.
+/// A deviation that a target is expected to show. Of `known`, `breaks` and `warns` one is set at most; where none is, no rule
+/// forbids what the target does, and `instead` says how it differs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deviation {
@@ -54,14 +55,19 @@ impl fmt::Display for Shown {
 }
 
 impl Deviation {
-    /// What the judge says where it shows; none where not exactly one field says so.
-    #[must_use]
-    pub fn shown(&self) -> Option<Shown> {
-        match (self.known, self.breaks, self.warns) {
-            (Some(id), None, None) => Some(Shown::Known(id.0)),
-            (None, Some(id), None) => Some(Shown::Breaks(id.0)),
-            (None, None, Some(id)) => Some(Shown::Warns(id.0)),
-            _ => None,
+    /// What the judge says where it shows.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        let known = self.known.map(|id| Shown::Known(id.0));
+        let breaks = self.breaks.map(|id| Shown::Breaks(id.0));
+        known.into_iter().chain(breaks).chain(self.warns.map(|id| Shown::Warns(id.0)))
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn objection(&self) -> Option<&'static str> {
+        match (self.shown().count(), &self.instead) {
+            (0, None) => Some("write one of `known`, `breaks` and `warns`, or what holds `instead`"),
+            (0 | 1, _) => None,
+            _ => Some("write one of `known`, `breaks` and `warns`, and a deviation for each"),
         }
     }
 }
@@ -81,8 +87,16 @@ impl Shown {
 
 /// The label of each violation, or its requirement where it has none; and whether it has a label.
 fn violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
-    let all = report.jobs.iter().flat_map(|job| &job.violations);
-    all.map(|it| (it.known.or(it.requirement).map(|id| id.0), it.known.is_some()))
+    report.jobs.iter().flat_map(|job| &job.violations).map(told)
+}
+
+/// The same of the first of each Job.
+fn first_violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
+    report.jobs.iter().filter_map(|job| job.violations.first()).map(told)
+}
+
+fn told(it: &Finding) -> (Option<Req>, bool) {
+    (it.known.or(it.requirement).map(|id| id.0), it.known.is_some())
 }
 
 /// What became of the deviations that were expected of a target.
@@ -113,16 +127,15 @@ impl Scenario {
     /// What became of the deviations that are expected of a target; none where it is to hold.
     #[must_use]
     pub fn expected_deviations(&self, target: TargetName, report: &ReplayReport) -> Option<Expected> {
-        let all: Vec<Shown> = self.deviations_on(target).filter_map(Deviation::shown).collect();
-        if all.is_empty() {
-            return None;
-        }
+        self.deviations_on(target).next()?;
+        let all: Vec<Shown> = self.deviations_on(target).flat_map(Deviation::shown).collect();
         let is_expected = |(id, labelled): (Option<Req>, bool)| {
             let told = id.map(|id| if labelled { Shown::Known(id) } else { Shown::Breaks(id) });
             told.is_some_and(|told| all.contains(&told))
         };
         let missing: Vec<Shown> = all.iter().copied().filter(|shown| !shown.is_in(report)).collect();
-        Some(if !violations(report).all(is_expected) {
+        // Later violations of a Job may be consequences of the first.
+        Some(if !first_violations(report).all(is_expected) {
             Expected::Others
         } else if missing.is_empty() {
             Expected::Shown(all)

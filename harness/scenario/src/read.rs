@@ -150,8 +150,8 @@ fn check_held(scenario: &Scenario) -> Result<(), ScenarioError> {
 fn check_deviations(scenario: &Scenario) -> Result<(), ScenarioError> {
     for deviation in &scenario.deviations {
         let wrong = |why: String| Err(ScenarioError::at(deviation.referenced, why));
-        if deviation.value.shown().is_none() {
-            return wrong("write one of `known`, `breaks` and `warns`".to_owned());
+        if let Some(why) = deviation.value.objection() {
+            return wrong(why.to_owned());
         }
         for claims in deviation.value.instead.iter().flatten() {
             if let Some(why) = scenario.job(claims.job.as_deref()).err().or_else(|| claims.objection()) {
@@ -303,8 +303,8 @@ impl Step {
             Some("it is held already: write handled, fails or answerLost")
         } else if held.is_some_and(|it| it.code.is_some() && it.outcome != Some(Outcome::Fails)) {
             Some("a `code` is that of a request that fails: write `outcome: fails`")
-        } else if self.targets().any(|it| it.all == Some(true) && (it.pod.is_some() || it.index.is_some())) {
-            Some("write either `all`, or `pod` or `index`")
+        } else if self.targets().any(|it| it.count.is_some() && (it.pod.is_some() || it.index.is_some())) {
+            Some("write either `count`, or `pod` or `index`")
         } else {
             None
         }

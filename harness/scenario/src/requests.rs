@@ -86,7 +86,7 @@ pub fn sent(request: &Request, handling: RequestHandling) -> Result<Vec<What>, S
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());
     }
-    let pod = PodTarget { pod: request.pod, index: request.index, all: None }.to_model();
+    let pod = PodTarget { pod: request.pod, index: request.index, count: None }.to_model();
     let request_of = |handling| What::Request(Sent { kind, pod }, handling);
     let before = usize::from(request.nth.unwrap_or(1)).saturating_sub(1);
     let mut all = vec![request_of(RequestHandling::Sent(RequestOutcome::Handled)); before];

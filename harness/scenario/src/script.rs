@@ -5,7 +5,7 @@ use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
 use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, RequestHandling, Script, What,
+    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script, What,
 };
 use jobcheck_explorer::world::JobId;
 use jobcheck_spec::gates::Gates;
@@ -184,7 +184,7 @@ impl Translation<'_> {
         if !needs.script.exit_codes.contains(&code) {
             needs.script.exit_codes.push(code);
         }
-        kubelet(PodTarget { pod: failure.pod, index: failure.index, all: None }, KubeletStep::Fail(code))
+        kubelet(PodTarget { pod: failure.pod, index: failure.index, count: None }, KubeletStep::Fail(code))
     }
 
     fn disrupt(&mut self, target: PodTarget, kind: Disruption, what: DisruptionStep) -> What {
@@ -204,7 +204,7 @@ impl Translation<'_> {
             return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::FailByPodGc)));
         }
         if let Some(deletion) = step.delete_pod {
-            let target = PodTarget { pod: deletion.pod, index: deletion.index, all: None };
+            let target = PodTarget { pod: deletion.pod, index: deletion.index, count: None };
             if deletion.force == Some(true) {
                 return Ok(Some(self.disrupt(target, Disruption::ForceDelete, DisruptionStep::ForceDelete)));
             }
@@ -402,8 +402,8 @@ fn beyond(step: &Step) -> Option<&'static str> {
         Some("the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin")
     } else if step.until.is_some() {
         Some("the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin")
-    } else if step.targets().any(|target| target.all == Some(true)) {
-        Some("the model has no step that happens to all pods: write one for each, or play it on sim, live or builtin")
+    } else if step.targets().any(|target| target.count.is_some()) {
+        Some("in the model a step happens to one pod: leave `count` out, or play it on sim, live or builtin")
     } else {
         None
     }

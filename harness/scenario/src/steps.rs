@@ -19,7 +19,7 @@ pub struct Step {
     /// It happens once this holds, and while it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Claims>,
-    /// Of a `request`: each such request has the outcome until this holds, and the scenario goes on then.
+    /// Of a `request`: each such request has the outcome from now on until this holds. The scenario goes on at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Claims>,
     /// It is left out where everybody has come to rest, and it cannot happen.
@@ -151,9 +151,9 @@ pub struct PodTarget {
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Every pod to which it can happen, not one alone.
+    /// To so many pods it happens, and not to one alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub all: Option<bool>,
+    pub count: Option<u32>,
 }
 
 /// How a pod ends badly.

@@ -3,7 +3,7 @@
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
 use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
-use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request};
+use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request, Step};
 
 use crate::cluster::NAMESPACE;
 use crate::run::Play;
@@ -37,9 +37,11 @@ pub(crate) struct Held {
 impl Play<'_> {
     /// What becomes of a request of this process: the step may wait for it.
     pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName, process: usize) -> Handling {
-        let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Handling::Handled;
-        };
+        if let Some(awaited) = self.lasting(sent, process) {
+            return handling_of(&awaited, sent);
+        }
+        let step = self.scenario.steps.get(self.position).map(|it| &it.value);
+        let Some(step) = step.filter(|step| step.until.is_none()) else { return Handling::Handled };
         let Some(awaited) = step.awaited(of) else { return Handling::Handled };
         let job = &self.entry(step.job.as_deref()).name;
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
@@ -52,10 +54,31 @@ impl Play<'_> {
         if self.met < awaited.nth.unwrap_or(1) {
             return Handling::Handled;
         }
-        if step.until.is_none() {
-            self.next();
-        }
+        self.next();
         if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
+    }
+
+    /// The step, if any, that says what becomes of all such requests, and still does.
+    fn lasting(&mut self, sent: &Sent, process: usize) -> Option<Request> {
+        let mut lasting = std::mem::take(&mut self.lasting);
+        let (scenario, cluster) = (self.scenario, &self.cluster);
+        let job = |step: &Step| &self.entry(step.job.as_deref()).name;
+        let step = |number: &usize| scenario.steps.get(*number).map(|it| &it.value);
+        let holds = |step: &Step| {
+            step.until.as_ref().is_some_and(|claims| objection(cluster, job(step), claims).is_some())
+        };
+        lasting.retain(|number| step(number).is_some_and(holds));
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
+        let is_meant = |step: &Step, awaited: &Request| {
+            awaited.leader.is_none_or(is_its) && asked(sent).fits(awaited, cluster, job(step))
+        };
+        let mut found = lasting.iter().filter_map(|number| {
+            let step = step(number)?;
+            step.request.filter(|awaited| is_meant(step, awaited))
+        });
+        let found = found.next();
+        self.lasting = lasting;
+        found
     }
 
     /// A request that was held goes on; whether there was one. A process that waits for an answer asks for nothing else, so

@@ -6,7 +6,7 @@ use jobcheck_explorer::mutations::Mutations;
 use jobcheck_scenario::runtime::{
     Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
-use jobcheck_scenario::{Claims, ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watch, Watched};
+use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watch, Watched};
 use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
@@ -37,6 +37,8 @@ pub struct Play<'a> {
     paused: bool,
     /// A request of a controller that is dead, and when it was sent.
     late: Option<(Sent, String)>,
+    /// The numbers of the steps that say what becomes of all such requests for a while.
+    pub(crate) lasting: Vec<usize>,
     /// Requests that wait for a step `heldRequest`, in the order in which they were sent.
     pub(crate) held: Vec<Held>,
     rng: Option<Rng>,
@@ -82,6 +84,7 @@ impl<'a> Play<'a> {
             holds: Vec::new(),
             paused: false,
             late: None,
+            lasting: Vec::new(),
             held: Vec::new(),
             rng: (seed != 0).then(|| Rng::seeded(seed)),
             rests: Vec::new(),
@@ -261,11 +264,6 @@ impl<'a> Play<'a> {
         let Some(step) = scenario.steps.get(self.position) else { return false };
         let (line, step) = (Some(step.referenced.line()), &step.value);
         let entry = self.entry(step.job.as_deref());
-        let holds = |claims: &Claims| objection(&self.cluster, &entry.name, claims).is_none();
-        if step.until.as_ref().is_some_and(holds) {
-            self.next();
-            return true;
-        }
         let due =
             step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &entry.name, claims).is_none());
         let done = due && self.happens(step, entry, at_rest, line);
@@ -328,6 +326,8 @@ impl<'a> Play<'a> {
             self.holds.retain(|it| !is_of(it));
         } else if let Some(expiry) = step.expire {
             self.expire(expiry.watch);
+        } else if step.until.is_some() {
+            self.lasting.push(self.position);
         } else if let Some(held) = &step.held_request {
             return self.goes_on(held);
         } else if step.catch_up.is_some() {

@@ -36,6 +36,8 @@ pub(super) struct Faults {
     failed: u32,
     /// A request of a controller that is dead.
     late: Option<Posthumous>,
+    /// The numbers of the steps that say what becomes of all such requests for a while.
+    lasting: Vec<usize>,
     /// Requests that wait for a step `heldRequest`, and the step that has held them, in the order in which they were sent.
     held: Vec<Waiting>,
     /// Whether watches were ended, and new ones have not begun yet.
@@ -133,9 +135,15 @@ impl Play<'_> {
     /// What becomes of a request: the step may wait for it. None where the step holds it.
     fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Option<Handling>, Error> {
         let scenario = self.scenario;
+        if let Some(awaited) = self.lasting(leader, asked) {
+            return Ok(Some(self.meets(&awaited, asked)));
+        }
         let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
             return Ok(Some(Handling::Forward));
         };
+        if step.until.is_some() {
+            return Ok(Some(Handling::Forward));
+        }
         let job = &self.entry(step.job.as_deref()).name;
         let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Some(Handling::Forward)) };
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
@@ -152,13 +160,37 @@ impl Play<'_> {
         if awaited.outcome == Some(Outcome::Held) {
             return Ok(None);
         }
-        if step.until.is_none() {
-            self.next();
-        }
+        self.next();
         if step.crash.is_some() {
             return self.dies_during(leader, asked).map(Some);
         }
         Ok(Some(self.meets(awaited, asked)))
+    }
+
+    /// The step, if any, that says what becomes of all such requests, and still does.
+    fn lasting(&self, leader: usize, asked: &Asked) -> Option<Request> {
+        let body = body(asked);
+        let told = in_words(asked, body.as_ref());
+        self.faults.lasting.iter().find_map(|number| {
+            let step = self.scenario.steps.get(*number).map(|it| &it.value)?;
+            let job = &self.entry(step.job.as_deref()).name;
+            let is_its = |which| self.number_of(which) == Some(leader);
+            let is_meant = |it: &Request| it.leader.is_none_or(is_its) && told.fits(it, &self.stage, job);
+            step.request.filter(is_meant)
+        })
+    }
+
+    /// Forgets what was to become of requests until something holds that holds now.
+    pub(super) fn ends_lasting(&mut self) {
+        let mut lasting = std::mem::take(&mut self.faults.lasting);
+        lasting.retain(|number| {
+            let step = self.scenario.steps.get(*number).map(|it| &it.value);
+            let until = step.and_then(|step| Some((step, step.until.as_ref()?)));
+            until.is_some_and(|(step, claims)| {
+                objection(&self.stage, &self.entry(step.job.as_deref()).name, claims).is_some()
+            })
+        });
+        self.faults.lasting = lasting;
     }
 
     /// The number of the first leader, or of the second.
@@ -199,6 +231,8 @@ impl Play<'_> {
             self.release(Watch { watch: Named::Jobs, leader: None });
             self.release(Watch { watch: Named::Pods, leader: None });
             return Ok(!self.is_behind());
+        } else if step.until.is_some() {
+            self.faults.lasting.push(self.position);
         } else if let Some(held) = &step.held_request {
             return Ok(self.goes_on(held));
         } else if step.late_request.is_some() {
