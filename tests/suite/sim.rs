@@ -4,17 +4,20 @@ use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, judge};
-use jobcheck_scenario::{Scenario, read};
+use jobcheck_scenario::{Scenario, TargetName, read};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
 use jobcheck_traces::Input;
 use serde_json::Value;
 
 fn library() -> Vec<Scenario> {
-    let entries = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["tests/scenarios", "tests/scenarios/findings"].map(|folder| root().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let entries = entries.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
     files.sort();
-    files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+    let all = files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap());
+    all.filter(|it| it.targets.is_empty() || it.targets.contains(&TargetName::Sim)).collect()
 }
 
 /// Step by step, and in orders that chance chooses, every scenario goes as it says, and its trace conforms.
