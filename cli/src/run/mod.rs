@@ -181,7 +181,13 @@ fn meant_for(target: Target, all: &[Named], args: &RunArgs, report: &mut Report)
         let names: Vec<&str> = scenario.targets.iter().map(|it| it.name()).collect();
         let why = format!("it is for {}", names.join(", "));
         if is_named(&file) {
-            report.runs.push(Run { file, scenario, target, came: Came::NotRun(why), elapsed: Duration::ZERO });
+            report.runs.push(Run {
+                file,
+                scenario,
+                target,
+                came: Came::NotRun(why),
+                elapsed: Duration::ZERO,
+            });
         } else {
             eprintln!("note: {file} is left out on {}: {why}", target.name());
         }

@@ -198,7 +198,9 @@ impl Run {
             Came::Model(came) => came.found().map(|found| found.why.clone()),
             Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.clone()),
             Came::Live(came) => match self.expected() {
-                Some(Expected::Missing(missing)) => Some(format!("the deviation does not show: {}", list(&missing))),
+                Some(Expected::Missing(missing)) => {
+                    Some(format!("the deviation does not show: {}", list(&missing)))
+                }
                 _ => came.found().map(|found| found.why),
             },
             Came::NotRun(why) | Came::Failed { why, .. } => Some(why.clone()),

@@ -57,8 +57,10 @@ fn the_library_holds_and_its_reports_fit_their_schema() {
 fn every_scenario_of_the_library_fits_its_schema() {
     let entries =
         |folder: &str| fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
-    for path in
-        ["", "/defects", "/findings"].into_iter().flat_map(|it| entries(&format!("tests/scenarios{it}"))).filter(|path| path.is_file())
+    for path in ["", "/defects", "/findings"]
+        .into_iter()
+        .flat_map(|it| entries(&format!("tests/scenarios{it}")))
+        .filter(|path| path.is_file())
     {
         let mut scenario: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         schema::check(&scenario);

@@ -118,7 +118,8 @@ impl Wiring {
         if owner_changed && let Some(old) = &change.old {
             self.wake_owner(old);
         }
-        let holds = |pod: &Option<Arc<KeptPod>>| pod.as_ref().is_some_and(|pod| pod.facts().tracking_finalizer);
+        let holds =
+            |pod: &Option<Arc<KeptPod>>| pod.as_ref().is_some_and(|pod| pod.facts().tracking_finalizer);
         let was_unowned = change.old.as_ref().filter(|pod| pod.owner == PodOwner::Nobody);
         if let Some(old) = was_unowned.filter(|_| holds(&change.old) && !holds(&change.new)) {
             self.wake_those_that_list(old);

@@ -47,8 +47,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_scenario::{Scenario, TargetName};
 use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_scenario::{Scenario, TargetName};
 use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 

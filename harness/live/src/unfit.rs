@@ -98,7 +98,9 @@ fn of_step(step: &Step, plan: &Plan) -> Option<&'static str> {
 fn is_locked(gates: Gates, plan: &Plan) -> bool {
     match plan.manager {
         Manager::Shipped { .. } => false,
-        Manager::BuiltIn { program: Some(_) } => !(gates.job_backoff_limit_per_index && gates.job_success_policy),
+        Manager::BuiltIn { program: Some(_) } => {
+            !(gates.job_backoff_limit_per_index && gates.job_success_policy)
+        }
         Manager::BuiltIn { program: None } | Manager::External => gates != Gates::ON,
     }
 }

@@ -119,7 +119,8 @@ impl Scenario {
     /// What holds at the end on a target.
     #[must_use]
     pub fn expected_on(&self, target: TargetName) -> Vec<&Claims> {
-        let instead: Vec<&Claims> = self.deviations_on(target).flat_map(|it| it.instead.iter().flatten()).collect();
+        let instead: Vec<&Claims> =
+            self.deviations_on(target).flat_map(|it| it.instead.iter().flatten()).collect();
         let deviates = self.deviations_on(target).any(|it| it.instead.is_some());
         if deviates { instead } else { self.expect.iter().map(|it: &Spanned<Claims>| &it.value).collect() }
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 use super::claims::Claims;
+use super::deviations::Deviation;
 use super::spec::SpecExcerpt;
 use super::steps::Step;
-use super::deviations::Deviation;
 use super::values::{Gate, Id, Phase, Span, TargetName};
 
 /// `apiVersion`.

@@ -36,8 +36,8 @@ pub use format::{
 pub use read::{ScenarioError, read, write};
 pub use spec::SpecExcerpt;
 pub use steps::{
-    ControllerName, Crash, Denial, Edit, Failure, FailureCode, HeldRequest, JobDeletion, Leader, Mirror, Nothing, Outcome,
-    PodDeletion, PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb, Watch,
-    Watched,
+    ControllerName, Crash, Denial, Edit, Failure, FailureCode, HeldRequest, JobDeletion, Leader, Mirror,
+    Nothing, Outcome, PodDeletion, PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout,
+    Step, Verb, Watch, Watched,
 };
 pub use values::{Condition, Gate, Id, Phase, Quantity, Span, TargetName};

@@ -5,7 +5,8 @@ use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
 use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script, What,
+    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script,
+    What,
 };
 use jobcheck_explorer::world::JobId;
 use jobcheck_spec::gates::Gates;
@@ -16,7 +17,9 @@ use super::format::Scenario;
 use super::read::ScenarioError;
 use super::requests::sent;
 use super::spec::ModeEntry;
-use super::steps::{ControllerName, Edit, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
+use super::steps::{
+    ControllerName, Edit, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched,
+};
 use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
@@ -58,7 +61,8 @@ const MOST_ITEMS: usize = 10_000;
 ///
 /// What the model cannot express.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
-    let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default(), held: Vec::new() };
+    let mut translation =
+        Translation { scenario, needs: Needs::default(), holds: Holds::default(), held: Vec::new() };
     for (number, step) in (1..).zip(&scenario.steps) {
         translation
             .step(number, step.referenced.line(), &step.value)
@@ -399,9 +403,13 @@ fn beyond(step: &Step) -> Option<&'static str> {
     let watches = [step.hold, step.release, step.expire];
     let leader = watches.into_iter().flatten().find_map(|watch| watch.leader);
     if leader.or(step.request.and_then(|request| request.leader)).is_some() {
-        Some("the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin")
+        Some(
+            "the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin",
+        )
     } else if step.until.is_some() {
-        Some("the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin")
+        Some(
+            "the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin",
+        )
     } else if step.targets().any(|target| target.count.is_some()) {
         Some("in the model a step happens to one pod: leave `count` out, or play it on sim, live or builtin")
     } else {

@@ -322,7 +322,9 @@ impl<'a> Play<'a> {
         } else if let Some(hold) = step.hold {
             self.holds.push(hold);
         } else if let Some(release) = step.release {
-            let is_of = |it: &Watch| it.watch == release.watch && release.leader.is_none_or(|of| it.leader == Some(of));
+            let is_of = |it: &Watch| {
+                it.watch == release.watch && release.leader.is_none_or(|of| it.leader == Some(of))
+            };
             self.holds.retain(|it| !is_of(it));
         } else if let Some(expiry) = step.expire {
             self.expire(expiry.watch);

@@ -106,7 +106,8 @@ impl Play<'_> {
             how.pod.is_none() || in_words(&it.question.asked, body.as_ref()).fits(&pod, stage, &it.job)
         };
         let Some(number) = self.faults.held.iter().position(is_meant) else { return false };
-        let Waiting { question: Question { asked, reply, .. }, awaited, .. } = self.faults.held.remove(number);
+        let Waiting { question: Question { asked, reply, .. }, awaited, .. } =
+            self.faults.held.remove(number);
         self.faults.last = Some(Instant::now());
         let handling = self.meets(&how.settles(&awaited), &asked);
         let _ = reply.send(handling);
@@ -302,7 +303,8 @@ impl Play<'_> {
     /// The proxies of all leaders, or of one.
     fn proxies_of(&self, which: Option<Which>) -> impl Iterator<Item = &Handle> {
         let number = which.map(|which| self.number_of(which));
-        let meant = self.leaders.iter().filter(move |it| number.is_none_or(|number| number == Some(it.number)));
+        let meant =
+            self.leaders.iter().filter(move |it| number.is_none_or(|number| number == Some(it.number)));
         meant.filter_map(|leader| leader.proxy.as_ref())
     }
 

@@ -27,15 +27,16 @@ pub fn act<C: Cluster>(
 ) -> Option<bool> {
     let name = entry.name.as_str();
     let target = |pod: &Option<PodTarget>| *pod;
-    let mut on_pod = |target: PodTarget, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
-        let fitting = fitting(cluster, name, target, fits);
-        if let Some(count) = target.count {
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let done = |pod: &&String| act(cluster, pod);
-            return fitting.len() >= count && fitting.iter().filter(done).take(count).count() == count;
-        }
-        fitting.get(choose(fitting.len())).is_some_and(|pod| act(cluster, pod))
-    };
+    let mut on_pod =
+        |target: PodTarget, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
+            let fitting = fitting(cluster, name, target, fits);
+            if let Some(count) = target.count {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                let done = |pod: &&String| act(cluster, pod);
+                return fitting.len() >= count && fitting.iter().filter(done).take(count).count() == count;
+            }
+            fitting.get(choose(fitting.len())).is_some_and(|pod| act(cluster, pod))
+        };
     let one = |pod, index| PodTarget { pod, index, count: None };
     let done = if let Some(it) = target(&step.schedule) {
         on_pod(it, &is_unscheduled, &schedule)

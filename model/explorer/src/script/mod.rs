@@ -199,7 +199,8 @@ impl Script {
         let holds = self.holds(world);
         let item = self.item(world).filter(|item| item.is_due(world));
         let waits = |step: &Step| self.item(world).is_some_and(|item| item.holds_up(step, world));
-        let is_sent = |request| steps.iter().any(|step| item.is_some_and(|it| it.is_about(request, step, world)));
+        let is_sent =
+            |request| steps.iter().any(|step| item.is_some_and(|it| it.is_about(request, step, world)));
         let is_held = item.is_some_and(|item| matches!(item.what, What::Held(request) if is_sent(request)));
         steps.retain(|step| match role(step) {
             Role::Controller => {
