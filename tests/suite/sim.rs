@@ -48,6 +48,27 @@ fn the_library_holds_on_the_api_server_of_1_35() {
     }
 }
 
+/// Removals of finalizers fail until the last of several pods has succeeded.
+#[test]
+fn requests_fail_for_a_while_and_a_step_happens_to_many_pods() {
+    let text = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+                jobs: [{name: job, spec: {completions: 5, parallelism: 5}}]\n\
+                steps:\n\
+                - {pause: {}, when: {pods: {created: 5}}}\n\
+                - request: {verb: patch, resource: pods, outcome: fails}\n  until: {pods: {succeeded: 5}}\n\
+                - succeed: {count: 4}\n\
+                - unpause: {}\n\
+                - {succeed: {}, when: {uncounted: 4}}\n\
+                expect: [{conditions: [Complete], succeeded: 5, pods: {tracked: 0}}]\n";
+    let scenario = read(text).unwrap();
+    for seed in 0..8 {
+        let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
+        assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
+        let trace = String::from_utf8(outcome.trace).unwrap();
+        assert!(trace.matches("\"code\":500").count() >= 4, "seed {seed}: {trace}");
+    }
+}
+
 /// What `jobcheck fuzz` found, by its seed: a mistake of the controllers, or of the judge.
 #[test]
 fn what_was_found_by_chance_holds() {

@@ -51,7 +51,9 @@ fn every_allowed_licence_is_needed() {
     let allowed = listed(&fs::read_to_string(root().join("deny.toml")).unwrap(), "allow");
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
-    let needed = |licence: &String| packages.iter().filter_map(|it| it["license"].as_str()).any(|it| it.contains(&**licence));
+    let needed = |licence: &String| {
+        packages.iter().filter_map(|it| it["license"].as_str()).any(|it| it.contains(&**licence))
+    };
     let unused: Vec<&String> = allowed.iter().filter(|it| !needed(it)).collect();
     assert!(unused.is_empty(), "{unused:?}");
 }

@@ -145,3 +145,28 @@ impl Scenario {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    use super::*;
+
+    #[test]
+    fn a_target_that_is_to_deviate_has_expectations_of_its_own() {
+        let text = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+                    jobs: [{name: job, spec: {completions: 1}}]\nexpect: [{active: 0}]\n\
+                    deviations:\n- {on: builtin, known: J-01, instead: [{active: 1}]}\n- {on: live, breaks: FT-02}\n";
+        let scenario = read(text).unwrap();
+        let active = |target| {
+            let all = scenario.expected_on(target);
+            all.iter().filter_map(|claims| claims.active).map(|it| serde_json::json!(it)).collect::<Vec<_>>()
+        };
+        assert_eq!(active(TargetName::BuiltIn), [1]);
+        assert_eq!((active(TargetName::Live), active(TargetName::Sim)), (vec![0.into()], vec![0.into()]));
+        let shown = |target| scenario.deviations_on(target).flat_map(Deviation::shown).collect::<Vec<_>>();
+        assert_eq!(shown(TargetName::BuiltIn), [Shown::Known(Req::J01)]);
+        assert_eq!(shown(TargetName::Live)[0].to_string(), "breaks FT-02");
+        assert!(shown(TargetName::Model).is_empty());
+    }
+}
