@@ -3,9 +3,8 @@
 use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::script::{Request as Sent, RequestHandling, RequestKind, What};
 
-use super::steps::{
-    ControllerName, Crash, FailureCode, HeldRequest, Outcome, PodTarget, Request, Resource, Step, Verb,
-};
+use super::failure_code::FailureCode;
+use super::steps::{ControllerName, Crash, HeldRequest, Outcome, PodTarget, Request, Resource, Step, Verb};
 
 impl Step {
     /// The request of this controller that it waits for.

@@ -2,7 +2,7 @@
 
 use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_explorer::env::kubelet::KubeletStep;
-use jobcheck_explorer::env::user::{SpecEdit, UserAction};
+use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
     Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script,
@@ -13,13 +13,12 @@ use jobcheck_spec::gates::Gates;
 use serde_saphyr::Spanned;
 
 use super::claims::{Claims, PodClaims};
+use super::expressible::{beyond, edited};
 use super::format::Scenario;
 use super::read::ScenarioError;
 use super::requests::sent;
 use super::spec::ModeEntry;
-use super::steps::{
-    ControllerName, Edit, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched,
-};
+use super::steps::{ControllerName, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
 use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
@@ -398,25 +397,6 @@ impl Translation<'_> {
     }
 }
 
-/// Why the model has no word for a step, though other targets have.
-fn beyond(step: &Step) -> Option<&'static str> {
-    let watches = [step.hold, step.release, step.expire];
-    let leader = watches.into_iter().flatten().find_map(|watch| watch.leader);
-    if leader.or(step.request.and_then(|request| request.leader)).is_some() {
-        Some(
-            "the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin",
-        )
-    } else if step.until.is_some() {
-        Some(
-            "the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin",
-        )
-    } else if step.targets().any(|target| target.count.is_some()) {
-        Some("in the model a step happens to one pod: leave `count` out, or play it on sim, live or builtin")
-    } else {
-        None
-    }
-}
-
 /// The caches of what is watched.
 fn caches(watched: Watched) -> Caches {
     match watched {
@@ -442,46 +422,6 @@ fn one_more(count: &mut u8) -> Result<(), String> {
 
 fn too_many() -> String {
     format!("the model knows at most {} faults of each kind: write several scenarios", u8::MAX)
-}
-
-fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
-    let Edit {
-        suspend,
-        parallelism,
-        completions,
-        backoff_limit,
-        max_failed_indexes,
-        pod_replacement_policy,
-        active_deadline_seconds,
-        ttl_seconds_after_finished,
-    } = *edit;
-    if completions.is_some() && !indexed {
-        return Err("`completions` of a NonIndexed Job is immutable".to_owned());
-    }
-    if completions.is_some() && completions != parallelism {
-        return Err("the model scales an Indexed Job by `parallelism` and `completions` together: \
-                    write both, with one value"
-            .to_owned());
-    }
-    let alone = indexed && completions.is_none();
-    let scaled = |to| if alone { SpecEdit::SetParallelism(to) } else { SpecEdit::Scale(to) };
-    let edits: Vec<SpecEdit> = [
-        suspend.map(|suspend| if suspend { SpecEdit::Suspend } else { SpecEdit::Resume }),
-        parallelism.map(scaled),
-        backoff_limit.map(SpecEdit::SetBackoffLimit),
-        max_failed_indexes.map(SpecEdit::SetMaxFailedIndexes),
-        pod_replacement_policy.map(|policy| SpecEdit::SetReplacementPolicy(policy.into())),
-        active_deadline_seconds.map(SpecEdit::SetDeadline),
-        ttl_seconds_after_finished.map(SpecEdit::SetTtl),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    match edits.as_slice() {
-        [edit] => Ok(UserAction::Edit(*edit)),
-        [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
-        _ => Err("the model changes one field at a time: write a step for each".to_owned()),
-    }
 }
 
 impl PodTarget {
