@@ -10,7 +10,7 @@ pub(super) fn beyond(step: &Step) -> Option<&'static str> {
     let leader = watches.into_iter().flatten().find_map(|watch| watch.leader);
     if leader.or(step.request.and_then(|request| request.leader)).is_some() {
         Some(
-            "the model does not tell two leaders apart here: leave `leader` out, or play it on live or builtin",
+            "the model does not tell two leaders apart here: leave `leader` out, or play it on sim, live or builtin",
         )
     } else if step.until.is_some() {
         Some(
