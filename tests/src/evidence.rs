@@ -73,8 +73,10 @@ pub fn collect() -> BTreeSet<Item> {
     }
     for path in files("tests/scenarios", "yaml") {
         let text = fs::read_to_string(&path).unwrap_or_default();
+        let file = relative(&path);
+        let name = file.trim_start_matches("tests/scenarios/").trim_end_matches(".yaml").to_owned();
         for req in named(&text) {
-            items.insert(Item { req, kind: Kind::Scenario, name: stem(&path), file: relative(&path) });
+            items.insert(Item { req, kind: Kind::Scenario, name: name.clone(), file: file.clone() });
         }
     }
     items

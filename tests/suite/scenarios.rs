@@ -8,13 +8,15 @@ use jobcheck_explorer::check::{Bounds, Outcome, explore};
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::script::{Claim, Count, Script, What};
-use jobcheck_scenario::{Scenario, export_defect, model, read, write};
+use jobcheck_scenario::{Scenario, TargetName, export_defect, model, read, write};
 use jobcheck_tests::corpus::root;
 use serde_json::Value;
 
 /// The library, with its files.
 pub fn library() -> Vec<(PathBuf, Scenario)> {
-    let files = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["tests/scenarios", "tests/scenarios/findings"].map(|folder| root().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = entries.map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
     files.sort();
     let scenario = |file: PathBuf| {
@@ -22,7 +24,8 @@ pub fn library() -> Vec<(PathBuf, Scenario)> {
         let scenario = read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         (file, scenario)
     };
-    files.into_iter().map(scenario).collect()
+    let is_for_the_model = |it: &Scenario| it.targets.is_empty() || it.targets.contains(&TargetName::Model);
+    files.into_iter().map(scenario).filter(|(_, it)| is_for_the_model(it)).collect()
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn known_steps() -> BTreeSet<String> {
     let schema = fs::read_to_string(root().join("docs/reference/schemas/scenario.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let known = schema["$defs"]["step"]["properties"].as_object().unwrap().keys();
-    known.filter(|name| !["job", "when", "optional"].contains(&name.as_str())).cloned().collect()
+    known.filter(|name| !["job", "when", "until", "optional"].contains(&name.as_str())).cloned().collect()
 }
 
 #[test]

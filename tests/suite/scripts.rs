@@ -84,7 +84,9 @@ fn interferes(scope: &Scope, world: &World) -> bool {
         What::Request(_, fate) => fate != RequestHandling::Sent(RequestOutcome::Handled),
         _ => false,
     });
-    script.holds(world).paused || diverts
+    let holds_requests =
+        script.item(world).is_some_and(|item| !item.held.is_empty() || matches!(item.what, What::Held(_)));
+    script.holds(world).paused || diverts || holds_requests
 }
 
 #[test]

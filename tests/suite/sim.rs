@@ -4,17 +4,20 @@ use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::{Exit, Judging, judge};
-use jobcheck_scenario::{Scenario, read};
+use jobcheck_scenario::{Scenario, TargetName, read};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
 use jobcheck_traces::Input;
 use serde_json::Value;
 
 fn library() -> Vec<Scenario> {
-    let entries = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["tests/scenarios", "tests/scenarios/findings"].map(|folder| root().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let entries = entries.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
     files.sort();
-    files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+    let all = files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap());
+    all.filter(|it| it.targets.is_empty() || it.targets.contains(&TargetName::Sim)).collect()
 }
 
 /// Step by step, and in orders that chance chooses, every scenario goes as it says, and its trace conforms.
@@ -43,6 +46,27 @@ fn the_library_holds_on_the_api_server_of_1_35() {
             assert_eq!(outcome.report.traces[0].kubernetes, "1.35");
         }
     }
+}
+
+/// Removals of finalizers fail until the last of several pods has succeeded.
+#[test]
+fn requests_fail_for_a_while_and_a_step_happens_to_many_pods() {
+    let text = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+                jobs: [{name: job, spec: {completions: 5, parallelism: 5}}]\n\
+                steps:\n\
+                - {pause: {}, when: {pods: {created: 5}}}\n\
+                - request: {verb: patch, resource: pods, outcome: fails}\n  until: {pods: {succeeded: 5}}\n\
+                - succeed: {count: 4}\n\
+                - unpause: {}\n\
+                - {succeed: {}, when: {uncounted: 4}}\n\
+                expect: [{conditions: [Complete], succeeded: 5, pods: {tracked: 0}}]\n";
+    let (scenario, mut failed) = (read(text).unwrap(), 0);
+    for seed in 0..16 {
+        let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
+        assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
+        failed += String::from_utf8(outcome.trace).unwrap().matches("\"code\":500").count();
+    }
+    assert!(failed > 16, "{failed}");
 }
 
 /// What `jobcheck fuzz` found, by its seed: a mistake of the controllers, or of the judge.

@@ -11,7 +11,7 @@ mod text;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use jobcheck_explorer::check::Bounds;
@@ -153,7 +153,9 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
     }
     // One for all: whoever stops one target wants no other.
     let real = args.targets.iter().any(|target| target.is_real()).then(Real::new);
+    let all = scenarios;
     for target in &args.targets {
+        let scenarios = meant_for(*target, &all, args, &mut report);
         match (target, &real) {
             (Target::Live | Target::BuiltIn | Target::External, Some(Ok(real))) => {
                 report.runs.extend(live::run_all(real, *target, &scenarios, args, global));
@@ -165,6 +167,32 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
         }
     }
     report
+}
+
+/// The scenarios that a target is to run. One that names other targets is not run where its file is named; of a directory it
+/// is left out, which is told.
+fn meant_for(target: Target, all: &[Named], args: &RunArgs, report: &mut Report) -> Vec<Named> {
+    let is_for = |scenario: &Scenario| {
+        scenario.targets.is_empty() || scenario.targets.contains(&target.scenarios_name())
+    };
+    let (meant, others): (Vec<Named>, Vec<Named>) = all.iter().cloned().partition(|(_, it)| is_for(it));
+    let is_named = |file: &str| args.scenarios.iter().any(|path| path == Path::new(file));
+    for (file, scenario) in others {
+        let names: Vec<&str> = scenario.targets.iter().map(|it| it.name()).collect();
+        let why = format!("it is for {}", names.join(", "));
+        if is_named(&file) {
+            report.runs.push(Run {
+                file,
+                scenario,
+                target,
+                came: Came::NotRun(why),
+                elapsed: Duration::ZERO,
+            });
+        } else {
+            eprintln!("note: {file} is left out on {}: {why}", target.name());
+        }
+    }
+    meant
 }
 
 /// Runs scenarios in this process.

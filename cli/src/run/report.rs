@@ -10,7 +10,7 @@ use jobcheck_explorer::script::AT_REST;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_scenario::model::ModelRun;
 use jobcheck_scenario::runtime::Rest;
-use jobcheck_scenario::{Scenario, ScenarioError};
+use jobcheck_scenario::{Expected, Scenario, ScenarioError, Shown};
 use jobcheck_spec::Req;
 use serde::Serialize;
 
@@ -147,10 +147,34 @@ impl Run {
             Came::Model(came) if came.found().is_some() => Exit::Violates,
             Came::Model(_) => Exit::Conforms,
             Came::Sim(came) => came.wrong.as_ref().map_or(Exit::Conforms, |wrong| wrong.outcome.exit()),
-            Came::Live(came) => came.exit(),
+            Came::Live(came) => self.exit_of(came),
             Came::NotRun(_) => Exit::Inconclusive,
             Came::Failed { exit, .. } => *exit,
         }
+    }
+
+    /// What a recording comes to: where the scenario expects deviations of the target, whether it shows them.
+    fn exit_of(&self, came: &jobcheck_live::Outcome) -> Exit {
+        match self.expected() {
+            Some(Expected::Shown(_)) if self.lacks_instead() => Exit::Inconclusive,
+            Some(Expected::Shown(_)) => Exit::Conforms,
+            Some(Expected::Missing(_)) => Exit::Inconclusive,
+            Some(Expected::Others) | None => came.exit(),
+        }
+    }
+
+    /// What became of the deviations that the scenario expects of the target, if it expects any.
+    pub fn expected(&self) -> Option<Expected> {
+        let report = &self.on_live()?.report;
+        let is_judged = matches!(report.exit_code, Exit::Conforms | Exit::Violates | Exit::Inconclusive);
+        self.scenario.expected_deviations(self.target.scenarios_name(), report).filter(|_| is_judged)
+    }
+
+    /// Whether what is expected in the place of `expect` did not come.
+    fn lacks_instead(&self) -> bool {
+        let mut deviations = self.scenario.deviations_on(self.target.scenarios_name());
+        let says = deviations.any(|it| it.instead.is_some());
+        says && self.on_live().is_some_and(|came| came.unmet.is_some())
     }
 
     /// The requirement that is broken.
@@ -173,7 +197,12 @@ impl Run {
         match &self.came {
             Came::Model(came) => came.found().map(|found| found.why.clone()),
             Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.clone()),
-            Came::Live(came) => came.found().map(|found| found.why),
+            Came::Live(came) => match self.expected() {
+                Some(Expected::Missing(missing)) => {
+                    Some(format!("the deviation does not show: {}", list(&missing)))
+                }
+                _ => came.found().map(|found| found.why),
+            },
             Came::NotRun(why) | Came::Failed { why, .. } => Some(why.clone()),
         }
     }
@@ -184,6 +213,7 @@ impl Run {
             (Came::NotRun(_), _) => "notRun",
             (Came::Failed { .. }, _) => "failed",
             (_, Exit::Violates) => "broken",
+            (_, Exit::Conforms) if self.expected().is_some() => "deviates",
             (_, Exit::Conforms) => "holds",
             (Came::Live(_), _) => "inconclusive",
             _ => "notFinished",
@@ -193,12 +223,27 @@ impl Run {
     /// The same for people, with the documented deviation that it is.
     pub fn word(&self) -> String {
         match (self.known(), self.result()) {
+            (_, "deviates") => self.expected().map(|it| told(&it)).unwrap_or_default(),
             (Some(known), _) => format!("KNOWN {known}"),
             (None, "notFinished") => "not finished".to_owned(),
             (None, "notRun") => "not run".to_owned(),
             (None, word) => word.to_owned(),
         }
     }
+}
+
+fn told(expected: &Expected) -> String {
+    match expected {
+        Expected::Shown(all) | Expected::Missing(all) => list(all),
+        Expected::Others => String::new(),
+    }
+}
+
+fn list(all: &[Shown]) -> String {
+    if all.is_empty() {
+        return "differs".to_owned();
+    }
+    all.iter().map(Shown::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A scenario that cannot be run.

@@ -1,5 +1,7 @@
 //! What runs scenarios.
 
+use jobcheck_scenario::TargetName;
+
 /// What runs scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -22,12 +24,17 @@ impl Target {
 
     /// As it is written.
     pub fn name(self) -> &'static str {
+        self.scenarios_name().name()
+    }
+
+    /// The same, as scenarios have it.
+    pub fn scenarios_name(self) -> TargetName {
         match self {
-            Target::Model => "model",
-            Target::Sim => "sim",
-            Target::Live => "live",
-            Target::BuiltIn => "builtin",
-            Target::External => "external",
+            Target::Model => TargetName::Model,
+            Target::Sim => TargetName::Sim,
+            Target::Live => TargetName::Live,
+            Target::BuiltIn => TargetName::BuiltIn,
+            Target::External => TargetName::External,
         }
     }
 

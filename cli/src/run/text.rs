@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use jobcheck_explorer::narrative::Narrative;
 use jobcheck_judge::report::Exit;
+use jobcheck_scenario::Expected;
 use jobcheck_scenario::model::ModelRun;
 
 use super::Report;
@@ -99,7 +100,11 @@ fn tell(run: &Run, args: &RunArgs, out: &mut String) {
             let then = if wrong.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
             let _ = writeln!(out, "  again: {again}{then}");
         }
+        Came::Live(_) if run.result() == "deviates" => {}
         Came::Live(came) => {
+            if let (Some(Expected::Missing(_)), Some(why)) = (run.expected(), run.why()) {
+                let _ = writeln!(out, "\n{OPEN}{} on {}: {why}{OPEN:#}", run.file, run.target.name());
+            }
             let Some(found) = came.found() else { return };
             let req = found.requirement.map_or(String::new(), |req| format!("{req} "));
             let known = found.known.map_or(String::new(), |known| format!("KNOWN {known}, "));
@@ -185,12 +190,14 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
         let count = |fits: &dyn Fn(&Run) -> bool| report.on(*target).filter(|run| fits(run)).count();
         let is =
             |result: &'static str| count(&move |run: &Run| run.known().is_none() && run.result() == result);
+        let deviates = |run: &Run| run.result() == "deviates";
         let all = count(&|_| true) + problems;
         let noun = if all == 1 { "scenario" } else { "scenarios" };
         let (on, version) = (name(*target), version(*target, report, args));
         let _ = write!(out, "{all} {noun} on {on}{version}{defect}: {GOOD}{} hold{GOOD:#}", is("holds"));
         for (count, paint, what) in [
-            (count(&|run| run.known().is_some()), OPEN, "KNOWN"),
+            (count(&deviates), GOOD, "deviate as expected"),
+            (count(&|run| run.known().is_some() && !deviates(run)), OPEN, "KNOWN"),
             (is("broken"), BAD, "broken"),
             (is("notFinished"), OPEN, "not finished"),
             (is("inconclusive"), OPEN, "inconclusive"),

@@ -2,6 +2,7 @@
 //! `cargo test -- --skip live::` leaves these tests out.
 
 mod faults;
+mod findings;
 mod fuzz;
 mod mirror;
 mod record;

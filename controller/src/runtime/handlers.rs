@@ -118,6 +118,12 @@ impl Wiring {
         if owner_changed && let Some(old) = &change.old {
             self.wake_owner(old);
         }
+        let holds =
+            |pod: &Option<Arc<KeptPod>>| pod.as_ref().is_some_and(|pod| pod.facts().tracking_finalizer);
+        let was_unowned = change.old.as_ref().filter(|pod| pod.owner == PodOwner::Nobody);
+        if let Some(old) = was_unowned.filter(|_| holds(&change.old) && !holds(&change.new)) {
+            self.wake_those_that_list(old);
+        }
         let Some(new) = &change.new else {
             change.old.iter().for_each(|pod| self.pod_deleted(pod));
             return;
@@ -159,6 +165,16 @@ impl Wiring {
         if let Some(job) = self.owner_of(pod) {
             self.batched(job.key());
         }
+    }
+
+    /// FT-02: a Job whose status lists a pod that has lost its owner can count it as soon as the finalizer is removed.
+    fn wake_those_that_list(&self, pod: &KeptPod) {
+        let uid = pod.uid();
+        let lists = |job: &Arc<KeptJob>| {
+            let uncounted = job.facts.status.uncounted.as_ref();
+            uncounted.is_some_and(|listed| listed.succeeded.contains(uid) || listed.failed.contains(uid))
+        };
+        self.jobs.all().iter().filter(|job| lists(job)).for_each(|job| self.batched(job.key()));
     }
 
     fn owner_of(&self, pod: &KeptPod) -> Option<Arc<KeptJob>> {

@@ -19,7 +19,7 @@ const COLLECTORS: &str = "garbage-collector-controller,namespace-controller,pod-
 /// Those of Jobs, and the one that makes and judges them (MB-08).
 const OF_JOBS: &str = "job-controller,ttl-after-finished-controller,cronjob-controller";
 /// Everything about Jobs and Pods that changes something, refusals included.
-const AUDIT_POLICY: &str = include_str!("../../controlplane/soak/audit-policy.yaml");
+const AUDIT_POLICY: &str = include_str!("../audit-policy.yaml");
 /// Users, and their group: who is in it may do everything.
 const MASTERS: &str = "system:masters";
 const ADMIN: &str = "admin";

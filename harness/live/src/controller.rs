@@ -16,12 +16,29 @@ use crate::error::Error;
 pub(crate) struct Start {
     /// The program and its arguments, feature gates apart.
     pub command: Vec<OsString>,
-    /// The feature gates that it is told of; none of a program that has its own.
-    pub gates: Option<Gates>,
+    /// Its feature gates.
+    pub gates: Gates,
+    /// Whether it takes gates that are off only where it emulates a version in which they were not locked.
+    pub emulates: bool,
     /// The folder of all runs of this process, whose mark it carries.
     pub folder: PathBuf,
     /// What it says.
     pub log: PathBuf,
+}
+
+/// The last version in which 1.36 can have JobManagedBy and JobPodReplacementPolicy off.
+const EMULATED: &str = "--emulated-version=1.33";
+
+impl Start {
+    fn gate_flags(&self) -> Vec<String> {
+        let off: Vec<String> = self.gates.off().iter().map(|gate| format!("{gate}=false")).collect();
+        let flag = format!("--feature-gates={}", off.join(","));
+        match (self.emulates, off.is_empty()) {
+            (true, true) => Vec::new(),
+            (true, false) => vec![EMULATED.to_owned(), flag],
+            (false, _) => vec![flag],
+        }
+    }
 }
 
 /// A process of controllers; it ends with this value.
@@ -44,13 +61,11 @@ impl Controller {
     }
 
     fn spawn(&mut self) -> Result<(), Error> {
-        let Start { command, gates, folder, log } = &self.start;
+        let Start { command, folder, log, .. } = &self.start;
         let said = File::options().create(true).append(true).open(log).map_err(Error::file(log))?;
         let (program, arguments) = command.split_first().ok_or(Error::Controller("no program".to_owned()))?;
-        let off = gates.map(|gates| gates.off().iter().map(|gate| format!("{gate}=false")).collect());
-        let off = off.map(|off: Vec<String>| format!("--feature-gates={}", off.join(",")));
         let mut command = Command::new(program);
-        command.args(arguments).args(off).env(MARK, folder);
+        command.args(arguments).args(self.start.gate_flags()).env(MARK, folder);
         let both = said.try_clone().map_err(Error::file(log))?;
         command.stdin(Stdio::null()).stdout(both).stderr(said);
         let child =
@@ -74,7 +89,7 @@ impl Controller {
     ///
     /// It cannot be started.
     pub(crate) fn begin(&mut self, gates: Option<Gates>) -> Result<(), Error> {
-        self.start.gates = gates.or(self.start.gates);
+        self.start.gates = gates.unwrap_or(self.start.gates);
         if self.is_paused { Ok(()) } else { self.spawn() }
     }
 

@@ -87,14 +87,15 @@ impl Recipe<'_> {
             }
         };
         let (command, gates) = match &self.plan.manager {
-            Manager::BuiltIn { program: Some(program) } => (built_in(program, &access), None),
+            Manager::BuiltIn { program: Some(program) } => (built_in(program, &access), self.subject.gates),
             Manager::Shipped { command, ttl } => {
                 let flags = self.flags(*ttl, &access);
-                ([&command[..], &flags].concat(), Some(self.subject.gates))
+                ([&command[..], &flags].concat(), self.subject.gates)
             }
             Manager::BuiltIn { program: None } | Manager::External => return Ok(None),
         };
-        let controller = Controller::start(Start { command, gates, folder, log })?;
+        let emulates = matches!(self.plan.manager, Manager::BuiltIn { .. });
+        let controller = Controller::start(Start { command, gates, emulates, folder, log })?;
         Ok(Some(Leader { number, controller, proxy }))
     }
 
@@ -138,7 +139,8 @@ impl Recipe<'_> {
     }
 }
 
-/// kube-controller-manager, with upstream's defaults. It serves nobody, so that many find room side by side.
+/// kube-controller-manager, with upstream's defaults but for the limits of its requests, as a run is short. It serves nobody,
+/// so that many find room side by side.
 fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
     let mut command: Vec<OsString> = vec![program.into(), "kube-controller-manager".into()];
     let kubeconfig = access.kubeconfig.iter().map(|file| {
@@ -153,6 +155,8 @@ fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
         // As on most clusters: the audit log tells the controllers apart.
         "--use-service-account-credentials=true",
         "--kube-api-content-type=application/json",
+        "--kube-api-qps=1000",
+        "--kube-api-burst=1000",
         "--secure-port=0",
     ];
     command.extend(flags.map(OsString::from));

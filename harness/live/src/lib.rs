@@ -47,8 +47,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
-use jobcheck_scenario::Scenario;
 use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_scenario::{Scenario, TargetName};
 use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 
@@ -95,6 +95,18 @@ pub struct Plan {
     pub has_audit_log: bool,
     /// Whether documented deviations of the built-in are excused.
     pub allow_known: bool,
+}
+
+impl Plan {
+    /// The target that this is, as scenarios name it.
+    #[must_use]
+    pub fn target(&self) -> TargetName {
+        match self.manager {
+            Manager::Shipped { .. } => TargetName::Live,
+            Manager::BuiltIn { .. } => TargetName::BuiltIn,
+            Manager::External => TargetName::External,
+        }
+    }
 }
 
 /// What a run came to.

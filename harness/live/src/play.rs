@@ -91,6 +91,10 @@ struct Play<'a> {
     since: Instant,
     /// When it was refused last.
     refused: Option<Instant>,
+    /// Whether what was heard last was news.
+    news: bool,
+    /// Whether there is more to hear: nobody is known to be at rest then.
+    lags: bool,
     /// When the time began that passes with it.
     passing: Option<Instant>,
     rests: Vec<Rest>,
@@ -102,8 +106,12 @@ struct Play<'a> {
 fn subject(scenario: &Scenario, plan: &Plan, rules: RuleSet) -> Subject {
     let mut subject = match plan.manager {
         Manager::Shipped { .. } => scenario.subject().on(rules),
+        Manager::BuiltIn { .. } => {
+            let gates = scenario.subject().gates;
+            return Subject { gates, ..Subject::default() }.on(rules);
+        }
         // They cannot be told otherwise.
-        Manager::BuiltIn { .. } | Manager::External => return Subject::default().on(rules),
+        Manager::External => return Subject::default().on(rules),
     };
     let usual = Subject::default().constants;
     if subject.constants.pod_failure_backoff_ms > PASSES {
@@ -189,6 +197,8 @@ impl<'a> Play<'a> {
             position: 0,
             since: Instant::now(),
             refused: None,
+            news: true,
+            lags: false,
             passing: None,
             rests: Vec::new(),
         };
@@ -216,28 +226,46 @@ impl<'a> Play<'a> {
             self.look_after_leaders()?;
             if let Ok(heard) = self.events.recv_timeout(TICK) {
                 self.hear(heard)?;
+                self.lags = true;
                 // What waits for a passing moment is tried at each.
                 while let Ok(heard) = self.events.try_recv() {
-                    self.steps()?;
+                    if self.news {
+                        self.steps()?;
+                    }
                     self.hear(heard)?;
                 }
+                self.lags = false;
             }
             self.steps()?;
             if self.position == self.scenario.steps.len() && self.at_rest() && self.unexpected().is_none() {
                 self.note_rest(None);
                 return Ok(None);
             }
-            if self.since.elapsed() > self.plan.patience || self.is_overdue()? {
+            if self.since.elapsed() > self.patience() || self.is_overdue()? {
                 self.note_rest(None);
                 return Ok(Some(self.left_over()));
             }
         }
     }
 
+    /// How long the step that comes next is waited for. A deviation that is expected may be that nothing comes.
+    fn patience(&self) -> Duration {
+        let deviates = self.scenario.deviations_on(self.plan.target()).next().is_some();
+        if deviates { self.plan.patience.max(witness::LONG_ENOUGH) } else { self.plan.patience }
+    }
+
     fn hear(&mut self, heard: Heard) -> Result<(), Error> {
         match heard {
-            Heard::Asked(question) => self.decide(*question)?,
-            Heard::Shown(resource, shown) => self.take(resource, shown),
+            Heard::Asked(question) => {
+                let before = self.position;
+                self.decide(*question)?;
+                self.news = self.position != before;
+            }
+            Heard::Shown(resource, shown) => {
+                let before = self.stage.seen.changed;
+                self.take(resource, shown);
+                self.news = self.stage.seen.changed != before;
+            }
         }
         Ok(())
     }
@@ -266,6 +294,7 @@ impl<'a> Play<'a> {
         let is_quiet =
             self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
+            && !self.lags
             && !self.site.troubles().is_near()
             && (self.is_paused() || self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry)))
             && !self.scenario.jobs.iter().any(|entry| self.is_delayed(entry))
@@ -313,6 +342,7 @@ impl<'a> Play<'a> {
     /// Kubelets do what they have to, and all steps happen that are possible now.
     fn steps(&mut self) -> Result<(), Error> {
         self.stage.follow_up();
+        self.ends_lasting();
         while self.step()? {}
         Ok(())
     }
@@ -391,9 +421,9 @@ impl<'a> Play<'a> {
 
     /// The first expectation that is not met.
     fn unexpected(&self) -> Option<String> {
-        self.scenario.expect.iter().find_map(|claims| {
-            let job = self.entry(claims.value.job.as_deref());
-            objection(&self.stage, &job.name, &claims.value)
+        self.scenario.expected_on(self.plan.target()).into_iter().find_map(|claims| {
+            let job = self.entry(claims.job.as_deref());
+            objection(&self.stage, &job.name, claims)
         })
     }
 

@@ -1,6 +1,7 @@
 //! What cannot be run on a real API server, and why.
 
 use jobcheck_scenario::{Outcome, Scenario, Step};
+use jobcheck_spec::gates::Gates;
 
 use crate::{Manager, Plan};
 
@@ -31,6 +32,7 @@ fn is_of_requests(step: &Step) -> bool {
         || step.release.is_some()
         || step.expire.is_some()
         || step.catch_up.is_some()
+        || step.held_request.is_some()
         || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 
@@ -47,7 +49,8 @@ fn is_of_processes(step: &Step) -> bool {
 /// Whether a write of a controller comes to be, and its sender does not know of it. Only where the request is known again
 /// can a judge be told so.
 fn is_unheard(step: &Step) -> bool {
-    let is_lost = step.request.is_some_and(|it| it.outcome == Some(Outcome::ResponseLost));
+    let outcome = step.request.and_then(|it| it.outcome).or(step.held_request.and_then(|it| it.outcome));
+    let is_lost = outcome == Some(Outcome::ResponseLost);
     is_lost || step.late_request.is_some() || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 
@@ -61,7 +64,8 @@ pub(crate) fn needs_proxy(scenario: &Scenario) -> bool {
 #[must_use]
 pub fn needs_process(scenario: &Scenario) -> bool {
     let mut steps = scenario.steps.iter().map(|step| &step.value);
-    !scenario.pods_before.is_empty() || steps.any(|step| is_of_requests(step) || is_of_processes(step))
+    let is_apart = !scenario.pods_before.is_empty() || scenario.subject().gates != Gates::ON;
+    is_apart || steps.any(|step| is_of_requests(step) || is_of_processes(step))
 }
 
 /// Why this step cannot be made to happen.
@@ -80,14 +84,28 @@ fn of_step(step: &Step, plan: &Plan) -> Option<&'static str> {
         Some(
             "needs an audit log, in which a request is known again whose sender does not know what became of it",
         )
-    } else if step.rollout.is_some() && !matches!(plan.manager, Manager::Shipped { .. }) {
-        Some("is about feature gates, which kube-controller-manager has locked")
+    } else if step.rollout.as_ref().is_some_and(|it| is_locked(it.gates(), plan)) {
+        Some(LOCKED)
     } else if turns_off_managed_by {
         Some("turns JobManagedBy off, and its Jobs are known by managedBy")
     } else {
         None
     }
 }
+
+/// Whether the controllers cannot be started with these gates. kube-controller-manager unlocks two of them where it emulates
+/// an older version.
+fn is_locked(gates: Gates, plan: &Plan) -> bool {
+    match plan.manager {
+        Manager::Shipped { .. } => false,
+        Manager::BuiltIn { program: Some(_) } => {
+            !(gates.job_backoff_limit_per_index && gates.job_success_policy)
+        }
+        Manager::BuiltIn { program: None } | Manager::External => gates != Gates::ON,
+    }
+}
+
+const LOCKED: &str = "is about feature gates, which kube-controller-manager has locked";
 
 /// What of the settings cannot be had.
 fn of_settings(scenario: &Scenario, plan: &Plan) -> Vec<String> {
@@ -116,7 +134,7 @@ fn of_settings(scenario: &Scenario, plan: &Plan) -> Vec<String> {
         );
     } else {
         unless(
-            controller.feature_gates.values().all(|on| *on) && controller.max_uncounted_pods.is_none(),
+            !is_locked(scenario.subject().gates, plan) && controller.max_uncounted_pods.is_none(),
             "controller: the feature gates and maxUncountedPods are those that the controller has",
         );
         let is_started = matches!(plan.manager, Manager::BuiltIn { program: Some(_) });
@@ -210,8 +228,9 @@ mod tests {
             assert_eq!((why(&steps(step), ours()), why(&steps(step), own.clone())), Default::default());
         }
         let rollout = steps("rollout: {featureGates: {JobManagedBy: false}}");
-        assert_eq!(why(&rollout, ours()), "");
-        assert!(why(&rollout, own).contains("locked"));
+        assert_eq!((why(&rollout, ours()), why(&rollout, own.clone())), Default::default());
+        let other = steps("rollout: {featureGates: {JobSuccessPolicy: false}}");
+        assert!(why(&other, own).contains("locked") && why(&rollout, shared()).contains("not started"));
         let known_by = plan(ours(), Some("example.com/x".to_owned()), true);
         assert!(unfit(&scenario(&rollout), &known_by).unwrap().contains("managedBy"));
     }

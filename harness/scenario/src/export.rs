@@ -91,6 +91,7 @@ pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Sc
         about: about.about.to_owned(),
         requirements: about.requirement.map(Id).into_iter().collect(),
         source: about.source.map(str::to_owned),
+        targets: Vec::new(),
         jobs: jobs(scope),
         pods_before: found
             .map(|pod| PodBefore { controlled: pod.controlled, phase: pod.phase.into() })
@@ -104,6 +105,7 @@ pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Sc
         except: except.into_iter().map(Id).collect(),
         steps: steps.into_iter().map(located).collect(),
         expect: Vec::new(),
+        deviations: Vec::new(),
     })
 }
 
@@ -291,7 +293,7 @@ impl Export<'_> {
             RequestHandling::Orphaned => None,
         };
         let nth = u8::try_from(before + 1).ok().filter(|nth| *nth > 1);
-        Some(Request { verb, resource, pod, index, nth, outcome, code: None })
+        Some(Request { verb, resource, pod, index, nth, outcome, code: None, leader: None })
     }
 }
 
@@ -300,7 +302,7 @@ fn number(uid: Uid) -> Option<u8> {
 }
 
 fn target(uid: Uid) -> Option<PodTarget> {
-    Some(PodTarget { pod: number(uid), index: None })
+    Some(PodTarget { pod: number(uid), ..PodTarget::default() })
 }
 
 fn of_kubelet(uid: Uid, what: KubeletStep) -> Result<Step, ExportError> {

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 use super::claims::Claims;
+use super::deviations::Deviation;
 use super::spec::SpecExcerpt;
 use super::steps::Step;
-use super::values::{Gate, Id, Phase, Span};
+use super::values::{Gate, Id, Phase, Span, TargetName};
 
 /// `apiVersion`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Scenario {
     /// Where it comes from: a test of Kubernetes, an issue, a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The targets that can play it; all where it is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetName>,
     /// The Jobs that the user creates.
     pub jobs: Vec<JobEntry>,
     /// Pods that are there before any Job has had a sync, each without the tracking finalizer.
@@ -75,6 +79,9 @@ pub struct Scenario {
     /// What holds once all has happened and everybody has come to rest; besides that no requirement is broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Spanned<Claims>>,
+    /// Which targets are expected to deviate from the requirements here, and how. The others hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Spanned<Deviation>>,
 }
 
 /// A Job.

@@ -11,7 +11,10 @@
 
 mod claims;
 mod defects;
+mod deviations;
 mod export;
+mod expressible;
+mod failure_code;
 mod format;
 pub mod model;
 mod read;
@@ -26,7 +29,9 @@ mod values;
 
 pub use claims::{Claims, PodClaims};
 pub use defects::export_defect;
+pub use deviations::{Deviation, Expected, Shown};
 pub use export::{About, ExportError, export};
+pub use failure_code::FailureCode;
 pub use format::{
     ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
     Watches,
@@ -34,8 +39,8 @@ pub use format::{
 pub use read::{ScenarioError, read, write};
 pub use spec::SpecExcerpt;
 pub use steps::{
-    ControllerName, Crash, Denial, Edit, Failure, FailureCode, JobDeletion, Leader, Mirror, Nothing, Outcome,
+    ControllerName, Crash, Denial, Edit, Failure, HeldRequest, JobDeletion, Leader, Mirror, Nothing, Outcome,
     PodDeletion, PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb, Watch,
     Watched,
 };
-pub use values::{Condition, Gate, Id, Phase, Quantity, Span};
+pub use values::{Condition, Gate, Id, Phase, Quantity, Span, TargetName};

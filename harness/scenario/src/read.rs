@@ -7,7 +7,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::claims::Claims;
 use super::format::Scenario;
-use super::steps::Step;
+use super::steps::{Outcome, PodTarget, Step};
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,11 +125,46 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             return Err(ScenarioError::at(claims.referenced, why));
         }
     }
+    check_deviations(scenario)?;
+    check_held(scenario)?;
     match scenario.steps.last().filter(|step| step.value.pause.is_some() || step.value.hold.is_some()) {
         None => Ok(()),
         Some(last) => Err(ScenarioError::at(last.referenced, HELD_FOR_NOTHING)),
     }
 }
+
+/// Each request that is held goes on later, and none goes on that was not held.
+fn check_held(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut held = Vec::new();
+    for step in &scenario.steps {
+        if step.value.request.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
+            held.push(step.referenced);
+        }
+        if step.value.held_request.is_some() && held.pop().is_none() {
+            return Err(ScenarioError::at(step.referenced, NOT_HELD));
+        }
+    }
+    held.first().map_or(Ok(()), |location| Err(ScenarioError::at(*location, HELD_FOR_EVER)))
+}
+
+fn check_deviations(scenario: &Scenario) -> Result<(), ScenarioError> {
+    for deviation in &scenario.deviations {
+        let wrong = |why: String| Err(ScenarioError::at(deviation.referenced, why));
+        if let Some(why) = deviation.value.objection() {
+            return wrong(why.to_owned());
+        }
+        for claims in deviation.value.instead.iter().flatten() {
+            if let Some(why) = scenario.job(claims.job.as_deref()).err().or_else(|| claims.objection()) {
+                return wrong(why);
+            }
+        }
+    }
+    Ok(())
+}
+
+const NOT_HELD: &str = "no request is held here: write a step `request` with `outcome: held` before";
+
+const HELD_FOR_EVER: &str = "this request never goes on: write a step `heldRequest` behind it";
 
 const HELD_FOR_NOTHING: &str =
     "nothing follows, and what is held goes on then: add a step, or leave this one out";
@@ -174,7 +209,10 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
     if let Some(why) = step.value.request.or(during).and_then(|request| request.objection()) {
         return wrong(why.into());
     }
-    for claims in [&step.value.when, &step.value.r#await].into_iter().flatten() {
+    if let Some(why) = step.value.misused() {
+        return wrong(why.into());
+    }
+    for claims in [&step.value.when, &step.value.until, &step.value.r#await].into_iter().flatten() {
         if let Some(why) = claims.objection() {
             return wrong(why);
         }
@@ -184,7 +222,8 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
     {
         return wrong(why);
     }
-    for claims in [&step.value.when, &step.value.r#await, &step.value.settle].into_iter().flatten() {
+    let claims = [&step.value.when, &step.value.until, &step.value.r#await, &step.value.settle];
+    for claims in claims.into_iter().flatten() {
         if claims.job.is_some() {
             return wrong("write the `job` at the step itself".into());
         }
@@ -249,16 +288,38 @@ fn has_no_fields(said: &impl Serialize) -> bool {
 }
 
 impl Step {
+    /// What is wrong with a word that belongs to other steps, or to other outcomes.
+    fn misused(&self) -> Option<&'static str> {
+        let during = self.crash.and_then(|crash| crash.during);
+        let outcome = self.request.and_then(|request| request.outcome);
+        let held = self.held_request;
+        if self.until.is_some() && !matches!(outcome, Some(Outcome::Fails | Outcome::ResponseLost)) {
+            Some("`until` is for a `request` with the outcome `fails` or `answerLost`")
+        } else if during.is_some_and(|request| request.leader.is_some()) {
+            Some("the process that dies is the first leader: leave `leader` out")
+        } else if self.expire.is_some_and(|watch| watch.leader.is_some()) {
+            Some("`expire` ends the watches of both leaders: leave `leader` out")
+        } else if held.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
+            Some("it is held already: write handled, fails or answerLost")
+        } else if held.is_some_and(|it| it.code.is_some() && it.outcome != Some(Outcome::Fails)) {
+            Some("a `code` is that of a request that fails: write `outcome: fails`")
+        } else if self.targets().any(|it| it.count.is_some() && (it.pod.is_some() || it.index.is_some())) {
+            Some("write either `count`, or `pod` or `index`")
+        } else {
+            None
+        }
+    }
+
     /// The names of what happens: exactly one, in a scenario that was read.
     #[must_use]
     pub fn happenings(&self) -> Vec<String> {
-        let plain = Step { job: None, when: None, optional: None, ..self.clone() };
+        let plain = Step { job: None, when: None, until: None, optional: None, ..self.clone() };
         let value = serde_json::to_value(plain).unwrap_or_default();
         value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }
 
-    /// What it says of which pods.
-    fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
+    /// The pods to which it happens, where it is one of those steps.
+    pub(super) fn targets(&self) -> impl Iterator<Item = PodTarget> {
         let targets = [
             self.schedule,
             self.run,
@@ -273,11 +334,17 @@ impl Step {
             self.disown,
             self.relabel,
         ];
-        let targets = targets.into_iter().flatten().map(|it| (it.pod, it.index));
+        targets.into_iter().flatten()
+    }
+
+    /// What it says of which pods.
+    fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
+        let targets = self.targets().map(|it| (it.pod, it.index));
         let during = self.crash.and_then(|crash| crash.during);
         let requests = [self.request, during].into_iter().flatten().map(|it| (it.pod, it.index));
         let failure = self.fail.map(|it| (it.pod, it.index));
         let deletion = self.delete_pod.map(|it| (it.pod, it.index));
-        targets.chain(requests).chain(failure).chain(deletion).collect()
+        let held = self.held_request.map(|it| (it.pod, None));
+        targets.chain(requests).chain(failure).chain(deletion).chain(held).collect()
     }
 }

@@ -3,7 +3,8 @@
 use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::script::{Request as Sent, RequestHandling, RequestKind, What};
 
-use super::steps::{ControllerName, Crash, FailureCode, Outcome, PodTarget, Request, Resource, Step, Verb};
+use super::failure_code::FailureCode;
+use super::steps::{ControllerName, Crash, HeldRequest, Outcome, PodTarget, Request, Resource, Step, Verb};
 
 impl Step {
     /// The request of this controller that it waits for.
@@ -47,6 +48,14 @@ impl Request {
     }
 }
 
+impl HeldRequest {
+    /// What becomes of a request of this kind that was held, as a step `request` says it.
+    #[must_use]
+    pub fn settles(&self, held: &Request) -> Request {
+        Request { outcome: self.outcome.or(Some(Outcome::Handled)), code: self.code, ..*held }
+    }
+}
+
 /// A request and what becomes of it, after those that are let through.
 ///
 /// # Errors
@@ -78,7 +87,7 @@ pub fn sent(request: &Request, handling: RequestHandling) -> Result<Vec<What>, S
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());
     }
-    let pod = PodTarget { pod: request.pod, index: request.index }.to_model();
+    let pod = PodTarget { pod: request.pod, index: request.index, count: None }.to_model();
     let request_of = |handling| What::Request(Sent { kind, pod }, handling);
     let before = usize::from(request.nth.unwrap_or(1)).saturating_sub(1);
     let mut all = vec![request_of(RequestHandling::Sent(RequestOutcome::Handled)); before];

@@ -2,21 +2,23 @@
 
 use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_explorer::env::kubelet::KubeletStep;
-use jobcheck_explorer::env::user::{SpecEdit, UserAction};
+use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, RequestHandling, Script, What,
+    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script,
+    What,
 };
 use jobcheck_explorer::world::JobId;
 use jobcheck_spec::gates::Gates;
 use serde_saphyr::Spanned;
 
 use super::claims::{Claims, PodClaims};
+use super::expressible::{beyond, edited};
 use super::format::Scenario;
 use super::read::ScenarioError;
 use super::requests::sent;
 use super::spec::ModeEntry;
-use super::steps::{ControllerName, Edit, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
+use super::steps::{ControllerName, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
 use super::values::Condition;
 
 /// What the steps of a scenario need of a scope.
@@ -58,7 +60,8 @@ const MOST_ITEMS: usize = 10_000;
 ///
 /// What the model cannot express.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
-    let mut translation = Translation { scenario, needs: Needs::default(), holds: Holds::default() };
+    let mut translation =
+        Translation { scenario, needs: Needs::default(), holds: Holds::default(), held: Vec::new() };
     for (number, step) in (1..).zip(&scenario.steps) {
         translation
             .step(number, step.referenced.line(), &step.value)
@@ -106,10 +109,15 @@ struct Translation<'a> {
     scenario: &'a Scenario,
     needs: Needs,
     holds: Holds,
+    /// Requests that wait, in the order in which they were held.
+    held: Vec<(Sent, Request)>,
 }
 
 impl Translation<'_> {
     fn step(&mut self, number: usize, line: u64, step: &Step) -> Result<(), String> {
+        if let Some(why) = beyond(step) {
+            return Err(why.to_owned());
+        }
         let job = self.scenario.job(step.job.as_deref())?;
         let when = step.when.as_ref().map(Claims::to_model).unwrap_or_default();
         let claims = step.r#await.as_ref().or(step.settle.as_ref());
@@ -121,6 +129,7 @@ impl Translation<'_> {
             what: What::Await,
             when,
             holds: self.holds,
+            held: self.held.iter().map(|(sent, _)| *sent).collect(),
             optional,
             requirement,
             step: number,
@@ -178,7 +187,7 @@ impl Translation<'_> {
         if !needs.script.exit_codes.contains(&code) {
             needs.script.exit_codes.push(code);
         }
-        kubelet(PodTarget { pod: failure.pod, index: failure.index }, KubeletStep::Fail(code))
+        kubelet(PodTarget { pod: failure.pod, index: failure.index, count: None }, KubeletStep::Fail(code))
     }
 
     fn disrupt(&mut self, target: PodTarget, kind: Disruption, what: DisruptionStep) -> What {
@@ -198,7 +207,7 @@ impl Translation<'_> {
             return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::FailByPodGc)));
         }
         if let Some(deletion) = step.delete_pod {
-            let target = PodTarget { pod: deletion.pod, index: deletion.index };
+            let target = PodTarget { pod: deletion.pod, index: deletion.index, count: None };
             if deletion.force == Some(true) {
                 return Ok(Some(self.disrupt(target, Disruption::ForceDelete, DisruptionStep::ForceDelete)));
             }
@@ -278,6 +287,12 @@ impl Translation<'_> {
             self.needs.ticks += seconds;
             return Ok((0..seconds).map(|_| What::Tick).collect());
         }
+        if let Some(held) = step.held_request {
+            return self.goes_on(&held);
+        }
+        if let Some(request) = step.request.filter(|it| it.outcome == Some(Outcome::Held)) {
+            return self.holds_request(&request);
+        }
         if let Some(request) = step.request {
             return self.request(&request, request.outcome.ok_or("write the `outcome` of the request")?);
         }
@@ -341,8 +356,29 @@ impl Translation<'_> {
                 one_more(&mut faults.losses)?;
                 RequestOutcome::ResponseLost
             }
+            Outcome::Held => return Err("no request is held here".to_owned()),
         };
         sent(request, RequestHandling::Sent(outcome))
+    }
+
+    /// All such requests wait from now on: the model does not tell one from the next.
+    fn holds_request(&mut self, request: &Request) -> Result<Vec<What>, String> {
+        let mut whats = sent(request, RequestHandling::Sent(RequestOutcome::Handled))?;
+        if let Some(What::Request(last, _)) = whats.pop() {
+            self.held.push((last, *request));
+            whats.push(What::Held(last));
+        }
+        Ok(whats)
+    }
+
+    fn goes_on(&mut self, how: &HeldRequest) -> Result<Vec<What>, String> {
+        let first = how.pod.and_then(|pod| self.held.iter().position(|(_, held)| held.pod == Some(pod)));
+        if self.held.is_empty() {
+            return Err("no request is held here".to_owned());
+        }
+        let (_, held) = self.held.remove(first.unwrap_or(0));
+        let meant = Request { pod: how.pod.or(held.pod), nth: None, ..how.settles(&held) };
+        self.request(&meant, meant.outcome.unwrap_or(Outcome::Handled))
     }
 
     /// What is held from now on.
@@ -386,46 +422,6 @@ fn one_more(count: &mut u8) -> Result<(), String> {
 
 fn too_many() -> String {
     format!("the model knows at most {} faults of each kind: write several scenarios", u8::MAX)
-}
-
-fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
-    let Edit {
-        suspend,
-        parallelism,
-        completions,
-        backoff_limit,
-        max_failed_indexes,
-        pod_replacement_policy,
-        active_deadline_seconds,
-        ttl_seconds_after_finished,
-    } = *edit;
-    if completions.is_some() && !indexed {
-        return Err("`completions` of a NonIndexed Job is immutable".to_owned());
-    }
-    if completions.is_some() && completions != parallelism {
-        return Err("the model scales an Indexed Job by `parallelism` and `completions` together: \
-                    write both, with one value"
-            .to_owned());
-    }
-    let alone = indexed && completions.is_none();
-    let scaled = |to| if alone { SpecEdit::SetParallelism(to) } else { SpecEdit::Scale(to) };
-    let edits: Vec<SpecEdit> = [
-        suspend.map(|suspend| if suspend { SpecEdit::Suspend } else { SpecEdit::Resume }),
-        parallelism.map(scaled),
-        backoff_limit.map(SpecEdit::SetBackoffLimit),
-        max_failed_indexes.map(SpecEdit::SetMaxFailedIndexes),
-        pod_replacement_policy.map(|policy| SpecEdit::SetReplacementPolicy(policy.into())),
-        active_deadline_seconds.map(SpecEdit::SetDeadline),
-        ttl_seconds_after_finished.map(SpecEdit::SetTtl),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    match edits.as_slice() {
-        [edit] => Ok(UserAction::Edit(*edit)),
-        [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
-        _ => Err("the model changes one field at a time: write a step for each".to_owned()),
-    }
 }
 
 impl PodTarget {

@@ -6,6 +6,7 @@ use jobcheck_spec::apiserver;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::claims::Claims;
+use super::failure_code::FailureCode;
 use super::spec::ReplacementEntry;
 use super::values::{Condition, ExitCode, Gate, Span};
 
@@ -19,6 +20,9 @@ pub struct Step {
     /// It happens once this holds, and while it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Claims>,
+    /// Of a `request`: each such request has the outcome from now on until this holds. The scenario goes on at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Claims>,
     /// It is left out where everybody has come to rest, and it cannot happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
@@ -104,6 +108,9 @@ pub struct Step {
     /// This becomes of the next such request of a controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
+    /// A request that is held goes on: the one that was held first, or the first about this pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_request: Option<HeldRequest>,
     /// No event of a watch reaches the controllers from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Watch>,
@@ -145,6 +152,9 @@ pub struct PodTarget {
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
+    /// To so many pods it happens, and not to one alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
 }
 
 /// How a pod ends badly.
@@ -357,70 +367,24 @@ pub struct Request {
     /// With what it `fails`; 500 where it is left out. The target `model` has one failure for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
+    /// Only a request of this leader is meant, where there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<Leader>,
 }
 
-/// The HTTP status of a request that fails though nothing is wrong with it: one that an API server may answer, and that says
-/// nothing untrue of the object. 404 is for `create` alone; 409 and 422 are for writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "u16", into = "u16")]
-pub enum FailureCode {
-    /// 403, as a webhook or a quota answers.
-    Forbidden,
-    /// 404 to a creation: the namespace is gone.
-    NotFound,
-    /// 409: the quota, or the object, was written again and again meanwhile.
-    Conflict,
-    /// 422, as an admission policy or a webhook answers.
-    Invalid,
-    /// 429, with the advice to come again.
-    TooManyRequests,
-    /// 500.
-    InternalError,
-    /// 504.
-    Timeout,
-}
-
-impl FailureCode {
-    const ALL: [FailureCode; 7] = [
-        FailureCode::Forbidden,
-        FailureCode::NotFound,
-        FailureCode::Conflict,
-        FailureCode::Invalid,
-        FailureCode::TooManyRequests,
-        FailureCode::InternalError,
-        FailureCode::Timeout,
-    ];
-
-    /// The status.
-    #[must_use]
-    pub fn code(self) -> u16 {
-        match self {
-            FailureCode::Forbidden => 403,
-            FailureCode::NotFound => 404,
-            FailureCode::Conflict => 409,
-            FailureCode::Invalid => 422,
-            FailureCode::TooManyRequests => 429,
-            FailureCode::InternalError => 500,
-            FailureCode::Timeout => 504,
-        }
-    }
-}
-
-impl From<FailureCode> for u16 {
-    fn from(code: FailureCode) -> u16 {
-        code.code()
-    }
-}
-
-impl TryFrom<u16> for FailureCode {
-    type Error = String;
-
-    fn try_from(code: u16) -> Result<FailureCode, String> {
-        let named = |it: &FailureCode| it.code() == code;
-        FailureCode::ALL.into_iter().find(named).ok_or_else(|| {
-            format!("no request fails with {code} here: write 403, 404, 409, 422, 429, 500 or 504")
-        })
-    }
+/// A request that was held, and what becomes of it now.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HeldRequest {
+    /// The number of the pod that it is about, from 1; the request that was held first where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod: Option<u8>,
+    /// `handled`, `fails` or `answerLost`; `handled` where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// With what it `fails`; 500 where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<FailureCode>,
 }
 
 /// A verb of the API.
@@ -464,6 +428,8 @@ pub enum Outcome {
     /// It is handled, and its answer is lost.
     #[serde(rename = "answerLost")]
     ResponseLost,
+    /// It waits for a step `heldRequest`; the scenario goes on as soon as it was sent.
+    Held,
 }
 
 /// Which watch.
@@ -472,6 +438,9 @@ pub enum Outcome {
 pub struct Watch {
     /// Of what.
     pub watch: Watched,
+    /// The watch of this leader alone, where there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<Leader>,
 }
 
 /// What is watched.

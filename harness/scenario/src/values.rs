@@ -35,6 +35,36 @@ impl From<Id> for String {
     }
 }
 
+/// A target of `jobcheck run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetName {
+    /// The reference algorithm, in every interleaving.
+    Model,
+    /// The shipped controllers on the embedded API server.
+    Sim,
+    /// The shipped controllers on a real API server.
+    Live,
+    /// kube-controller-manager.
+    BuiltIn,
+    /// A controller that somebody else has started.
+    External,
+}
+
+impl TargetName {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TargetName::Model => "model",
+            TargetName::Sim => "sim",
+            TargetName::Live => "live",
+            TargetName::BuiltIn => "builtin",
+            TargetName::External => "external",
+        }
+    }
+}
+
 /// A duration as Go writes it, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

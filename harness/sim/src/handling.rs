@@ -3,7 +3,7 @@
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
 use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
-use jobcheck_scenario::{ControllerName, Outcome as Met, Request};
+use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request, Step};
 
 use crate::cluster::NAMESPACE;
 use crate::run::Play;
@@ -18,26 +18,82 @@ pub(crate) enum Handling {
     Lost,
     /// Its sender dies, and it may arrive later.
     Dies,
+    /// It waits until the scenario says what becomes of it.
+    Held(Request),
+}
+
+/// A request that waits.
+pub(crate) struct Held {
+    /// The number of the process that has sent it.
+    pub process: usize,
+    /// What it asks for.
+    pub request: Sent,
+    /// As the step names it that has held it.
+    pub awaited: Request,
+    /// The Job of that step.
+    pub job: String,
 }
 
 impl Play<'_> {
-    /// What becomes of a request: the step may wait for it.
-    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName) -> Handling {
-        let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Handling::Handled;
-        };
+    /// What becomes of a request of this process: the step may wait for it.
+    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName, process: usize) -> Handling {
+        if let Some(awaited) = self.lasting(sent, process) {
+            return handling_of(&awaited, sent);
+        }
+        let step = self.scenario.steps.get(self.position).map(|it| &it.value);
+        let Some(step) = step.filter(|step| step.until.is_none()) else { return Handling::Handled };
         let Some(awaited) = step.awaited(of) else { return Handling::Handled };
         let job = &self.entry(step.job.as_deref()).name;
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
+        let is_due = is_due && awaited.leader.is_none_or(is_its);
         if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
             return Handling::Handled;
         }
-        self.met += 1;
+        self.met = self.met.saturating_add(1);
         if self.met < awaited.nth.unwrap_or(1) {
             return Handling::Handled;
         }
         self.next();
         if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
+    }
+
+    /// The step, if any, that says what becomes of all such requests, and still does.
+    fn lasting(&mut self, sent: &Sent, process: usize) -> Option<Request> {
+        let mut lasting = std::mem::take(&mut self.lasting);
+        let (scenario, cluster) = (self.scenario, &self.cluster);
+        let job = |step: &Step| &self.entry(step.job.as_deref()).name;
+        let step = |number: &usize| scenario.steps.get(*number).map(|it| &it.value);
+        let holds = |step: &Step| {
+            step.until.as_ref().is_some_and(|claims| objection(cluster, job(step), claims).is_some())
+        };
+        lasting.retain(|number| step(number).is_some_and(holds));
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
+        let is_meant = |step: &Step, awaited: &Request| {
+            awaited.leader.is_none_or(is_its) && asked(sent).fits(awaited, cluster, job(step))
+        };
+        let mut found = lasting.iter().filter_map(|number| {
+            let step = step(number)?;
+            step.request.filter(|awaited| is_meant(step, awaited))
+        });
+        let found = found.next();
+        self.lasting = lasting;
+        found
+    }
+
+    /// A request that was held goes on; whether there was one. A process that waits for an answer asks for nothing else, so
+    /// that each has one at most.
+    pub(crate) fn goes_on(&mut self, how: &HeldRequest) -> bool {
+        let cluster = &self.cluster;
+        let is_meant = |it: &Held| {
+            let awaited = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
+            how.pod.is_none() || asked(&it.request).fits(&awaited, cluster, &it.job)
+        };
+        let Some(number) = self.held.iter().position(is_meant) else { return false };
+        let Held { process, request, awaited, .. } = self.held.remove(number);
+        let handling = handling_of(&how.settles(&awaited), &request);
+        self.ask(process, &request, &handling);
+        true
     }
 
     /// Sends a request, and what its sender hears.
@@ -52,7 +108,7 @@ impl Play<'_> {
                 self.cluster.ask(request);
                 None
             }
-            Handling::Handled | Handling::Dies => Some(self.cluster.ask(request)),
+            Handling::Handled | Handling::Dies | Handling::Held(_) => Some(self.cluster.ask(request)),
         }
     }
 }
@@ -71,10 +127,11 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
+pub(crate) fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
     match awaited.outcome {
         Some(Met::Fails) => Handling::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
         Some(Met::ResponseLost) => Handling::Lost,
+        Some(Met::Held) => Handling::Held(*awaited),
         Some(Met::Handled) | None => Handling::Handled,
     }
 }

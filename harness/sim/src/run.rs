@@ -6,12 +6,12 @@ use jobcheck_explorer::mutations::Mutations;
 use jobcheck_scenario::runtime::{
     Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
 };
-use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watched};
+use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watch, Watched};
 use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
-use crate::handling::Handling;
+use crate::handling::{Handling, Held};
 use crate::process::{self, Began, Cache, Process};
 use crate::rng::Rng;
 use crate::start::{rolled_out, settings};
@@ -32,11 +32,15 @@ pub struct Play<'a> {
     pub(crate) position: usize,
     /// Requests of the kind that the step waits for, so far.
     pub(crate) met: u8,
-    holds_pods: bool,
-    holds_jobs: bool,
+    /// Watches that show nothing, of all processes or of one.
+    holds: Vec<Watch>,
     paused: bool,
     /// A request of a controller that is dead, and when it was sent.
     late: Option<(Sent, String)>,
+    /// The numbers of the steps that say what becomes of all such requests for a while.
+    pub(crate) lasting: Vec<usize>,
+    /// Requests that wait for a step `heldRequest`, in the order in which they were sent.
+    pub(crate) held: Vec<Held>,
     rng: Option<Rng>,
     /// What stood at each rest.
     pub(crate) rests: Vec<Rest>,
@@ -77,10 +81,11 @@ impl<'a> Play<'a> {
             ttl: Some(ttl),
             position: 0,
             met: 0,
-            holds_pods: false,
-            holds_jobs: false,
+            holds: Vec::new(),
             paused: false,
             late: None,
+            lasting: Vec::new(),
+            held: Vec::new(),
             rng: (seed != 0).then(|| Rng::seeded(seed)),
             rests: Vec::new(),
         })
@@ -158,7 +163,8 @@ impl<'a> Play<'a> {
     }
 
     fn show(&mut self, number: usize, cache: Cache) -> bool {
-        let held = if cache == Cache::Pods { self.holds_pods } else { self.holds_jobs };
+        let watched = if cache == Cache::Pods { Watched::Pods } else { Watched::Jobs };
+        let held = self.is_held(number, watched);
         let now = self.cluster.now();
         let Some(process) = self.processes.get_mut(number) else { return false };
         let behind = process.lag(&mut self.cluster.server, now, cache);
@@ -171,7 +177,8 @@ impl<'a> Play<'a> {
 
     fn show_ttl(&mut self) -> bool {
         let now = self.cluster.now();
-        let Some(ttl) = self.ttl.as_mut().filter(|_| !self.holds_jobs) else { return false };
+        let held = self.is_held(0, Watched::Jobs);
+        let Some(ttl) = self.ttl.as_mut().filter(|_| !held) else { return false };
         let behind = ttl.lag(&mut self.cluster.server, now);
         if behind > 0 {
             ttl.show();
@@ -180,29 +187,40 @@ impl<'a> Play<'a> {
     }
 
     fn work(&mut self, number: usize) -> bool {
+        if self.held.iter().any(|it| it.process == number) {
+            return false;
+        }
         let Some(process) = self.processes.get_mut(number) else { return false };
         let mut began = Vec::new();
         let request = process.next_request(self.cluster.now(), &mut self.rng, &mut began);
         began.iter().for_each(|began| self.observed(began));
         let Some(request) = request else { return !began.is_empty() };
-        match self.handling(&request, ControllerName::Job) {
+        let job = self.scenario.steps.get(self.position).and_then(|step| step.value.job.as_deref());
+        let job = self.entry(job).name.clone();
+        match self.handling(&request, ControllerName::Job, number) {
             Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart(number, None);
             }
-            handling => {
-                let response = self.send(&request, &handling, process::ACTOR);
-                let now = self.cluster.now();
-                self.processes[number].answered(response.as_ref(), &mut self.cluster.server, now);
-            }
+            Handling::Held(awaited) => self.held.push(Held { process: number, request, awaited, job }),
+            handling => self.ask(number, &request, &handling),
         }
         true
+    }
+
+    /// A process asks for something, and hears what becomes of that.
+    pub(crate) fn ask(&mut self, number: usize, request: &Sent, handling: &Handling) {
+        let response = self.send(request, handling, process::ACTOR);
+        let now = self.cluster.now();
+        if let Some(process) = self.processes.get_mut(number) {
+            process.answered(response.as_ref(), &mut self.cluster.server, now);
+        }
     }
 
     fn work_ttl(&mut self) -> bool {
         let now = self.cluster.now();
         let Some(request) = self.ttl.as_mut().and_then(|ttl| ttl.next_request(now)) else { return false };
-        match self.handling(&request, ControllerName::Ttl) {
+        match self.handling(&request, ControllerName::Ttl, 0) {
             Handling::Dies => {
                 self.late = Some((request, self.cluster.time()));
                 self.restart_ttl();
@@ -281,7 +299,6 @@ impl<'a> Play<'a> {
 
     /// What happens to controllers and their watches.
     fn befalls(&mut self, step: &Step) -> bool {
-        let watch = |held: &Option<jobcheck_scenario::Watch>| held.map(|it| it.watch);
         if let Some(crash) = step.crash.filter(|it| it.during.is_none()) {
             match crash.controller.unwrap_or(ControllerName::Job) {
                 ControllerName::Job => self.restart(0, None),
@@ -302,14 +319,21 @@ impl<'a> Play<'a> {
             self.processes.remove(number).stop(&mut self.cluster.server);
         } else if let Some(rollout) = &step.rollout {
             self.restart(0, Some(rollout));
-        } else if let Some(watched) = watch(&step.hold) {
-            self.hold(watched, true);
-        } else if let Some(watched) = watch(&step.release) {
-            self.hold(watched, false);
-        } else if let Some(watched) = watch(&step.expire) {
-            self.expire(watched);
+        } else if let Some(hold) = step.hold {
+            self.holds.push(hold);
+        } else if let Some(release) = step.release {
+            let is_of = |it: &Watch| {
+                it.watch == release.watch && release.leader.is_none_or(|of| it.leader == Some(of))
+            };
+            self.holds.retain(|it| !is_of(it));
+        } else if let Some(expiry) = step.expire {
+            self.expire(expiry.watch);
+        } else if step.until.is_some() {
+            self.lasting.push(self.position);
+        } else if let Some(held) = &step.held_request {
+            return self.goes_on(held);
         } else if step.catch_up.is_some() {
-            (self.holds_pods, self.holds_jobs) = (false, false);
+            self.holds.clear();
             return !self.is_behind();
         } else if step.pause.is_some() || step.unpause.is_some() {
             self.paused = step.pause.is_some();
@@ -319,11 +343,10 @@ impl<'a> Play<'a> {
         true
     }
 
-    fn hold(&mut self, watched: Watched, held: bool) {
-        match watched {
-            Watched::Pods => self.holds_pods = held,
-            Watched::Jobs => self.holds_jobs = held,
-        }
+    /// Whether a watch of the process of this number shows nothing.
+    fn is_held(&self, number: usize, watched: Watched) -> bool {
+        let is_its = |leader: Leader| usize::from(leader == Leader::Second) == number;
+        self.holds.iter().any(|it| it.watch == watched && it.leader.is_none_or(is_its))
     }
 
     /// The watches end with 410.
@@ -356,6 +379,7 @@ impl<'a> Play<'a> {
                 mark["assume"] = gates_told(rollout);
             }
         }
+        self.held.retain(|it| it.process != number);
         self.cluster.advance(SignedDuration::from_millis(1));
         self.cluster.mark(mark);
         let now = self.cluster.now();
@@ -385,7 +409,9 @@ impl<'a> Play<'a> {
         if self.paused {
             return false;
         }
-        let wakes = self.processes.iter().filter_map(Process::next_wake);
+        let waits = |number: usize| self.held.iter().any(|it| it.process == number);
+        let free = self.processes.iter().enumerate().filter(|(number, _)| !waits(*number));
+        let wakes = free.filter_map(|(_, process)| process.next_wake());
         let next: Option<Timestamp> = wakes.chain(self.ttl.as_ref().and_then(TtlProcess::next_wake)).min();
         let Some(wait) = next.map(|next| next.duration_since(self.cluster.now())) else { return false };
         if wait > SHORT {

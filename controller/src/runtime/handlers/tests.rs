@@ -134,6 +134,25 @@ async fn a_pod_without_a_controller_wakes_those_who_may_adopt_it() {
     assert_eq!(woken(&wiring).await, ["job a 1"]);
 }
 
+/// FT-02: nothing else would tell the Job that it can count the pod.
+#[tokio::test(start_paused = true)]
+async fn a_pod_without_a_controller_that_loses_its_finalizer_wakes_the_job_that_lists_it() {
+    let listed = json!({"status": {"uncountedTerminatedPods": {"succeeded": ["p"]}}});
+    for is_removed in [false, true] {
+        let wiring = wiring();
+        wiring.jobs.apply(job("a", 1, &listed), 1);
+        wiring.jobs.apply(job("b", 1, &json!({})), 2);
+        wiring.pods.apply(pod("p", None, true, "Succeeded"), 3);
+        woken(&wiring).await;
+        if is_removed {
+            wiring.pods.remove(pod("p", None, true, "Succeeded"), 4);
+        } else {
+            wiring.pods.apply(pod("p", None, false, "Succeeded"), 4);
+        }
+        assert_eq!(woken(&wiring).await, ["job a 1"]);
+    }
+}
+
 /// MX-08, MX-09.
 #[tokio::test(start_paused = true)]
 async fn finalizers_and_foreign_jobs_are_counted() {

@@ -23,7 +23,7 @@ import (
 	jobcontroller "k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/features"
 
-	"jobcheck/harness/controlplane/faultproxy"
+	"jobcheck/harness/controlplane/upstream/external/late"
 )
 
 // Controller is the Job controller of one test. Its process is replaced where the feature gates change.
@@ -180,15 +180,17 @@ func delayJobs(tb testing.TB, config *restclient.Config) (*restclient.Config, er
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := faultproxy.StartTLS(config.Host, tlsConfig)
+	const lag = 200 * time.Millisecond
+	proxy, certificate, err := late.Start(config.Host, tlsConfig, lag)
 	if err != nil {
 		return nil, err
 	}
-	tb.Cleanup(func() { _ = proxy.Close() }) // its clients are dead by then
-	const lag = 200 * time.Millisecond
-	proxy.HoldWatch(faultproxy.WatchRule{Match: faultproxy.Match{Resource: "jobs"}, Lag: lag})
-	config.Host = proxy.URL()
-	config.TLSClientConfig = restclient.TLSClientConfig{CAData: proxy.Certificate()}
+	tb.Cleanup(func() { // its clients are dead by then
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	config.Host = proxy.URL
+	config.TLSClientConfig = restclient.TLSClientConfig{CAData: certificate}
 	return config, nil
 }
 

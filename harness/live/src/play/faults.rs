@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use jobcheck_faultproxy::{Asked, Cut, Delivery, Handle, Handling, Late, Verb as Sent, Watched, held};
 use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
-use jobcheck_scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
+use jobcheck_scenario::{
+    ControllerName, HeldRequest, Leader as Which, Outcome, Request, Rollout, Step, Watch, Watched as Named,
+};
 use jobcheck_traces::Resource;
 use serde_json::{Value, json};
 
@@ -34,6 +36,10 @@ pub(super) struct Faults {
     failed: u32,
     /// A request of a controller that is dead.
     late: Option<Posthumous>,
+    /// The numbers of the steps that say what becomes of all such requests for a while.
+    lasting: Vec<usize>,
+    /// Requests that wait for a step `heldRequest`, and the step that has held them, in the order in which they were sent.
+    held: Vec<Waiting>,
     /// Whether watches were ended, and new ones have not begun yet.
     is_expiring: bool,
     holds_jobs: bool,
@@ -46,6 +52,13 @@ struct Posthumous {
     sent: String,
     is_write: bool,
     late: Late,
+}
+
+/// A request that waits in the proxy until the scenario says what becomes of it.
+struct Waiting {
+    question: Question,
+    awaited: Request,
+    job: String,
 }
 
 impl Faults {
@@ -65,50 +78,125 @@ fn actor(agent: &str) -> &str {
 impl Play<'_> {
     /// A controller asks for something: it hears what becomes of that.
     pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
-        let Question { leader, asked, reply } = question;
         self.faults.last = Some(Instant::now());
-        let handling = self.handling(leader, &asked)?;
+        let Some(handling) = self.handling(question.leader, &question.asked)? else {
+            self.next_held(question);
+            return Ok(());
+        };
         // One that is gone meanwhile needs no answer.
-        let _ = reply.send(handling);
+        let _ = question.reply.send(handling);
         Ok(())
     }
 
-    /// What becomes of a request: the step may wait for it.
-    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
-        let scenario = self.scenario;
-        let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
-            return Ok(Handling::Forward);
-        };
-        let job = &self.entry(step.job.as_deref()).name;
-        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Handling::Forward) };
-        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
-        let body = body(asked);
-        let told = in_words(asked, body.as_ref());
-        if !is_due || !told.fits(awaited, &self.stage, job) {
-            return Ok(Handling::Forward);
-        }
-        self.faults.met += 1;
-        if self.faults.met < awaited.nth.unwrap_or(1) {
-            return Ok(Handling::Forward);
-        }
+    /// The step that comes next has held this request.
+    fn next_held(&mut self, question: Question) {
+        let step = self.scenario.steps.get(self.position).map(|it| &it.value);
+        let Some((step, awaited)) = step.and_then(|step| Some((step, step.request?))) else { return };
+        let job = self.entry(step.job.as_deref()).name.clone();
+        self.faults.held.push(Waiting { question, awaited, job });
         self.next();
-        if step.crash.is_some() {
-            return self.dies_during(leader, asked);
-        }
-        Ok(match awaited.outcome {
+    }
+
+    /// A request that was held goes on; whether there was one.
+    fn goes_on(&mut self, how: &HeldRequest) -> bool {
+        let stage = &self.stage;
+        let is_meant = |it: &Waiting| {
+            let pod = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
+            let body = body(&it.question.asked);
+            how.pod.is_none() || in_words(&it.question.asked, body.as_ref()).fits(&pod, stage, &it.job)
+        };
+        let Some(number) = self.faults.held.iter().position(is_meant) else { return false };
+        let Waiting { question: Question { asked, reply, .. }, awaited, .. } =
+            self.faults.held.remove(number);
+        self.faults.last = Some(Instant::now());
+        let handling = self.meets(&how.settles(&awaited), &asked);
+        let _ = reply.send(handling);
+        true
+    }
+
+    /// What becomes of a request that a step is about.
+    fn meets(&mut self, awaited: &Request, asked: &Asked) -> Handling {
+        match awaited.outcome {
             Some(Outcome::Fails) => {
-                let error = refusal(awaited, &told, &self.stage.namespace());
-                self.faults.failed += 1;
+                let body = body(asked);
+                let error = refusal(awaited, &in_words(asked, body.as_ref()), &self.stage.namespace());
+                self.faults.failed = self.faults.failed.saturating_add(1);
                 self.recording.refused(asked, actor(&asked.agent), &error);
                 Handling::RefuseWith(error.status())
             }
             Some(Outcome::ResponseLost) => {
-                self.faults.failed += 1;
+                self.faults.failed = self.faults.failed.saturating_add(1);
                 self.recording.loses_answer(&asked.id, actor(&asked.agent));
                 Handling::LoseAnswer
             }
-            Some(Outcome::Handled) | None => Handling::Forward,
+            Some(Outcome::Handled | Outcome::Held) | None => Handling::Forward,
+        }
+    }
+
+    /// What becomes of a request: the step may wait for it. None where the step holds it.
+    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Option<Handling>, Error> {
+        let scenario = self.scenario;
+        if let Some(awaited) = self.lasting(leader, asked) {
+            return Ok(Some(self.meets(&awaited, asked)));
+        }
+        let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
+            return Ok(Some(Handling::Forward));
+        };
+        if step.until.is_some() {
+            return Ok(Some(Handling::Forward));
+        }
+        let job = &self.entry(step.job.as_deref()).name;
+        let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Some(Handling::Forward)) };
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
+        let body = body(asked);
+        let told = in_words(asked, body.as_ref());
+        let is_meant = awaited.leader.is_none_or(|which| self.number_of(which) == Some(leader));
+        if !is_due || !is_meant || !told.fits(awaited, &self.stage, job) {
+            return Ok(Some(Handling::Forward));
+        }
+        self.faults.met = self.faults.met.saturating_add(1);
+        if self.faults.met < awaited.nth.unwrap_or(1) {
+            return Ok(Some(Handling::Forward));
+        }
+        if awaited.outcome == Some(Outcome::Held) {
+            return Ok(None);
+        }
+        self.next();
+        if step.crash.is_some() {
+            return self.dies_during(leader, asked).map(Some);
+        }
+        Ok(Some(self.meets(awaited, asked)))
+    }
+
+    /// The step, if any, that says what becomes of all such requests, and still does.
+    fn lasting(&self, leader: usize, asked: &Asked) -> Option<Request> {
+        let body = body(asked);
+        let told = in_words(asked, body.as_ref());
+        self.faults.lasting.iter().find_map(|number| {
+            let step = self.scenario.steps.get(*number).map(|it| &it.value)?;
+            let job = &self.entry(step.job.as_deref()).name;
+            let is_its = |which| self.number_of(which) == Some(leader);
+            let is_meant = |it: &Request| it.leader.is_none_or(is_its) && told.fits(it, &self.stage, job);
+            step.request.filter(is_meant)
         })
+    }
+
+    /// Forgets what was to become of requests until something holds that holds now.
+    pub(super) fn ends_lasting(&mut self) {
+        let mut lasting = std::mem::take(&mut self.faults.lasting);
+        lasting.retain(|number| {
+            let step = self.scenario.steps.get(*number).map(|it| &it.value);
+            let until = step.and_then(|step| Some((step, step.until.as_ref()?)));
+            until.is_some_and(|(step, claims)| {
+                objection(&self.stage, &self.entry(step.job.as_deref()).name, claims).is_some()
+            })
+        });
+        self.faults.lasting = lasting;
+    }
+
+    /// The number of the first leader, or of the second.
+    fn number_of(&self, which: Which) -> Option<usize> {
+        self.leaders.get(usize::from(which == Which::Second)).map(|leader| leader.number)
     }
 
     /// Its sender dies, and the request waits.
@@ -135,15 +223,19 @@ impl Play<'_> {
         } else if step.unpause.is_some() {
             self.leaders.iter_mut().try_for_each(|leader| leader.controller.unpause())?;
         } else if let Some(hold) = step.hold {
-            self.hold(hold.watch);
+            self.hold(hold);
         } else if let Some(release) = step.release {
-            self.release(release.watch);
+            self.release(release);
         } else if let Some(expiry) = step.expire {
             return Ok(self.expire(expiry.watch));
         } else if step.catch_up.is_some() {
-            self.release(Named::Jobs);
-            self.release(Named::Pods);
+            self.release(Watch { watch: Named::Jobs, leader: None });
+            self.release(Watch { watch: Named::Pods, leader: None });
             return Ok(!self.is_behind());
+        } else if step.until.is_some() {
+            self.faults.lasting.push(self.position);
+        } else if let Some(held) = &step.held_request {
+            return Ok(self.goes_on(held));
         } else if step.late_request.is_some() {
             return self.land();
         } else if step.second_leader.is_some() {
@@ -205,22 +297,33 @@ impl Play<'_> {
     }
 
     fn proxies(&self) -> impl Iterator<Item = &Handle> {
-        self.leaders.iter().filter_map(|leader| leader.proxy.as_ref())
+        self.proxies_of(None)
     }
 
-    fn hold(&mut self, watched: Named) {
-        self.proxies().for_each(|proxy| proxy.hold(of(watched)));
-        match watched {
-            Named::Jobs => self.faults.holds_jobs = true,
-            Named::Pods => self.faults.holds_pods = true,
-        }
+    /// The proxies of all leaders, or of one.
+    fn proxies_of(&self, which: Option<Which>) -> impl Iterator<Item = &Handle> {
+        let number = which.map(|which| self.number_of(which));
+        let meant =
+            self.leaders.iter().filter(move |it| number.is_none_or(|number| number == Some(it.number)));
+        meant.filter_map(|leader| leader.proxy.as_ref())
     }
 
-    fn release(&mut self, watched: Named) {
-        self.proxies().for_each(|proxy| proxy.release(of(watched), Delivery::Each));
-        match watched {
-            Named::Jobs => self.faults.holds_jobs = false,
-            Named::Pods => self.faults.holds_pods = false,
+    fn hold(&mut self, Watch { watch, leader }: Watch) {
+        self.proxies_of(leader).for_each(|proxy| proxy.hold(of(watch)));
+        self.notes_hold(watch, leader, true);
+    }
+
+    fn release(&mut self, Watch { watch, leader }: Watch) {
+        self.proxies_of(leader).for_each(|proxy| proxy.release(of(watch), Delivery::Each));
+        self.notes_hold(watch, leader, false);
+    }
+
+    /// A leader that begins later finds held what is held for all.
+    fn notes_hold(&mut self, watch: Named, leader: Option<Which>, is_held: bool) {
+        match watch {
+            _ if leader.is_some() => {}
+            Named::Jobs => self.faults.holds_jobs = is_held,
+            Named::Pods => self.faults.holds_pods = is_held,
         }
     }
 
@@ -266,7 +369,7 @@ impl Play<'_> {
             [(Named::Jobs, self.faults.holds_jobs), (Named::Pods, self.faults.holds_pods)]
         {
             if is_held {
-                self.hold(watched);
+                self.hold(Watch { watch: watched, leader: None });
             }
         }
         Ok(true)

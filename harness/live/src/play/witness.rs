@@ -15,6 +15,8 @@ use crate::error::Error;
 
 /// After this time without progress a debt is one: a little more than the judge gives.
 const OVERDUE: Duration = Duration::from_secs(125);
+/// After this time it is clear what is overdue, and that the controller works.
+pub(super) const LONG_ENOUGH: Duration = Duration::from_secs(180);
 const NAME: &str = "jobcheck-witness";
 
 impl Play<'_> {

@@ -26,10 +26,18 @@ pub fn act<C: Cluster>(
     choose: &mut Choose<'_>,
 ) -> Option<bool> {
     let name = entry.name.as_str();
-    let target = |pod: &Option<PodTarget>| pod.map(|it| (it.pod, it.index));
-    let mut on_pod = |target, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
-        pick(cluster, name, target, fits, choose).is_some_and(|pod| act(cluster, &pod))
-    };
+    let target = |pod: &Option<PodTarget>| *pod;
+    let mut on_pod =
+        |target: PodTarget, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
+            let fitting = fitting(cluster, name, target, fits);
+            if let Some(count) = target.count {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                let done = |pod: &&String| act(cluster, pod);
+                return fitting.len() >= count && fitting.iter().filter(done).take(count).count() == count;
+            }
+            fitting.get(choose(fitting.len())).is_some_and(|pod| act(cluster, pod))
+        };
+    let one = |pod, index| PodTarget { pod, index, count: None };
     let done = if let Some(it) = target(&step.schedule) {
         on_pod(it, &is_unscheduled, &schedule)
     } else if let Some(it) = target(&step.run) {
@@ -44,7 +52,7 @@ pub fn act<C: Cluster>(
         on_pod(it, &runs_here, &|cluster, pod| end(cluster, pod, End::Succeeded))
     } else if let Some(it) = &step.fail {
         let code = it.exit_code.map_or(1, i32::from);
-        on_pod((it.pod, it.index), &runs_here, &|cluster, pod| end(cluster, pod, End::Failed(code)))
+        on_pod(one(it.pod, it.index), &runs_here, &|cluster, pod| end(cluster, pod, End::Failed(code)))
     } else if let Some(it) = target(&step.flip) {
         on_pod(it, &|pod| phase(pod) == "Succeeded", &|cluster, pod| end(cluster, pod, End::Failed(1)))
     } else if let Some(it) = target(&step.evict) {
@@ -57,7 +65,7 @@ pub fn act<C: Cluster>(
     } else if let Some(it) = &step.delete_pod {
         let grace = it.force.unwrap_or_default().then_some(0);
         let open = |pod: &Value| !is_deleting(pod) || grace.is_some();
-        on_pod((it.pod, it.index), &open, &|cluster, pod| delete_pod(cluster, pod, grace))
+        on_pod(one(it.pod, it.index), &open, &|cluster, pod| delete_pod(cluster, pod, grace))
     } else if let Some(it) = target(&step.disown) {
         on_pod(it, &|pod| owner(pod).is_some(), &disown)
     } else if let Some(it) = target(&step.relabel) {
@@ -159,26 +167,24 @@ pub fn create_pod(
     if done { Ok(()) } else { Err(format!("pod {name} cannot be made {phase}")) }
 }
 
-/// A pod of the Job that is meant and that fits, by name.
-fn pick(
+/// The pods of the Job that are meant and that fit, by name.
+fn fitting(
     cluster: &impl Cluster,
     job: &str,
-    (number, index): (Option<u8>, Option<u32>),
+    target: PodTarget,
     fits: &dyn Fn(&Value) -> bool,
-    choose: &mut Choose<'_>,
-) -> Option<String> {
-    let meant = |place: usize, pod: &Value| match (number, index) {
+) -> Vec<String> {
+    let meant = |place: usize, pod: &Value| match (target.pod, target.index) {
         (Some(number), _) => place + 1 == usize::from(number),
         (None, Some(index)) => completion_index(pod) == Some(index),
         (None, None) => true,
     };
     let created = cluster.created(job).iter().enumerate();
-    let fitting: Vec<&String> = created
+    created
         .filter_map(|(place, it)| Some((place, it, cluster.pod(&it.name)?)))
         .filter(|(place, it, pod)| pod["metadata"]["uid"] == *it.uid && meant(*place, pod) && fits(pod))
-        .map(|(_, it, _)| &it.name)
-        .collect();
-    fitting.get(choose(fitting.len())).map(|name| (*name).clone())
+        .map(|(_, it, _)| it.name.clone())
+        .collect()
 }
 
 /// A request on an object, or on the collection, in the namespace of the run.

@@ -51,6 +51,8 @@ pub struct Item {
     pub when: Vec<Claim>,
     /// What is held up from the moment that the script comes here until it goes on.
     pub holds: Holds,
+    /// Requests of controllers that wait meanwhile.
+    pub held: Vec<Request>,
     /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
@@ -83,6 +85,8 @@ pub enum What {
     User(Vec<u8>, PodRef),
     /// This becomes of the next such request of a controller.
     Request(Request, RequestHandling),
+    /// Nothing: the script goes on once a controller has such a request on its way, which waits.
+    Held(Request),
     /// The process dies, and is started again.
     Crash,
     /// The TTL controller does.
@@ -194,8 +198,16 @@ impl Script {
     pub fn allow(&self, world: &World, mut steps: Vec<Step>) -> Vec<Step> {
         let holds = self.holds(world);
         let item = self.item(world).filter(|item| item.is_due(world));
+        let waits = |step: &Step| self.item(world).is_some_and(|item| item.holds_up(step, world));
+        let is_sent =
+            |request| steps.iter().any(|step| item.is_some_and(|it| it.is_about(request, step, world)));
+        let is_held = item.is_some_and(|item| matches!(item.what, What::Held(request) if is_sent(request)));
         steps.retain(|step| match role(step) {
-            Role::Controller => !holds.paused && !item.is_some_and(|item| item.diverts(step, world)),
+            Role::Controller => {
+                let is_free = !holds.paused && !waits(step);
+                item.is_some_and(|item| item.is(step, world))
+                    || is_free && !item.is_some_and(|item| item.diverts(step, world))
+            }
             Role::Pods => !holds.pods,
             Role::Jobs => !holds.jobs,
             Role::Reaction => true,
@@ -203,6 +215,7 @@ impl Script {
         });
         let proceeds = item.is_some_and(|item| match item.what {
             What::Await => true,
+            What::Held(_) => is_held,
             What::CatchUp(caches) => caches.know_all(world.job_state(item.job)),
             What::Settle => steps.is_empty(),
             _ => false,
@@ -285,9 +298,20 @@ impl Item {
         self.when.iter().all(|claim| claim.objection(world.job_state(self.job)).is_none())
     }
 
+    /// Whether a step handles such a request about its Job.
+    fn is_about(&self, asked: Request, step: &Step, world: &World) -> bool {
+        request(step).is_some_and(|(job, sent)| job == self.job && asked.fits(sent, world.job_state(job)))
+    }
+
+    /// Whether a step handles a request that waits.
+    fn holds_up(&self, step: &Step, world: &World) -> bool {
+        self.held.iter().any(|held| self.is_about(*held, step, world))
+    }
+
     /// Whether a request that is handled should meet with something else: the script is waiting for one of its kind.
     fn diverts(&self, step: &Step, world: &World) -> bool {
         match (&self.what, request(step)) {
+            (What::Held(held), _) => self.is_about(*held, step, world),
             (What::Request(request, handling), Some((job, sent))) => {
                 *handling != RequestHandling::Sent(RequestOutcome::Handled)
                     && job == self.job

@@ -49,7 +49,7 @@ fn stuck(item: &Item, world: &World) -> Shortfall {
     let objection = item.when.iter().find_map(|claim| claim.objection(job_state));
     let reason = match (objection, &item.what) {
         (Some(objection), _) => objection,
-        (None, What::Request(..)) => "no controller makes such a request".to_owned(),
+        (None, What::Request(..) | What::Held(..)) => "no controller makes such a request".to_owned(),
         (None, What::Kubelet(..) | What::Disrupt(..)) => {
             format!("there is no such pod in a state for it, but {}", pods(job_state))
         }

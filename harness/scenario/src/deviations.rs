@@ -1,0 +1,172 @@
+//! Deviations that a scenario expects of a target: documented ones of the built-in, and requirements that it breaks.
+
+use std::fmt;
+
+use jobcheck_judge::report::{Finding, ReplayReport};
+use jobcheck_spec::Req;
+use serde::{Deserialize, Serialize};
+use serde_saphyr::Spanned;
+
+use super::claims::Claims;
+use super::format::Scenario;
+use super::values::{Id, TargetName};
+
+/// A deviation that a target is expected to show. Of `known`, `breaks` and `warns` one is set at most; where none is, no rule
+/// forbids what the target does, and `instead` says how it differs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Deviation {
+    /// The target.
+    pub on: TargetName,
+    /// The documented deviation of the built-in, by which the judge names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Id>,
+    /// The requirement that is broken, where the recording shows too little to name the deviation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<Id>,
+    /// The requirement of which the judge warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warns: Option<Id>,
+    /// What holds there at the end in the place of `expect`. Where it is left out, `expect` is waited for all the same, as
+    /// long as it takes until what does not come is overdue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Vec<Claims>>,
+}
+
+/// What the judge says where a deviation shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A violation with this label.
+    Known(Req),
+    /// A violation of this requirement, without a label.
+    Breaks(Req),
+    /// A warning of this requirement.
+    Warns(Req),
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shown::Known(id) => write!(f, "KNOWN {id}"),
+            Shown::Breaks(id) => write!(f, "breaks {id}"),
+            Shown::Warns(id) => write!(f, "warns {id}"),
+        }
+    }
+}
+
+impl Deviation {
+    /// What the judge says where it shows.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        let known = self.known.map(|id| Shown::Known(id.0));
+        let breaks = self.breaks.map(|id| Shown::Breaks(id.0));
+        known.into_iter().chain(breaks).chain(self.warns.map(|id| Shown::Warns(id.0)))
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn objection(&self) -> Option<&'static str> {
+        match (self.shown().count(), &self.instead) {
+            (0, None) => Some("write one of `known`, `breaks` and `warns`, or what holds `instead`"),
+            (0 | 1, _) => None,
+            _ => Some("write one of `known`, `breaks` and `warns`, and a deviation for each"),
+        }
+    }
+}
+
+impl Shown {
+    fn is_in(self, report: &ReplayReport) -> bool {
+        let mut jobs = report.jobs.iter();
+        match self {
+            Shown::Known(id) => violations(report).any(|it| it == (Some(id), true)),
+            Shown::Breaks(id) => violations(report).any(|it| it == (Some(id), false)),
+            Shown::Warns(id) => {
+                jobs.any(|job| job.warnings.iter().any(|line| line.text.starts_with(id.id())))
+            }
+        }
+    }
+}
+
+/// The label of each violation, or its requirement where it has none; and whether it has a label.
+fn violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
+    report.jobs.iter().flat_map(|job| &job.violations).map(told)
+}
+
+/// The same of the first of each Job.
+fn first_violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
+    report.jobs.iter().filter_map(|job| job.violations.first()).map(told)
+}
+
+fn told(it: &Finding) -> (Option<Req>, bool) {
+    (it.known.or(it.requirement).map(|id| id.0), it.known.is_some())
+}
+
+/// What became of the deviations that were expected of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// All of them show, and nothing else is wrong.
+    Shown(Vec<Shown>),
+    /// These do not show.
+    Missing(Vec<Shown>),
+    /// Something else is wrong, too.
+    Others,
+}
+
+impl Scenario {
+    /// The deviations that are expected of a target.
+    pub fn deviations_on(&self, target: TargetName) -> impl Iterator<Item = &Deviation> {
+        self.deviations.iter().map(|it| &it.value).filter(move |it| it.on == target)
+    }
+
+    /// What holds at the end on a target.
+    #[must_use]
+    pub fn expected_on(&self, target: TargetName) -> Vec<&Claims> {
+        let instead: Vec<&Claims> =
+            self.deviations_on(target).flat_map(|it| it.instead.iter().flatten()).collect();
+        let deviates = self.deviations_on(target).any(|it| it.instead.is_some());
+        if deviates { instead } else { self.expect.iter().map(|it: &Spanned<Claims>| &it.value).collect() }
+    }
+
+    /// What became of the deviations that are expected of a target; none where it is to hold.
+    #[must_use]
+    pub fn expected_deviations(&self, target: TargetName, report: &ReplayReport) -> Option<Expected> {
+        self.deviations_on(target).next()?;
+        let all: Vec<Shown> = self.deviations_on(target).flat_map(Deviation::shown).collect();
+        let is_expected = |(id, labelled): (Option<Req>, bool)| {
+            let told = id.map(|id| if labelled { Shown::Known(id) } else { Shown::Breaks(id) });
+            told.is_some_and(|told| all.contains(&told))
+        };
+        let missing: Vec<Shown> = all.iter().copied().filter(|shown| !shown.is_in(report)).collect();
+        // Later violations of a Job may be consequences of the first.
+        Some(if !first_violations(report).all(is_expected) {
+            Expected::Others
+        } else if missing.is_empty() {
+            Expected::Shown(all)
+        } else {
+            Expected::Missing(missing)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    use super::*;
+
+    #[test]
+    fn a_target_that_is_to_deviate_has_expectations_of_its_own() {
+        let text = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+                    jobs: [{name: job, spec: {completions: 1}}]\nexpect: [{active: 0}]\n\
+                    deviations:\n- {on: builtin, known: J-01, instead: [{active: 1}]}\n- {on: live, breaks: FT-02}\n";
+        let scenario = read(text).unwrap();
+        let active = |target| {
+            let all = scenario.expected_on(target);
+            all.iter().filter_map(|claims| claims.active).map(|it| serde_json::json!(it)).collect::<Vec<_>>()
+        };
+        assert_eq!(active(TargetName::BuiltIn), [1]);
+        assert_eq!((active(TargetName::Live), active(TargetName::Sim)), (vec![0.into()], vec![0.into()]));
+        let shown = |target| scenario.deviations_on(target).flat_map(Deviation::shown).collect::<Vec<_>>();
+        assert_eq!(shown(TargetName::BuiltIn), [Shown::Known(Req::J01)]);
+        assert_eq!(shown(TargetName::Live)[0].to_string(), "breaks FT-02");
+        assert!(shown(TargetName::Model).is_empty());
+    }
+}
