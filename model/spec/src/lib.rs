@@ -24,6 +24,6 @@ pub mod words;
 
 pub use catalogue::{CATALOGUE, Req};
 pub use indexes::{Index, IndexSet};
-pub use requirement::{Binds, Broken, Findings, Judged, Level, Requirement, Said};
+pub use requirement::{Binds, Broken, Findings, Judged, Level, Operand, Requirement};
 pub use time::Time;
 pub use uid::Uid;

@@ -235,16 +235,16 @@ pub struct Broken {
     /// What was compared: a field, or a count.
     pub what: &'static str,
     /// What the requirement asks for: the nearest value that would have been accepted.
-    pub expected: Said,
+    pub expected: Operand,
     /// What the write holds.
-    pub found: Said,
+    pub found: Operand,
     /// The documented deviation of the built-in that this is, if its pattern fits exactly.
     pub known: Option<Req>,
 }
 
 /// One side of a comparison, kept as data until somebody reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Operand {
     /// Fixed words.
     Words(&'static str),
     /// A number.
@@ -261,52 +261,52 @@ pub enum Said {
 
 /// A side of a comparison that is put together only if the comparison is false.
 #[derive(Clone, Copy, Debug)]
-pub struct Later<F>(F);
+pub struct Lazy<F>(F);
 
-impl Said {
+impl Operand {
     /// Puts a side together only if the comparison is false: a guard that holds allocates nothing.
-    pub fn later<T: Into<Said>, F: FnOnce() -> T>(said: F) -> Later<F> {
-        Later(said)
+    pub fn lazy<T: Into<Operand>, F: FnOnce() -> T>(said: F) -> Lazy<F> {
+        Lazy(said)
     }
 }
 
-impl<T: Into<Said>, F: FnOnce() -> T> From<Later<F>> for Said {
-    fn from(later: Later<F>) -> Said {
-        (later.0)().into()
+impl<T: Into<Operand>, F: FnOnce() -> T> From<Lazy<F>> for Operand {
+    fn from(lazy: Lazy<F>) -> Operand {
+        (lazy.0)().into()
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Said::Words(words) => f.pad(words),
-            Said::Number(number) => write!(f, "{number}"),
-            Said::Time(time) => write!(f, "{time}"),
-            Said::Uid(uid) => write!(f, "{uid:?}"),
-            Said::Indexes(set) => write!(f, "\"{set}\""),
-            Said::Text(text) => f.pad(text),
+            Operand::Words(words) => f.pad(words),
+            Operand::Number(number) => write!(f, "{number}"),
+            Operand::Time(time) => write!(f, "{time}"),
+            Operand::Uid(uid) => write!(f, "{uid:?}"),
+            Operand::Indexes(set) => write!(f, "\"{set}\""),
+            Operand::Text(text) => f.pad(text),
         }
     }
 }
 
-macro_rules! said_from {
-    ($($from:ty => |$value:ident| $said:expr;)*) => {
-        $(impl From<$from> for Said {
-            fn from($value: $from) -> Said { $said }
+macro_rules! operand_from {
+    ($($from:ty => |$value:ident| $operand:expr;)*) => {
+        $(impl From<$from> for Operand {
+            fn from($value: $from) -> Operand { $operand }
         })*
     };
 }
 
-said_from! {
-    &'static str => |words| Said::Words(words);
-    String => |text| Said::Text(text);
-    i64 => |number| Said::Number(number);
-    i32 => |number| Said::Number(i64::from(number));
-    u32 => |number| Said::Number(i64::from(number));
-    usize => |number| Said::Number(i64::try_from(number).unwrap_or(i64::MAX));
-    Time => |time| Said::Time(time);
-    Uid => |uid| Said::Uid(uid);
-    IndexSet => |set| Said::Indexes(set);
+operand_from! {
+    &'static str => |words| Operand::Words(words);
+    String => |text| Operand::Text(text);
+    i64 => |number| Operand::Number(number);
+    i32 => |number| Operand::Number(i64::from(number));
+    u32 => |number| Operand::Number(i64::from(number));
+    usize => |number| Operand::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    Time => |time| Operand::Time(time);
+    Uid => |uid| Operand::Uid(uid);
+    IndexSet => |set| Operand::Indexes(set);
 }
 
 /// The requirement that a comparison decides, and the one to accuse where the comparison is false.
@@ -375,8 +375,8 @@ impl Findings {
         rule: impl Rule,
         holds: bool,
         what: &'static str,
-        expected: impl Into<Said>,
-        found: impl Into<Said>,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
     ) -> bool {
         if holds {
             self.premise(rule.decided());
@@ -390,7 +390,7 @@ impl Findings {
     }
 
     /// Judges an equation.
-    pub fn equal<T: PartialEq + Into<Said>>(
+    pub fn equal<T: PartialEq + Into<Operand>>(
         &mut self,
         rule: impl Rule,
         what: &'static str,
@@ -405,8 +405,8 @@ impl Findings {
         &mut self,
         known: Req,
         what: &'static str,
-        expected: impl Into<Said>,
-        found: impl Into<Said>,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
     ) {
         self.premise(known);
         self.broken.push(Broken {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::view::{Reading, View};
-use jobcheck_spec::{Broken, Findings, Req, Said, Time};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
 
 use super::clock::Written;
 use super::event::Event;
@@ -345,8 +345,11 @@ impl Track {
         if settings.has_actors {
             return self.refused.misreport(broken);
         }
-        let [Broken { req: Req::PC01, found: Said::Number(found), expected: Said::Number(expected), .. }] =
-            broken
+        let [
+            Broken {
+                req: Req::PC01, found: Operand::Number(found), expected: Operand::Number(expected), ..
+            },
+        ] = broken
         else {
             return None;
         };
@@ -375,7 +378,10 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
     match broken {
         [
             it @ Broken {
-                req: Req::PC03, expected: Said::Number(expected), found: Said::Number(found), ..
+                req: Req::PC03,
+                expected: Operand::Number(expected),
+                found: Operand::Number(found),
+                ..
             },
         ] if found < expected => Some(it),
         _ => None,

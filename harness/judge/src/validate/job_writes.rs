@@ -19,7 +19,7 @@ use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::view::{Reading, View};
-use jobcheck_spec::{Broken, Findings, Req, Said, Time, Uid};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Time, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashSet;
 
@@ -386,7 +386,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         }
         if track.executor && message.contains(" is invalid: ") {
             track.judged += 1;
-            let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));
+            let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
             let broken =
                 Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
             track.report(event, &write, broken, Vec::new());
@@ -405,7 +405,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         hides.then_some(Req::BO02)
     });
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
-    let found = Said::Text(format!("{}: {}", broken.req, message));
+    let found = Operand::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());

@@ -4,7 +4,7 @@ use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::job::ConditionKind;
 use jobcheck_spec::view::{Backoff, Reading, View};
-use jobcheck_spec::{Broken, Req, Said, Uid};
+use jobcheck_spec::{Broken, Operand, Req, Uid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::ActorId;
@@ -80,8 +80,8 @@ impl Owed {
         Broken {
             req: self.req,
             what: "what had to happen",
-            expected: Said::Text(self.what.clone()),
-            found: Said::Words("nothing for 120 s and more, while the controller worked"),
+            expected: Operand::Text(self.what.clone()),
+            found: Operand::Words("nothing for 120 s and more, while the controller worked"),
             known: None,
         }
     }

@@ -1,7 +1,7 @@
 //! What one rule says of one write.
 
 use crate::catalogue::Req;
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 
 /// The answer of a rule.
 pub(super) enum Outcome {
@@ -14,15 +14,15 @@ pub(super) enum Outcome {
         /// The field.
         what: &'static str,
         /// What would have been accepted.
-        expected: Said,
+        expected: Operand,
         /// What was written.
-        found: Said,
+        found: Operand,
     },
 }
 
 impl Outcome {
     /// Builds the two sides only if the rule is broken: most writes break none.
-    pub(super) fn of<E: Into<Said>, F: Into<Said>>(
+    pub(super) fn of<E: Into<Operand>, F: Into<Operand>>(
         holds: bool,
         what: &'static str,
         sides: impl FnOnce() -> (E, F),
@@ -35,7 +35,11 @@ impl Outcome {
     }
 
     /// A broken rule.
-    pub(super) fn breaks(what: &'static str, expected: impl Into<Said>, found: impl Into<Said>) -> Outcome {
+    pub(super) fn breaks(
+        what: &'static str,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
+    ) -> Outcome {
         Outcome::Breaks { what, expected: expected.into(), found: found.into() }
     }
 

@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 use super::policies::{pod_failure_policy_is_valid, success_policy_is_valid};
 use crate::catalogue::Req;
 use crate::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, RestartPolicy, Text};
-use crate::requirement::Said;
+use crate::requirement::Operand;
 use crate::uid::Uid;
 use crate::words::labels as labels_said;
 
@@ -218,7 +218,7 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
             || {
                 (
                     format!("{key} of the Job"),
-                    label.map_or(Said::Words("none"), |label| label.to_string().into()),
+                    label.map_or(Operand::Words("none"), |label| label.to_string().into()),
                 )
             },
         )
@@ -267,8 +267,8 @@ fn at_most(what: &'static str, number: Option<i32>, limit: i32) -> Outcome {
     }
 }
 
-fn said(number: Option<i32>) -> Said {
-    number.map_or(Said::Words("none"), Said::from)
+fn said(number: Option<i32>) -> Operand {
+    number.map_or(Operand::Words("none"), Operand::from)
 }
 
 #[cfg(test)]

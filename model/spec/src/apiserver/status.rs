@@ -15,7 +15,7 @@ use super::rules::RuleSet;
 use crate::catalogue::Req;
 use crate::indexes::check_grammar;
 use crate::job::{ConditionKind, ConditionStatus, Job};
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 use crate::time::Time;
 use crate::uid::Uid;
 
@@ -413,8 +413,8 @@ fn needs(asked: bool, other: bool, expected: &'static str, found: &'static str) 
     if asked { Outcome::of(other, CONDITIONS, || (expected, found)) } else { Outcome::NotAsked }
 }
 
-fn said_time(time: Option<Time>) -> Said {
-    time.map_or(Said::Words("none"), Said::Time)
+fn said_time(time: Option<Time>) -> Operand {
+    time.map_or(Operand::Words("none"), Operand::Time)
 }
 
 /// SS-36: when a Job finishes, nothing is ready or terminating. No rule of the server says so of `ready`: it

@@ -5,7 +5,7 @@ use super::rules::RuleSet;
 use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label, template_has_no_ttl};
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 use crate::words::{name_or_none, or_none};
 
 /// Judges a write to the main resource that was accepted: `new` is what the server stored.
@@ -225,8 +225,8 @@ fn note_permissions(update: &Update<'_>, findings: &mut Findings) {
     }
 }
 
-fn said(number: Option<i32>) -> Said {
-    number.map_or(Said::Words("none"), Said::from)
+fn said(number: Option<i32>) -> Operand {
+    number.map_or(Operand::Words("none"), Operand::from)
 }
 
 #[cfg(test)]

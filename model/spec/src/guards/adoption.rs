@@ -3,7 +3,7 @@
 use crate::catalogue::Req;
 use crate::job::{Job, Selector, Text};
 use crate::pod::Pod;
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 
 /// Whether labels match a selector; `None` where the selector uses expressions, which are not evaluated.
 #[must_use]
@@ -38,7 +38,7 @@ pub fn judge_adoption(
     );
     findings.premise(Req::S05);
     if before.is_terminated() {
-        let found = Said::Text(format!("a pod in phase {:?}", before.phase));
+        let found = Operand::Text(format!("a pod in phase {:?}", before.phase));
         findings.deviation(Req::S05, what, "no pod that has terminated", found);
     }
 }

@@ -6,7 +6,7 @@ use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::view::View;
 
 /// Judges that a status write records every ended pod that the view shows, up to the cap of one sync.
@@ -33,7 +33,7 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
     };
     for pod in successes.chain(failures) {
         let expected = "recorded in uncountedTerminatedPods";
-        let found = Said::later(|| format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
+        let found = Operand::lazy(|| format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
         // PF-06: every action but Ignore counts.
         let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
         findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);

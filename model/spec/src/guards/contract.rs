@@ -4,7 +4,7 @@ use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 
 /// Judges one status write of a manager by the two states of the object.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
@@ -32,7 +32,7 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, f
                 Req::SS34,
                 has_true(old, &interim),
                 "conditions",
-                Said::later(|| {
+                Operand::lazy(|| {
                     format!("{} in an earlier write than {}", interim.as_str(), terminal.as_str())
                 }),
                 "both in one write",
@@ -130,7 +130,8 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
 /// TC-05: completionTime is set with Complete, never otherwise, and never changed; it does not lie behind the
 /// transition to Complete.
 fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let (what, found) = ("completionTime", || new.completion_time.map_or(Said::Words("none"), Said::Time));
+    let (what, found) =
+        ("completionTime", || new.completion_time.map_or(Operand::Words("none"), Operand::Time));
     let complete = has_true(new, &ConditionKind::Complete);
     if complete || new.completion_time.is_some() {
         let expected = if complete { "set with Complete" } else { "none without Complete" };
@@ -139,16 +140,16 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
             new.completion_time.is_some() == complete,
             what,
             expected,
-            Said::later(found),
+            Operand::lazy(found),
         );
     }
     if let Some(time) = old.completion_time {
         let stays = new.completion_time == Some(time);
-        findings.require(Req::TC05, stays, what, time, Said::later(found));
+        findings.require(Req::TC05, stays, what, time, Operand::lazy(found));
     }
     let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
     if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
-        let expected = Said::later(|| format!("not after {transition}, the transition to Complete"));
+        let expected = Operand::lazy(|| format!("not after {transition}, the transition to Complete"));
         findings.require(Req::TC05, completion <= transition, "completionTime", expected, completion);
     }
 }

@@ -9,7 +9,7 @@ use crate::guards::diagnosis;
 use crate::indexes::{Index, IndexSet};
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod};
-use crate::requirement::{Findings, Rule, Said};
+use crate::requirement::{Findings, Operand, Rule};
 use crate::uid::Uid;
 use crate::view::View;
 
@@ -99,7 +99,7 @@ fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
         pod.phase == Phase::Succeeded,
         what,
         "a pod in phase Succeeded",
-        Said::later(|| said(pod)),
+        Operand::lazy(|| said(pod)),
     );
 }
 
@@ -112,14 +112,14 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
         view.is_eligible(pod),
         what,
         "a pod whose index is below completions",
-        Said::later(|| said(pod)),
+        Operand::lazy(|| said(pod)),
     );
     let failed = view.has_failed(pod);
     match end {
         // FT-15: a Job that fails counts every pod that still holds the finalizer; a success stays one.
         End::Badly => {
             let counts = failed || pod.phase != Phase::Succeeded;
-            findings.require(Req::FT15, counts, what, "no succeeded pod", Said::later(|| said(pod)));
+            findings.require(Req::FT15, counts, what, "no succeeded pod", Operand::lazy(|| said(pod)));
         }
         // FT-15: a Job that ends well counts its living pods nowhere.
         End::Well if !failed && !pod.is_terminated() => {
@@ -128,7 +128,7 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
                 false,
                 what,
                 "no living pod of a Job that succeeds",
-                Said::later(|| said(pod)),
+                Operand::lazy(|| said(pod)),
             );
         }
         End::Well => judge_failure_by_policy(view, pod, failed, findings),
@@ -140,7 +140,7 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
                 !delays_finalizer_removal(view, pod, tally),
                 what,
                 expected,
-                Said::later(|| said(pod)),
+                Operand::lazy(|| said(pod)),
             );
         }
     }
@@ -150,7 +150,7 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
             !pod.is_ignored(),
             what,
             "no pod whose failure is ignored",
-            Said::later(|| said(pod)),
+            Operand::lazy(|| said(pod)),
         );
     }
 }
@@ -160,7 +160,7 @@ fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &
     let what = "uncountedTerminatedPods.failed";
     if view.spec().replaces_only_failed() {
         let req = if pod.is_terminating() { Req::RP03 } else { Req::FT18 };
-        findings.require(req, failed, what, "a pod in phase Failed", Said::later(|| said(pod)));
+        findings.require(req, failed, what, "a pod in phase Failed", Operand::lazy(|| said(pod)));
     } else {
         let req = if pod.deleting { Req::RP04 } else { Req::FT18 };
         findings.require(
@@ -168,7 +168,7 @@ fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &
             failed,
             what,
             "a pod in phase Failed, or being deleted and not Succeeded",
-            Said::later(|| said(pod)),
+            Operand::lazy(|| said(pod)),
         );
     }
 }
@@ -284,14 +284,14 @@ fn equal_sets(
         rule,
         expected == found,
         what,
-        Said::later(|| expected.clone()),
-        Said::later(|| found.clone()),
+        Operand::lazy(|| expected.clone()),
+        Operand::lazy(|| found.clone()),
     );
 }
 
 /// PC-19.
 fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Findings) {
-    let (expected, found) = (Said::later(|| set.clone()), Said::later(|| text.to_owned()));
+    let (expected, found) = (Operand::lazy(|| set.clone()), Operand::lazy(|| text.to_owned()));
     findings.require(Req::PC19, set.is_written_as(text), what, expected, found);
 }
 
@@ -425,8 +425,8 @@ fn judge_both_lists(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     }
 }
 
-fn said(pod: &Pod) -> Said {
+fn said(pod: &Pod) -> Operand {
     let deleting = if pod.deleting { ", being deleted" } else { "" };
     let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
-    Said::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
+    Operand::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
 }

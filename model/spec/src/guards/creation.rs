@@ -7,7 +7,7 @@ use crate::guards::diagnosis;
 use crate::indexes::Index;
 use crate::job::{ConditionKind, ConditionStatus};
 use crate::pod::{Pod, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 
@@ -79,7 +79,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
         req,
         active < want,
         "active pods before the creation",
-        Said::later(|| format!("fewer than {want}")),
+        Operand::lazy(|| format!("fewer than {want}")),
         active,
     );
     if !view.spec().replaces_only_failed() {
@@ -91,7 +91,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
             Req::RP03.diagnosed_by(|| diagnosis::of_crowding(view, held, want)),
             held < want,
             "active and terminating pods before the creation",
-            Said::later(|| format!("fewer than {want}")),
+            Operand::lazy(|| format!("fewer than {want}")),
             held,
         );
     }
@@ -103,7 +103,7 @@ fn judge_index(view: &View<'_>, pod: &Pod, tally: &Tally, room: i64, findings: &
     let what = "completion index of the created pod";
     let completions = view.spec().completion_count();
     let Some(index) = pod.valid_index(completions) else {
-        let found = pod.index.map_or(Said::Words("none"), Said::from);
+        let found = pod.index.map_or(Operand::Words("none"), Operand::from);
         findings.require(Req::PC17, false, what, "an index below completions", found);
         return;
     };
@@ -156,8 +156,8 @@ fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, 
         if elapsed >= delay { req } else { impatience(req, view, last) },
         elapsed >= delay,
         "creation after the last failure",
-        Said::later(|| format!("{delay} s or more")),
-        Said::later(|| format!("at most {elapsed} s")),
+        Operand::lazy(|| format!("{delay} s or more")),
+        Operand::lazy(|| format!("at most {elapsed} s")),
     );
 }
 
@@ -193,8 +193,8 @@ fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Fin
         Req::BI02,
         expected.contains(&count(pod)),
         "failure count and ignored failure count of the created pod",
-        Said::later(|| format!("{} and {}", expected[0].0, expected[0].1)),
-        Said::later(|| format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
+        Operand::lazy(|| format!("{} and {}", expected[0].0, expected[0].1)),
+        Operand::lazy(|| format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
     );
     if let Some(last) = predecessors.first() {
         let failures = last.failure_count.saturating_add(last.ignored_failure_count).saturating_add(1);

@@ -7,7 +7,7 @@ use crate::guards::diagnosis::{self, of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 use crate::words::or_none;
@@ -290,8 +290,8 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
         Req::TC02,
         as_expected,
         "the interim condition for this reason",
-        Said::later(|| reason.interim().as_str().to_owned()),
-        Said::later(|| condition.kind.as_str().to_owned()),
+        Operand::lazy(|| reason.interim().as_str().to_owned()),
+        Operand::lazy(|| condition.kind.as_str().to_owned()),
     );
     let held = holds(reason, view, tally);
     findings.require(
@@ -301,8 +301,8 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
         },
         held != Holds::No,
         "the interim condition",
-        Said::later(|| nearest(reason, view, tally)),
-        Said::later(|| format!("{} ({})", condition.kind.as_str(), condition.reason)),
+        Operand::lazy(|| nearest(reason, view, tally)),
+        Operand::lazy(|| format!("{} ({})", condition.kind.as_str(), condition.reason)),
     );
     if held == Holds::No {
         return;
@@ -334,7 +334,13 @@ fn judge_message(
             let first = messages.peek().cloned();
             let expected = || first.map_or(String::new(), |text| text.to_string());
             let fits = messages.any(|message| message == *found);
-            findings.require(Req::PF07, fits, what, Said::later(expected), Said::later(|| found.to_string()));
+            findings.require(
+                Req::PF07,
+                fits,
+                what,
+                Operand::lazy(expected),
+                Operand::lazy(|| found.to_string()),
+            );
         }
         Reason::SuccessPolicy => {
             let rule = matching_success_rule(view, tally).unwrap_or_default();
@@ -353,7 +359,7 @@ fn judge_message(
                 &**found == expected,
                 what,
                 expected,
-                Said::later(|| found.to_string()),
+                Operand::lazy(|| found.to_string()),
             );
         }
     }
@@ -393,17 +399,17 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
             Req::TC14.diagnosed_by(|| diagnosis::of_missing_end(reason, view, tally)),
             false,
             "the interim condition",
-            Said::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),
+            Operand::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),
             "no interim condition",
         );
     }
 }
 
 /// The comparison that is false, and the value that would have made it true.
-fn nearest(reason: Reason, view: &View<'_>, tally: &Tally) -> Said {
+fn nearest(reason: Reason, view: &View<'_>, tally: &Tally) -> Operand {
     let spec = view.spec();
     let failed_indexes = tally.failed_indexes.as_ref().map_or(0, IndexSet::len);
-    Said::Text(match reason {
+    Operand::Text(match reason {
         Reason::PodFailurePolicy => "a failed pod that matches a FailJob rule; none does".to_owned(),
         Reason::BackoffLimitExceeded => {
             format!("failed > backoffLimit {}; failed is {}", spec.backoff_limit.unwrap_or(0), tally.failed)

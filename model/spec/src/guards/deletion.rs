@@ -6,7 +6,7 @@ use crate::catalogue::Req;
 use crate::guards::creation::want_active;
 use crate::guards::decision::{Holds, Reason, Tally, decide, holds};
 use crate::pod::{Phase, Pod};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 
@@ -135,8 +135,8 @@ fn judge_preference(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
         Req::PC09,
         i64::try_from(before).is_ok_and(|before| before < surplus.max(1)),
         "the pod chosen for deletion",
-        Said::later(|| format!("one of the first {surplus} in the order of PC-09")),
-        Said::later(|| format!("{before} active pods come before it")),
+        Operand::lazy(|| format!("one of the first {surplus} in the order of PC-09")),
+        Operand::lazy(|| format!("{before} active pods come before it")),
     );
 }
 

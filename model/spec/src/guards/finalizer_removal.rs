@@ -7,7 +7,7 @@ use crate::guards::decision::{Holds, Tally};
 use crate::guards::deletion::{Causes, has_bad_index, surplus};
 use crate::job::{ConditionKind, Job};
 use crate::pod::{Phase, Pod, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::uid::Uid;
 use crate::view::View;
 
@@ -118,14 +118,14 @@ pub fn judge_finalizer_removal(
         }
         Ground::JobFails(read) => {
             let expected = "a pod that is recorded as failed: the Job fails";
-            findings.require(Req::FT15, false, what, expected, Said::later(|| said(read)));
+            findings.require(Req::FT15, false, what, expected, Operand::lazy(|| said(read)));
         }
         Ground::Ignored(read) => {
             // The replacement continues the counts of its index, those of ignored failures too (BI-02).
             let waits =
                 !view.job.status.is_decided() && delays_finalizer_removal(view, read, &Tally::of(view));
             let expected = "a pod of an index that does not wait for its replacement";
-            findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
+            findings.require(Req::BI08, !waits, what, expected, Operand::lazy(|| said(read)));
         }
         Ground::Unrecorded(read) => {
             let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
@@ -146,7 +146,7 @@ fn judge_choice(view: &View<'_>, seen: &Pod, chosen: &dyn Fn(Uid) -> bool, findi
     let expected = "a pod that has ended, or that is deleted next";
     // Active pods are chosen; one that terminates already is counted once it has terminated.
     let is_choice = seen.is_active() && causes.uncounted();
-    if findings.require(rule, is_choice, what, expected, Said::later(|| said(seen)))
+    if findings.require(rule, is_choice, what, expected, Operand::lazy(|| said(seen)))
         && causes.surplus
         && !causes.suspended
         && !causes.bad_index
@@ -173,7 +173,7 @@ fn judge_surplus(view: &View<'_>, chosen: &dyn Fn(Uid) -> bool, findings: &mut F
         Req::FT16,
         i64::try_from(waiting).is_ok_and(|waiting| waiting < surplus),
         "active pods without finalizer",
-        Said::later(|| format!("fewer than the surplus of {surplus}")),
+        Operand::lazy(|| format!("fewer than the surplus of {surplus}")),
         waiting,
     );
 }
@@ -203,6 +203,6 @@ pub fn is_fail_job(pod: &Pod) -> bool {
     pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_))
 }
 
-fn said(pod: &Pod) -> Said {
-    Said::Text(format!("{:?} in phase {:?}", pod.uid, pod.phase))
+fn said(pod: &Pod) -> Operand {
+    Operand::Text(format!("{:?} in phase {:?}", pod.uid, pod.phase))
 }

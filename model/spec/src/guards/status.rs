@@ -7,7 +7,7 @@ use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus};
 use crate::pods::Pods;
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::uid::Uid;
 use crate::view::View;
 
@@ -183,7 +183,7 @@ pub(super) fn judge_text(
 ) {
     let same = (&expected.reason, &expected.message) == (&found.reason, &found.message);
     let text = |condition: &Condition| format!("{}: {}", condition.reason, condition.message);
-    findings.require(req, same, what, Said::later(|| text(expected)), Said::later(|| text(found)));
+    findings.require(req, same, what, Operand::lazy(|| text(expected)), Operand::lazy(|| text(found)));
 }
 
 /// S-01: Complete without a success policy means that enough successes are in the counter, by the completions
@@ -232,7 +232,7 @@ pub fn judge_terminal_truth(
         terminating.is_none(),
         "pods at the terminal condition",
         "none terminating",
-        terminating.map_or(Said::Words("none"), |pod| Said::Uid(pod.uid)),
+        terminating.map_or(Operand::Words("none"), |pod| Operand::Uid(pod.uid)),
     );
     judge_none_active(old, new, pods, made_by_controller, findings);
 }

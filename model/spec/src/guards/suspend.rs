@@ -2,7 +2,7 @@
 
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 
@@ -157,12 +157,12 @@ pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Tim
         new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
     let as_late = transition.is_none_or(|transition| start >= transition);
     let earliest = if as_late { since.plus(-1) } else { since };
-    let expected = Said::Text(format!("the instant of resuming, {since} or later"));
+    let expected = Operand::Text(format!("the instant of resuming, {since} or later"));
     findings.require(Req::SU04, start >= earliest, "startTime", expected, start);
 }
 
-fn between(from: Time, to: Option<Time>) -> Said {
-    Said::Text(match to {
+fn between(from: Time, to: Option<Time>) -> Operand {
+    Operand::Text(match to {
         Some(to) => format!("between {from} and {to}"),
         None => format!("{from} or later"),
     })
@@ -179,8 +179,8 @@ fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Find
         Req::TC02,
         (&*condition.reason, &*condition.message) == (reason, message),
         "condition Suspended",
-        Said::later(|| format!("{reason}: {message}")),
-        Said::later(|| format!("{}: {}", condition.reason, condition.message)),
+        Operand::lazy(|| format!("{reason}: {message}")),
+        Operand::lazy(|| format!("{}: {}", condition.reason, condition.message)),
     );
 }
 
@@ -193,6 +193,6 @@ fn status_text(status: Option<ConditionStatus>) -> &'static str {
     }
 }
 
-fn time_text(status: &JobStatus) -> Said {
-    status.start_time.map_or(Said::Words("none"), Said::Time)
+fn time_text(status: &JobStatus) -> Operand {
+    status.start_time.map_or(Operand::Words("none"), Operand::Time)
 }

@@ -3,7 +3,7 @@
 use crate::catalogue::Req;
 use crate::guards::diagnosis;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobStatus};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::uid::Uid;
 
@@ -78,7 +78,7 @@ fn judge_request(stored: &Job, deletion: &JobDeletion, findings: &mut Findings) 
     }
     let found = deletion.propagation.clone().unwrap_or_else(|| "none".to_owned());
     findings.equal(Req::TT06, "propagationPolicy", "Foreground".to_owned(), found);
-    let found = deletion.uid_precondition.map_or(Said::Words("none"), Said::Uid);
+    let found = deletion.uid_precondition.map_or(Operand::Words("none"), Operand::Uid);
     let fits = deletion.uid_precondition == Some(stored.uid);
     findings.require(Req::TT06, fits, "preconditions.uid", stored.uid, found);
 }
