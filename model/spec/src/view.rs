@@ -34,7 +34,7 @@ pub struct View<'a> {
     /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
     /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).
-    pub namespace_goes: bool,
+    pub namespace_terminating: bool,
     /// The earliest instant at which it can have been decided, where that is certain: the start of the sync.
     pub earliest: Option<Time>,
     /// An instant before which it was certainly not decided: what the view shows was written then.
@@ -48,19 +48,19 @@ pub struct View<'a> {
     /// The gates of the process. [`View::job`] is read with them.
     pub gates: Gates,
     /// Which documented deviation of the built-in the view is read with.
-    pub reading: Reading,
+    pub interpretation: Interpretation,
 }
 
 /// How the counters are read: as the requirements demand, or as the built-in of 1.36 reads them in a named
 /// deviation. Only the first is the specification; the others serve to put a label on a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum Interpretation {
     /// The requirements.
     Ideal,
     /// A listed failure that ends well counts a second time (S-01, S-02).
-    FlippedFailure,
+    FailedThenSucceeded,
     /// A listed success whose pod fails after all counts as a failure, too (S-07).
-    FlippedSuccess,
+    SucceededThenFailed,
 }
 
 /// The global pod-failure backoff record (BO-01, BO-05).
@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         let status = &self.job.status;
         let listed_failed = status.uncounted_failed().contains(&pod.uid);
         status.uncounted_succeeded().contains(&pod.uid)
-            || (listed_failed && self.reading != Reading::FlippedFailure)
+            || (listed_failed && self.interpretation != Interpretation::FailedThenSucceeded)
     }
 
     /// Pods that failed and are in no list and no counter yet; ignored failures among them.
@@ -118,9 +118,9 @@ impl<'a> View<'a> {
     }
 
     fn is_listed_failure(&self, pod: &Pod) -> bool {
-        match self.reading {
-            Reading::FlippedSuccess => self.job.status.uncounted_failed().contains(&pod.uid),
-            Reading::Ideal | Reading::FlippedFailure => self.job.status.lists(pod.uid),
+        match self.interpretation {
+            Interpretation::SucceededThenFailed => self.job.status.uncounted_failed().contains(&pod.uid),
+            Interpretation::Ideal | Interpretation::FailedThenSucceeded => self.job.status.lists(pod.uid),
         }
     }
 
@@ -132,7 +132,9 @@ impl<'a> View<'a> {
         for pod in self.new_successes() {
             set.extend(pod.index);
         }
-        if self.reading != Reading::FlippedFailure && self.spec().backoff_limit_per_index.is_some() {
+        if self.interpretation != Interpretation::FailedThenSucceeded
+            && self.spec().backoff_limit_per_index.is_some()
+        {
             let failed = self.job.status.failed_set(self.spec().completion_count());
             let stored = self.job.status.completed(self.spec().completion_count());
             set = set.minus(&failed.minus(&stored));
@@ -149,7 +151,8 @@ impl<'a> View<'a> {
         let mut set = stored.clone();
         for pod in self.cache.unaccounted().filter(|pod| self.is_eligible(pod) && self.has_failed(pod)) {
             if let Some(index) = pod.index.filter(|_| exhausts_index(pod, limit)) {
-                let spared = self.reading != Reading::FlippedFailure && completed.contains(index);
+                let spared =
+                    self.interpretation != Interpretation::FailedThenSucceeded && completed.contains(index);
                 if !spared {
                     set.insert(index);
                 }

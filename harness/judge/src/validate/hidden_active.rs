@@ -4,7 +4,7 @@
 use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::Job;
-use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
 
 use super::explain::Pattern;
@@ -52,7 +52,7 @@ impl Track {
         };
         // That it was refused is no evidence of what the next write rests on.
         let kept = self.frontier.clone();
-        let explained = self.explain(settings, Versions::Stored, latest, Reading::Ideal, &fits);
+        let explained = self.explain(settings, Versions::Stored, latest, Interpretation::Ideal, &fits);
         self.frontier = kept;
         matches!(explained, Explained::Yes(_))
     }

@@ -18,7 +18,7 @@ use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
-use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Broken, Findings, Operand, Req, Time, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashSet;
@@ -352,7 +352,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
         // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
         // is known where the trace tells what the sync had read.
-        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|_, _| {});
+        track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|_, _| {});
         track.keep_backoff(false, settings);
     }
     let refused = track.refused;

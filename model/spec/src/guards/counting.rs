@@ -186,7 +186,7 @@ fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findi
 #[must_use]
 pub fn delays_finalizer_removal(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
     // J-10: where no replacement can come, the pod would wait for ever, and its namespace for it.
-    !view.namespace_goes && waits_for_replacement(view, pod, tally, |other, this| other < this)
+    !view.namespace_terminating && waits_for_replacement(view, pod, tally, |other, this| other < this)
 }
 
 /// BI-08, where counts tie: whether the pod may be the one that is kept.
