@@ -4,7 +4,7 @@ use super::DecisionContext;
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
-use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::guards::finalizer_removal::{
     judge_fail_job, judge_finalizer_removal, may_remove_finalizer_by_truth,
 };

@@ -296,19 +296,19 @@ fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Find
 }
 
 /// What accounting did before: UIDs that a counter holds.
-pub trait Ledger {
+pub trait CountingHistory {
     /// Whether the UID was counted.
     fn is_counted(&self, uid: Uid) -> bool;
     /// Whether the pod was adopted again after it had been counted (S-05).
     fn was_readopted(&self, uid: Uid) -> bool;
     /// Whether the pod was gone when its manager tried to release it (J-03).
-    fn was_vanished(&self, uid: Uid) -> bool;
+    fn was_gone_at_removal(&self, uid: Uid) -> bool;
     /// Whether the pod has lost the Job as its owner (J-05).
     fn has_no_owner(&self, _uid: Uid) -> bool {
         false
     }
     /// Whether the pod is controlled by another Job (PC-29).
-    fn is_strange(&self, uid: Uid) -> bool;
+    fn has_another_owner(&self, uid: Uid) -> bool;
     /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
     fn policy_changed(&self) -> bool;
     /// The fewest `completions` since the Job was decided, less the successes that others took away from it since, before they
@@ -324,19 +324,19 @@ pub fn judge_counting_truth(
     old: &JobStatus,
     new: &JobStatus,
     indexed: bool,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
-    judge_moves(old, new, indexed, ledger, finalizer_gone, findings);
+    judge_moves(old, new, indexed, history, finalizer_gone, findings);
     for uid in added(old.uncounted_succeeded(), new.uncounted_succeeded())
         .chain(added(old.uncounted_failed(), new.uncounted_failed()))
     {
-        judge_not_counted(uid, ledger, findings);
+        judge_not_counted(uid, history, findings);
         let what = "a UID that enters uncountedTerminatedPods";
         findings.require(
             Req::PC29,
-            !ledger.is_strange(uid),
+            !history.has_another_owner(uid),
             what,
             "a pod that this Job controls by UID",
             uid,
@@ -355,7 +355,7 @@ fn judge_moves(
     old: &JobStatus,
     new: &JobStatus,
     indexed: bool,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
@@ -365,7 +365,7 @@ fn judge_moves(
         if let Some(gone) = finalizer_gone(uid) {
             let what = "a UID that left uncountedTerminatedPods";
             let expected = "a pod without the tracking finalizer";
-            if !gone && ledger.has_no_owner(uid) {
+            if !gone && history.has_no_owner(uid) {
                 findings.deviation(Req::J05, what, expected, uid);
             } else {
                 findings.require(Req::FT02, gone, what, expected, uid);
@@ -383,7 +383,7 @@ fn judge_moves(
         let req = if counters.none_left { Req::FT08 } else { Req::FT02 };
         findings.equal(req, "failed", counters.expected[1], counters.found[1]);
     } else {
-        let rule = || Req::FT02.diagnosed_by(|| diagnosis::of_counters(&counters, ledger));
+        let rule = || Req::FT02.diagnosed_by(|| diagnosis::of_counters(&counters, history));
         findings.equal(rule(), "succeeded", counters.expected[0], counters.found[0]);
         findings.equal(rule(), "failed", counters.expected[1], counters.found[1]);
     }
@@ -399,13 +399,13 @@ pub struct Counters {
     pub none_left: bool,
 }
 
-fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {
+fn judge_not_counted(uid: Uid, history: &dyn CountingHistory, findings: &mut Findings) {
     let what = "a UID that enters uncountedTerminatedPods";
-    if !ledger.is_counted(uid) {
+    if !history.is_counted(uid) {
         findings.premise(Req::FT02);
-    } else if ledger.was_readopted(uid) {
+    } else if history.was_readopted(uid) {
         findings.deviation(Req::S05, what, "a pod that no counter holds", uid);
-    } else if ledger.was_vanished(uid) {
+    } else if history.was_gone_at_removal(uid) {
         findings.deviation(Req::J03, what, "a pod that no counter holds", uid);
     } else {
         findings.require(Req::FT02, false, what, "a pod that no counter holds", uid);

@@ -5,7 +5,7 @@
 //! there is one.
 
 use crate::catalogue::Req;
-use crate::guards::counting::{Counters, Ledger};
+use crate::guards::counting::{Counters, CountingHistory};
 use crate::guards::decision::{Reason, Tally};
 use crate::guards::ttl::finish_time;
 use crate::indexes::IndexSet;
@@ -131,12 +131,12 @@ pub fn of_crowding(view: &View<'_>, held: i64, want: i64) -> Req {
 /// Wrong counters: a UID went into the counter of the other list (FT-13, S-07, RP-13), nothing but the removal of a pod
 /// can have moved them (FT-31), or they moved by a wrong number (FT-02).
 #[must_use]
-pub fn of_counters(counters: &Counters, ledger: &dyn Ledger) -> Req {
+pub fn of_counters(counters: &Counters, history: &dyn CountingHistory) -> Req {
     let Counters { expected, found, none_left } = counters;
     let crossed = found.iter().sum::<i64>() == expected.iter().sum::<i64>();
     match () {
         () if *none_left => Req::FT31,
-        () if crossed && found[1] < expected[1] && ledger.policy_changed() => Req::RP13,
+        () if crossed && found[1] < expected[1] && history.policy_changed() => Req::RP13,
         () if crossed && found[1] < expected[1] => Req::FT13,
         () if crossed => Req::S07,
         () => Req::FT02,

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::backlog::judge_backlog;
-use crate::guards::counting::{Ledger, has_true, judge_counting};
+use crate::guards::counting::{CountingHistory, has_true, judge_counting};
 use crate::guards::decision::{Reason, Tally, judge_interim};
 use crate::guards::suspend::judge_suspend;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobSpec, JobStatus};
@@ -51,12 +51,12 @@ fn judge_reported_counts(view: &View<'_>, new: &JobStatus, findings: &mut Findin
 }
 
 /// Judges a status write of an executor by what needs no view: the two states of the object, and S-01 by the
-/// ledger.
+/// history.
 pub fn judge_status_shape(
     spec: &JobSpec,
     old: &JobStatus,
     new: &JobStatus,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     findings: &mut Findings,
 ) {
     findings.require(
@@ -77,7 +77,7 @@ pub fn judge_status_shape(
             judge_terminal(&interim, &terminal, old, new, findings);
         }
     }
-    judge_enough_successes(spec, old, new, ledger, findings);
+    judge_enough_successes(spec, old, new, history, findings);
 }
 
 /// SC-05: the two lists together stay short, whoever manages the Job.
@@ -193,7 +193,7 @@ fn judge_enough_successes(
     spec: &JobSpec,
     old: &JobStatus,
     new: &JobStatus,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     findings: &mut Findings,
 ) {
     let complete = ConditionKind::Complete;
@@ -206,7 +206,7 @@ fn judge_enough_successes(
     if !by_completions {
         return;
     }
-    let wanted = ledger.decided_completions().or(spec.completions).unwrap_or(1);
+    let wanted = history.decided_completions().or(spec.completions).unwrap_or(1);
     findings.premise(Req::S01);
     if new.succeeded < wanted {
         findings.deviation(Req::S01, "succeeded of a Complete Job", wanted, new.succeeded);
