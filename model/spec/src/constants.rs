@@ -30,7 +30,7 @@ impl Constants {
 
     /// The same beside an API server with these rules.
     #[must_use]
-    pub const fn beside(self, rules: &RuleSet) -> Constants {
+    pub const fn for_version_of(self, rules: &RuleSet) -> Constants {
         let of_version = if rules.minor < 36 { Constants::V1_35 } else { Constants::V1_36 };
         Constants { may_keep_start_time: of_version.may_keep_start_time, ..self }
     }

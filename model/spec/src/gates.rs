@@ -32,7 +32,7 @@ impl Gates {
 
     /// UG-07: whether each end of a Job is announced by an interim condition, and waits until no pod terminates.
     #[must_use]
-    pub fn delay_the_end(self) -> bool {
+    pub fn delays_terminal_condition(self) -> bool {
         self.job_managed_by || self.job_pod_replacement_policy
     }
 

@@ -241,7 +241,7 @@ fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, fi
     judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
     let made = |uid| track.counted.made.contains(&uid);
     match track.complete {
-        true if gates.delay_the_end() => judge_terminal_truth(old, new, pods, &made, findings),
+        true if gates.delays_terminal_condition() => judge_terminal_truth(old, new, pods, &made, findings),
         true => judge_none_active(old, new, pods, &made, findings),
         false => {}
     }

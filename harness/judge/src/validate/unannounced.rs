@@ -12,7 +12,7 @@ use super::track::Track;
 
 /// Judges a status write against a view, as its process had to make it.
 pub fn judge_decision(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
-    if view.gates.delay_the_end() {
+    if view.gates.delays_terminal_condition() {
         return judge_status_write(view, new, findings);
     }
     let unannounced = Unannounced {
@@ -51,7 +51,7 @@ pub fn judge_truth(
             truth(job, new, findings);
         }
     };
-    if gates.delay_the_end() || !track.executor {
+    if gates.delays_terminal_condition() || !track.executor {
         return every(before, new, findings);
     }
     let unannounced = Unannounced { announced: &every, truth: &every, in_mind: &|| None };

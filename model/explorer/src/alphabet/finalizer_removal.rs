@@ -39,7 +39,7 @@ pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
     if may_remove_finalizer_by_truth(stored, pod, &|uid| context.job_state.ghost.is_counted(uid)) {
         return findings;
     }
-    let silent = !context.gates.delay_the_end();
+    let silent = !context.gates.delays_terminal_condition();
     let read = if silent { context.cached_view() } else { None };
     let in_mind = read.and_then(|view| job_in_mind(&view, context.now));
     if let Some(view) = in_mind.as_ref().or(context.cached.as_deref()).map(|job| context.view(job)) {

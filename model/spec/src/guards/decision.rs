@@ -71,7 +71,7 @@ impl Reason {
     /// The reason as a process with these gates writes it: that of a completion came with the success policy, and without
     /// its gate a Job completes without reason and message (TestSuccessPolicy of Kubernetes).
     #[must_use]
-    pub fn said_with(self, gates: Gates) -> &'static str {
+    pub fn written_with(self, gates: Gates) -> &'static str {
         if self.is_silent(gates) { "" } else { self.as_str() }
     }
 
@@ -81,8 +81,8 @@ impl Reason {
 
     /// Whether a condition that says this was written for this reason, whatever the gates of who wrote it.
     #[must_use]
-    pub fn is_said_by(self, text: &str) -> bool {
-        [self.as_str(), self.said_with(WITHOUT_WORDS)].contains(&text)
+    pub fn is_written_as(self, text: &str) -> bool {
+        [self.as_str(), self.written_with(WITHOUT_WORDS)].contains(&text)
     }
 
     /// The interim condition that announces this end.
@@ -274,7 +274,7 @@ pub fn judge_interim(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
 }
 
 fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, findings: &mut Findings) {
-    let said = |reason: &Reason| *reason.said_with(view.gates) == *condition.reason;
+    let said = |reason: &Reason| *reason.written_with(view.gates) == *condition.reason;
     let Some(reason) = Reason::ALL.into_iter().find(said) else {
         findings.require(
             Req::TC02,

@@ -202,7 +202,7 @@ fn judge_enough_successes(
     }
     let by_completions = new
         .condition(&ConditionKind::SuccessCriteriaMet)
-        .is_some_and(|condition| Reason::CompletionsReached.is_said_by(&condition.reason));
+        .is_some_and(|condition| Reason::CompletionsReached.is_written_as(&condition.reason));
     if !by_completions {
         return;
     }

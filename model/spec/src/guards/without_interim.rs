@@ -86,7 +86,7 @@ pub fn in_mind(view: &View<'_>, now: Time) -> Option<Condition> {
     Some(Condition {
         kind: reason.interim(),
         status: ConditionStatus::True,
-        reason: reason.said_with(view.gates).into(),
+        reason: reason.written_with(view.gates).into(),
         message: message.into(),
         last_transition_time: Some(now),
     })
@@ -96,7 +96,7 @@ pub fn in_mind(view: &View<'_>, now: Time) -> Option<Condition> {
 /// that is nothing.
 #[must_use]
 pub fn job_in_mind(view: &View<'_>, now: Time) -> Option<Job> {
-    if view.gates.delay_the_end() || view.job.status.is_decided() {
+    if view.gates.delays_terminal_condition() || view.job.status.is_decided() {
         return None;
     }
     let decided = in_mind(view, now)?;
