@@ -363,13 +363,13 @@ impl JobStatus {
 
     /// How many UIDs both lists hold together.
     #[must_use]
-    pub fn listed(&self) -> usize {
+    pub fn recorded(&self) -> usize {
         self.uncounted_succeeded().len() + self.uncounted_failed().len()
     }
 
     /// Whether a UID stands in either list.
     #[must_use]
-    pub fn lists(&self, uid: Uid) -> bool {
+    pub fn is_recorded(&self, uid: Uid) -> bool {
         self.uncounted_succeeded().contains(&uid) || self.uncounted_failed().contains(&uid)
     }
 }

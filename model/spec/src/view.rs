@@ -120,7 +120,9 @@ impl<'a> View<'a> {
     fn is_listed_failure(&self, pod: &Pod) -> bool {
         match self.interpretation {
             Interpretation::SucceededThenFailed => self.job.status.uncounted_failed().contains(&pod.uid),
-            Interpretation::Ideal | Interpretation::FailedThenSucceeded => self.job.status.lists(pod.uid),
+            Interpretation::Ideal | Interpretation::FailedThenSucceeded => {
+                self.job.status.is_recorded(pod.uid)
+            }
         }
     }
 

@@ -44,7 +44,7 @@ impl CountedPods {
     /// that was decided, which is not taken back (TC-06): a success that nobody can count any more.
     pub fn note_loss(&mut self, stored: &Job, pod: &Pod) {
         let is_recorded = !pod.finalizer
-            || stored.status.lists(pod.uid)
+            || stored.status.is_recorded(pod.uid)
             || self.counted.contains(&pod.uid)
             || pod.index.is_some_and(|index| stored.status.completed(None).contains(index));
         if stored.status.is_decided() && pod.phase == Phase::Succeeded && !is_recorded {

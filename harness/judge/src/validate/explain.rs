@@ -96,7 +96,7 @@ impl Track {
         reading: Interpretation,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
-        let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.lists(uid));
+        let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.is_recorded(uid));
         let let_go = self.history.released_in_sync();
         let setting = Setting {
             latest,

@@ -268,7 +268,7 @@ fn executor_decision(
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     // One that is listed all the same has been told as S-05: what else is written, is judged as it was seen.
     let readopted: FxHashSet<Uid> =
-        track.counted.readopted.iter().filter(|uid| !new.lists(**uid)).copied().collect();
+        track.counted.readopted.iter().filter(|uid| !new.is_recorded(**uid)).copied().collect();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             let cache = without_finalizer(view.cache, &readopted);

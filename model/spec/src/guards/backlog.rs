@@ -36,7 +36,7 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
         let found = Operand::lazy(|| format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
         // PF-06: every action but Ignore counts.
         let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
-        findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);
+        findings.require(req, new.is_recorded(pod.uid), "a pod that has ended", expected, found);
     }
 }
 
@@ -46,7 +46,7 @@ fn filled_the_cap(view: &View<'_>) -> bool {
     let status = &view.job.status;
     let released = |pod: &&Pod| {
         let released = view.post.get(pod.uid).is_none_or(|now| !now.finalizer);
-        pod.phase == Phase::Succeeded && released && !status.lists(pod.uid)
+        pod.phase == Phase::Succeeded && released && !status.is_recorded(pod.uid)
     };
     let listed = status.uncounted_succeeded().len() + status.uncounted_failed().len();
     let unlisted = view.finalizers_removed + view.cache.unaccounted().filter(released).count();

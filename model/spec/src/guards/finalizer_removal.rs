@@ -20,7 +20,7 @@ pub fn may_remove_finalizer_by_truth(stored: Option<&Job>, pod: &Pod, counted: &
     // FT-20, FT-21: nothing is counted any more.
     let Some(job) = stored else { return true };
     let status = &job.status;
-    if status.is_finished() || status.lists(pod.uid) || counted(pod.uid) {
+    if status.is_finished() || status.is_recorded(pod.uid) || counted(pod.uid) {
         return true;
     }
     let completions = job.spec.completion_count();

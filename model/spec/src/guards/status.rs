@@ -82,7 +82,7 @@ pub fn judge_status_shape(
 
 /// SC-05: the two lists together stay short, whoever manages the Job.
 pub fn judge_list_size(new: &JobStatus, cap: usize, findings: &mut Findings) {
-    let listed = new.listed();
+    let listed = new.recorded();
     findings.require(Req::SC05, listed <= cap, "uncountedTerminatedPods", cap, listed);
 }
 
