@@ -8,7 +8,7 @@
 
 mod alphabet;
 
-use jobcheck_spec::guards::without_interim::{Unannounced, in_mind};
+use jobcheck_spec::guards::without_interim::{WithoutInterim, unwritten_decision};
 
 use super::DecisionContext;
 use crate::scope::Scope;
@@ -53,12 +53,12 @@ pub fn judge(context: &DecisionContext<'_>, new: &JobStatus) -> Findings {
         judge_announced(context, job, new, &mut findings);
         return findings;
     }
-    let unannounced = Unannounced {
-        announced: &|job, new, findings| judge_announced(context, job, new, findings),
+    let guards = WithoutInterim {
+        with_interim: &|job, new, findings| judge_announced(context, job, new, findings),
         truth: &|job, new, findings| judge_truth(context, job, new, findings),
-        in_mind: &|| in_mind(&context.view(job), context.now),
+        unwritten_decision: &|| unwritten_decision(&context.view(job), context.now),
     };
-    unannounced.judge(job, new, &mut findings);
+    guards.judge(job, new, &mut findings);
     findings
 }
 

@@ -16,16 +16,16 @@ pub type Guards<'a> = &'a dyn Fn(&Job, &JobStatus, &mut Findings);
 
 /// How the writes of a process are judged that announces no end.
 #[derive(Clone, Copy)]
-pub struct Unannounced<'a> {
+pub struct WithoutInterim<'a> {
     /// The guards of a write of a process that announces it.
-    pub announced: Guards<'a>,
+    pub with_interim: Guards<'a>,
     /// Those of them that no stale cache excuses.
     pub truth: Guards<'a>,
     /// What the process may have decided ([`in_mind`]).
-    pub in_mind: &'a dyn Fn() -> Option<Condition>,
+    pub unwritten_decision: &'a dyn Fn() -> Option<Condition>,
 }
 
-impl Unannounced<'_> {
+impl WithoutInterim<'_> {
     /// Judges a status write.
     pub fn judge(&self, job: &Job, new: &JobStatus, findings: &mut Findings) {
         let fresh = |it: &&Condition| is_interim(&it.kind) && it.status == ConditionStatus::True;
@@ -33,7 +33,7 @@ impl Unannounced<'_> {
         let silent = announced.is_none_or(is_of_a_policy);
         findings.require(Req::UG07, silent, "conditions", "no interim condition without its gates", "one");
         if job.status.is_decided() || announced.is_some() {
-            (self.announced)(job, new, findings);
+            (self.with_interim)(job, new, findings);
             return;
         }
         let ends = |it: &&Condition| matches!(it.kind, ConditionKind::Complete | ConditionKind::Failed);
@@ -46,12 +46,12 @@ impl Unannounced<'_> {
     /// Nothing is decided, or what is decided is not said.
     fn judge_on_the_way(&self, job: &Job, new: &JobStatus, findings: &mut Findings) {
         let mut plain = Findings::new();
-        (self.announced)(job, new, &mut plain);
+        (self.with_interim)(job, new, &mut plain);
         if !plain.broken.is_empty()
-            && let Some(interim) = (self.in_mind)()
+            && let Some(interim) = (self.unwritten_decision)()
         {
             let mut imagined = Findings::new();
-            (self.announced)(job, &with(new, interim), &mut imagined);
+            (self.with_interim)(job, &with(new, interim), &mut imagined);
             if imagined.broken.is_empty() {
                 return;
             }
@@ -67,7 +67,7 @@ impl Unannounced<'_> {
         let mut announcing = new.clone();
         announcing.conditions.retain(|it| it.kind != end.kind);
         announcing.completion_time = None;
-        (self.announced)(job, &with(&announcing, interim.clone()), findings);
+        (self.with_interim)(job, &with(&announcing, interim.clone()), findings);
         let mut old = Job { status: with(&job.status, interim.clone()), ..job.clone() };
         old.status.start_time = new.start_time;
         let mut said = new.clone();
@@ -79,7 +79,7 @@ impl Unannounced<'_> {
 
 /// The interim condition that a process which announces nothing has decided on, by this view.
 #[must_use]
-pub fn in_mind(view: &View<'_>, now: Time) -> Option<Condition> {
+pub fn unwritten_decision(view: &View<'_>, now: Time) -> Option<Condition> {
     let reason = decide(view, &Tally::of(view))?;
     // Policies have gates of their own, and their ends are always announced.
     let message = reason.message(view.gates)?;
@@ -95,11 +95,11 @@ pub fn in_mind(view: &View<'_>, now: Time) -> Option<Condition> {
 /// The Job of a view with what its manager has decided and says to nobody, for what rests on a decision; `None` where
 /// that is nothing.
 #[must_use]
-pub fn job_in_mind(view: &View<'_>, now: Time) -> Option<Job> {
+pub fn job_with_unwritten_decision(view: &View<'_>, now: Time) -> Option<Job> {
     if view.gates.delays_terminal_condition() || view.job.status.is_decided() {
         return None;
     }
-    let decided = in_mind(view, now)?;
+    let decided = unwritten_decision(view, now)?;
     let mut job = view.job.clone();
     job.status.conditions.push(decided);
     Some(job)
