@@ -76,8 +76,8 @@ fn matching_container<'a>(pattern: &OnExitCodes, pod: &'a FailureEvidence) -> Op
         let code = end.exit_code.filter(|code| *code != 0)?;
         let named = pattern.container_name.as_ref().is_none_or(|name| *name == end.name);
         // An unknown operator matches nothing (PF-05).
-        let listed = pattern.is_in? == pattern.values.contains(&code);
-        (named && listed).then_some((&end.name, code))
+        let is_matched = pattern.is_in? == pattern.values.contains(&code);
+        (named && is_matched).then_some((&end.name, code))
     })
 }
 

@@ -6,7 +6,7 @@
 //! | --- | --- | --- |
 //! | the texts that the API server accepts | [`check_grammar`] | SS-14, SS-15 |
 //! | the set that a controller reads from any text | [`IndexSet::read`] | PC-20 |
-//! | the one text that a controller writes for a set | [`IndexSet::to_string`] | PC-19 |
+//! | the one text that a controller writes for a set | `Display` of [`IndexSet`] | PC-19 |
 
 use std::fmt;
 

@@ -3,6 +3,8 @@
 use std::fmt::{Debug, Display};
 
 use crate::job::Text;
+use crate::pod::Pod;
+use crate::requirement::Operand;
 
 /// The value, or `none`.
 #[must_use]
@@ -14,6 +16,14 @@ pub fn or_none<T: Display>(value: Option<T>) -> String {
 #[must_use]
 pub fn name_or_none<T: Debug>(value: Option<T>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
+}
+
+/// A pod as guards describe it: its UID, its phase, and its index, if it has one.
+#[must_use]
+pub fn described(pod: &Pod) -> Operand {
+    let deleting = if pod.deleting { ", being deleted" } else { "" };
+    let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
+    Operand::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
 }
 
 /// Labels as `key=value`, separated by commas, or `none`.
