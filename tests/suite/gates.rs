@@ -153,7 +153,7 @@ fn only_backoff_limit_ends_a_job_whose_limits_per_index_are_off() {
 fn unworded(status: &JobStatus) -> JobStatus {
     let mut status = JobStatus { terminating: None, ..status.clone() };
     for condition in &mut status.conditions {
-        if Reason::CompletionsReached.is_said_by(&condition.reason) {
+        if Reason::CompletionsReached.is_written_as(&condition.reason) {
             (condition.reason, condition.message) = ("".into(), "".into());
         }
     }

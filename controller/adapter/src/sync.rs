@@ -60,7 +60,7 @@ pub fn outlook(read: &Read, settings: &Settings<'_>) -> Option<String> {
 #[must_use]
 pub fn planned(job: &Job, read: &Read, settings: &Settings<'_>, names: &Names) -> Plan {
     let surroundings = Surroundings { spec: Some(&job.spec), exit_codes: settings.exit_codes, names };
-    let listed = |pod: &&Pod| pod.selected || job.status.lists(pod.uid);
+    let listed = |pod: &&Pod| pod.selected || job.status.is_recorded(pod.uid);
     let pods = read.pods.iter().chain(read.ownerless.iter().filter(listed));
     let pods: Vec<_> = pods.map(|pod| facts::pod::facts(pod, &surroundings)).collect();
     let job = facts::job::facts(job, names);

@@ -14,7 +14,7 @@ pub use violations::Violations;
 
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::guards::counting::{Ledger, added};
+use jobcheck_spec::guards::counting::{CountingHistory, added};
 use jobcheck_spec::indexes::Index;
 use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text};
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
@@ -386,7 +386,7 @@ impl GhostHistory {
     }
 }
 
-impl Ledger for GhostHistory {
+impl CountingHistory for GhostHistory {
     fn is_counted(&self, uid: Uid) -> bool {
         self.pod(uid).is_some_and(|ghost| ghost.counted_succeeded + ghost.counted_failed > 0)
     }
@@ -395,11 +395,11 @@ impl Ledger for GhostHistory {
         false
     }
 
-    fn was_vanished(&self, _uid: Uid) -> bool {
+    fn was_gone_at_removal(&self, _uid: Uid) -> bool {
         false
     }
 
-    fn is_strange(&self, _uid: Uid) -> bool {
+    fn has_another_owner(&self, _uid: Uid) -> bool {
         false
     }
 

@@ -22,7 +22,7 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
-use jobcheck_spec::view::{Backoff, Reading, View};
+use jobcheck_spec::view::{Backoff, Interpretation, View};
 
 /// Number of a Job in a [`World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -341,7 +341,7 @@ impl Seen {
             expectations_met: self.expectations_met,
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,
-            namespace_goes: false,
+            namespace_terminating: false,
             earliest: None,
             not_before: None,
             finalizers_removed: 0,
@@ -349,7 +349,7 @@ impl Seen {
             backoff: Backoff::default(),
             constants,
             gates: Gates::ON,
-            reading: Reading::Ideal,
+            interpretation: Interpretation::Ideal,
         };
         view.backoff = record.in_view(&view);
         view

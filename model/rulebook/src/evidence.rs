@@ -1,24 +1,24 @@
-//! What this project has for a requirement, as a test collects it from the sources.
+//! The evidence for a requirement: the code that decides it, and the tests that exercise it.
 
 use jobcheck_spec::Req;
 
-/// The collected evidence: id, kind, name and file of each item, separated by tabs.
+/// The evidence for all requirements: one item a line, with id, kind, name, and file, separated by tabs.
 pub const EVIDENCE: &str = include_str!("../evidence.tsv");
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A function that decides the rule about a write of a controller.
+    /// A function that decides the rule for a write of a controller.
     Guard,
     /// A function that decides the rule as the API server does.
     ApiServer,
-    /// A function that lists the rule as something that must still happen.
+    /// A function that lists the rule as an open obligation.
     Obligation,
     /// A function of the judge that decides the rule from the trace.
     Judge,
     /// A function or type of the shipped controllers whose comments name the rule.
     Controller,
-    /// A function or type of the reference algorithm or of the processes that run it, likewise.
+    /// A function or type of the reference algorithm, or of its processes, whose comments name the rule.
     Algorithm,
     /// A property that the explorer checks.
     Property,
@@ -45,7 +45,7 @@ impl Kind {
         Kind::Scenario,
     ];
 
-    /// The word in `evidence.tsv`, and in JSON.
+    /// The name of the kind in `evidence.tsv` and in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -62,25 +62,25 @@ impl Kind {
         }
     }
 
-    /// Whether items of this kind are code that decides a rule.
+    /// Returns whether items of this kind are code that decides a rule.
     #[must_use]
     pub fn decides(self) -> bool {
         matches!(self, Kind::Guard | Kind::ApiServer | Kind::Obligation | Kind::Judge)
     }
 }
 
-/// One item.
+/// An item of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// The function, the property, the mutant, the trace, or the scenario.
+    /// The name of the function, type, property, mutant, trace, or scenario.
     pub name: &'static str,
-    /// The file, relative to the workspace.
+    /// The path of its file, relative to the workspace.
     pub file: &'static str,
 }
 
-/// Everything that was collected for a requirement, by kind.
+/// The evidence for a requirement, sorted by kind.
 #[must_use]
 pub fn evidence(req: Req) -> Vec<Evidence> {
     EVIDENCE.lines().filter_map(|line| parse(line, req.id())).collect()

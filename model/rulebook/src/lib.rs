@@ -1,8 +1,17 @@
-//! The rulebook: each requirement with its text, its reason, and what this project has for it.
+//! The rulebook: each requirement with its text, its reason, and the code and tests that this project has for it.
 //!
-//! The text comes from the pages in `docs/reference/requirements/`, which are part of this crate. What stands for a
-//! requirement (guards, properties, mutants, traces, scenarios) comes from `evidence.tsv`, which
-//! `tests/suite/rulebook.rs` generates from the sources and keeps true.
+//! The text comes from the pages in `docs/reference/requirements/`, which are compiled into this crate. The evidence
+//! comes from `evidence.tsv`: guards, properties, mutants, traces, and scenarios. `tests/suite/rulebook.rs` generates
+//! that file from the sources, and fails if it is out of date.
+//!
+//! | item | content |
+//! | --- | --- |
+//! | [`rule`] | everything about one requirement |
+//! | [`section`], [`sections`], [`pages`] | the text of the reference pages |
+//! | [`evidence()`] | the functions, tests, and scenarios for a requirement |
+//! | [`reported_as`] | other requirements under which a violation is reported |
+//!
+//! `jobcheck rule ID` prints a [`Rule`].
 //!
 //! ```
 //! use jobcheck_rulebook::{Kind, rule};
@@ -21,24 +30,24 @@ pub use section::{FACTS, Section, page, pages, section, sections};
 
 use jobcheck_spec::{Req, Requirement};
 
-/// A requirement with everything that is known of it.
+/// A requirement with its text and its evidence.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The entry of the catalogue: whom it binds, its level, and how it is decided.
+    /// The entry of the catalogue: the party that the requirement binds, its level, and how it is decided.
     pub requirement: &'static Requirement,
-    /// Its section of the reference pages.
+    /// The section of the reference pages.
     pub section: Section,
-    /// What stands for it in this project.
+    /// The functions, properties, mutants, traces, and scenarios for the requirement.
     pub evidence: Vec<Evidence>,
-    /// Ids under which a violation of it is reported as well, or instead.
+    /// The requirements under which a violation is reported as well, or instead.
     pub reported_as: Vec<Req>,
 }
 
-/// The rule of a requirement.
+/// Returns everything about a requirement.
 ///
 /// # Panics
 ///
-/// The reference pages lack a section, which a test rules out.
+/// Panics if the reference pages lack the section. A test rules this out.
 #[must_use]
 pub fn rule(req: Req) -> Rule {
     Rule {
@@ -50,7 +59,7 @@ pub fn rule(req: Req) -> Rule {
     }
 }
 
-/// The requirements whose violations name this one in `also`.
+/// The requirements whose violations list this one under `also`, in the order of the catalogue.
 #[must_use]
 pub fn reported_as(req: Req) -> Vec<Req> {
     let names = |other: &Req| *other != req && other.also().contains(&req);

@@ -1,4 +1,4 @@
-//! The global backoff record, as a controller's memory holds it (BO-01, BO-03, BO-05).
+//! The backoff record in the memory of a controller: failures that delay the next pod (BO-01, BO-03, BO-05).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 use crate::view::{Backoff, View};
 
-/// The record of one Job, and which pods are in it.
+/// The backoff record of one Job, with the UIDs of the pods that it contains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BackoffRecord {
     record: Backoff,
@@ -15,7 +15,9 @@ pub struct BackoffRecord {
 }
 
 impl BackoffRecord {
-    /// The record of a sync that reads this view: pods in it are not taken again (BO-03).
+    /// The record that a sync uses after it has read this view. Each pod enters once (BO-03).
+    ///
+    /// A success resets the record: only failures after the last success count.
     #[must_use]
     pub fn in_view(&self, view: &View<'_>) -> Backoff {
         if delays_nothing(view) {
@@ -36,7 +38,7 @@ impl BackoffRecord {
         }
     }
 
-    /// A status write of this view succeeded: the record is kept (BO-05).
+    /// Stores the record after a successful status write that was decided from this view (BO-05).
     pub fn keep(&mut self, view: &View<'_>) {
         if delays_nothing(view) {
             return;
@@ -45,7 +47,7 @@ impl BackoffRecord {
         self.recorded.extend(view.new_successes().chain(view.new_failures()).map(|pod| pod.uid));
     }
 
-    /// The record of pods that bear other UIDs.
+    /// The same record with other UIDs for its pods.
     #[must_use]
     pub fn renamed(&self, name: impl Fn(Uid) -> Uid) -> BackoffRecord {
         let BackoffRecord { record, recorded } = self;
@@ -53,7 +55,7 @@ impl BackoffRecord {
     }
 }
 
-/// Whether no creation waits for the record: limits are per index, or delays are switched off.
+/// Returns whether the record delays no creation: limits are per index, or the delay is 0.
 fn delays_nothing(view: &View<'_>) -> bool {
     view.spec().backoff_limit_per_index.is_some() || view.constants.pod_failure_backoff_ms == 0
 }

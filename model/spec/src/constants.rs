@@ -1,23 +1,26 @@
-//! The numbers that a subject may have been started with.
+//! Numbers that differ between Job controllers: delays, and the size of lists.
 
 use crate::apiserver::RuleSet;
 
-/// Constants of a Job controller (requirements.md 0.1). The default is Kubernetes 1.36.
+/// Constants of a Job controller. The default is Kubernetes 1.36.
+///
+/// `docs/reference/built-in.md`, section 0.1, lists their sources. `--assume` of `jobcheck replay` changes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    /// First pod-failure delay, in milliseconds.
+    /// The delay after the first failure of a pod, in milliseconds (BO-01).
     pub pod_failure_backoff_ms: i64,
-    /// Largest pod-failure delay, in milliseconds.
+    /// The longest delay after failures, in milliseconds (BO-01).
     pub pod_failure_backoff_max_ms: i64,
-    /// UIDs that the in-status lists may hold (FT-10).
+    /// The largest number of UIDs in both lists of `uncountedTerminatedPods` together (FT-10).
     pub max_uncounted_pods: usize,
-    /// Whether the write that suspends a Job may leave its `startTime` as it was (SU-02): where the gate
-    /// `MutableSchedulingDirectivesForSuspendedJobs` is off, only the resumption sets a new one.
+    /// True if the write that suspends a Job may leave `startTime` unchanged (SU-02).
+    ///
+    /// With the gate `MutableSchedulingDirectivesForSuspendedJobs` off, only the resumption sets a new `startTime`.
     pub may_keep_start_time: bool,
 }
 
 impl Constants {
-    /// Kubernetes 1.36.
+    /// The constants of Kubernetes 1.36.
     pub const V1_36: Constants = Constants {
         pod_failure_backoff_ms: 10_000,
         pod_failure_backoff_max_ms: 600_000,
@@ -25,17 +28,19 @@ impl Constants {
         may_keep_start_time: false,
     };
 
-    /// Kubernetes 1.35, and 1.34.
+    /// The constants of Kubernetes 1.34 and 1.35.
     pub const V1_35: Constants = Constants { may_keep_start_time: true, ..Constants::V1_36 };
 
-    /// The same beside an API server with these rules.
+    /// These constants for a controller of the same minor version as an API server with these rules.
     #[must_use]
-    pub const fn beside(self, rules: &RuleSet) -> Constants {
+    pub const fn for_version_of(self, rules: &RuleSet) -> Constants {
         let of_version = if rules.minor < 36 { Constants::V1_35 } else { Constants::V1_36 };
         Constants { may_keep_start_time: of_version.may_keep_start_time, ..self }
     }
 
-    /// The delay after `failures` consecutive failures, in milliseconds (BO-01).
+    /// The delay after this number of consecutive failures, in milliseconds (BO-01).
+    ///
+    /// It doubles with each failure up to the maximum, and is 0 without a failure.
     #[must_use]
     pub fn backoff_ms(&self, failures: u32) -> i64 {
         if failures == 0 {

@@ -1,9 +1,9 @@
-//! Evaluation of `podFailurePolicy` on a failed pod (family PF).
+//! Evaluation of `podFailurePolicy` on a failed pod (KEP-3329, PF-01 to PF-07).
 
 use crate::job::{ConditionPattern, FailureAction, OnExitCodes, PodFailurePolicy, PodFailureRule, Text};
 use crate::pod::PolicyMatch;
 
-/// What a failed pod shows to a pod failure policy.
+/// The facts about a failed pod that a pod failure policy reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FailureEvidence {
     /// `metadata.namespace`.
@@ -18,25 +18,27 @@ pub struct FailureEvidence {
     pub conditions: Vec<(Text, Text)>,
 }
 
-/// How a container ended.
+/// The exit code of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContainerEnd {
     /// `name`.
     pub name: Text,
-    /// `state.terminated.exitCode`; `None` while the container is not terminated.
+    /// `state.terminated.exitCode`; `None` if the container has not terminated.
     pub exit_code: Option<i32>,
 }
 
 /// The first rule of `policy` that the pod matches (PF-01).
 ///
-/// Assumes that the pod's phase is `Failed`; other pods are not evaluated (PF-02).
+/// # Assumptions
+///
+/// The phase of the pod is `Failed`. Other pods are not evaluated (PF-02).
 #[must_use]
 pub fn evaluate(policy: &PodFailurePolicy, pod: &FailureEvidence) -> PolicyMatch {
     let rules = policy.rules.iter().enumerate();
     rules.filter_map(|(index, rule)| apply(index, rule, pod)).next().unwrap_or_default()
 }
 
-/// What a rule makes of the pod; `None` where it does not match or is to be skipped (PF-05).
+/// The result of one rule; `None` if the rule does not match, or has an unknown action (PF-05).
 fn apply(index: usize, rule: &PodFailureRule, pod: &FailureEvidence) -> Option<PolicyMatch> {
     let cause = cause(rule, pod)?;
     match rule.action {
@@ -50,7 +52,9 @@ fn apply(index: usize, rule: &PodFailureRule, pod: &FailureEvidence) -> Option<P
     }
 }
 
-/// Why the pod matches the rule, in the words of PF-07. A rule with `onExitCodes` is about nothing else.
+/// The reason why the pod matches the rule, as the message of PF-07 begins.
+///
+/// A rule with `onExitCodes` ignores `onPodConditions`.
 fn cause(rule: &PodFailureRule, pod: &FailureEvidence) -> Option<String> {
     let FailureEvidence { namespace, name, .. } = pod;
     match &rule.on_exit_codes {
@@ -65,19 +69,19 @@ fn cause(rule: &PodFailureRule, pod: &FailureEvidence) -> Option<String> {
     }
 }
 
-/// The first container that ended as the pattern says, regular ones before init ones (PF-03).
+/// The first container whose exit code matches the pattern, regular containers before init containers (PF-03).
 fn matching_container<'a>(pattern: &OnExitCodes, pod: &'a FailureEvidence) -> Option<(&'a Text, i32)> {
     let mut ends = pod.containers.iter().chain(&pod.init_containers);
     ends.find_map(|end| {
         let code = end.exit_code.filter(|code| *code != 0)?;
         let named = pattern.container_name.as_ref().is_none_or(|name| *name == end.name);
         // An unknown operator matches nothing (PF-05).
-        let listed = pattern.is_in? == pattern.values.contains(&code);
-        (named && listed).then_some((&end.name, code))
+        let is_matched = pattern.is_in? == pattern.values.contains(&code);
+        (named && is_matched).then_some((&end.name, code))
     })
 }
 
-/// The type of the first condition that one of the patterns describes (PF-04).
+/// The type of the first condition of the pod that matches one of the patterns (PF-04).
 fn matching_condition<'a>(patterns: &[ConditionPattern], pod: &'a FailureEvidence) -> Option<&'a Text> {
     let described =
         |kind: &Text, status: &Text| patterns.iter().any(|p| p.kind == *kind && p.status == *status);
@@ -132,7 +136,7 @@ mod tests {
         }
     }
 
-    fn said(message: &str) -> PolicyMatch {
+    fn fail_job(message: &str) -> PolicyMatch {
         PolicyMatch::FailJob(message.into())
     }
 
@@ -150,7 +154,7 @@ mod tests {
         let (is_in, not_in) = (Some(true), Some(false));
         let act = PolicyMatch::Action;
         let failed: Sketch = (&[("main", Some(3))], &[], &[]);
-        let ended_well: Sketch = (&[("main", Some(0))], &[], &[]);
+        let succeeded: Sketch = (&[("main", Some(0))], &[], &[]);
         check(vec![
             ("In", failed, vec![exit(Ignore, None, is_in, &[2, 3])], act(Ignore)),
             ("In misses", failed, vec![exit(Ignore, None, is_in, &[2])], PolicyMatch::None),
@@ -159,12 +163,12 @@ mod tests {
             ("unknown operator", failed, vec![exit(Count, None, None, &[3])], PolicyMatch::None),
             ("other container", failed, vec![exit(Count, Some("side"), is_in, &[3])], PolicyMatch::None),
             ("named container", failed, vec![exit(Count, Some("main"), is_in, &[3])], act(Count)),
-            ("success never matches", ended_well, vec![exit(Count, None, not_in, &[3])], PolicyMatch::None),
+            ("success never matches", succeeded, vec![exit(Count, None, not_in, &[3])], PolicyMatch::None),
         ]);
     }
 
     #[test]
-    fn the_first_rule_that_matches_decides_and_says_why() {
+    fn the_first_rule_that_matches_decides_and_its_message_has_the_cause() {
         use FailureAction::{Count, FailJob, Ignore, Unknown};
         let is_in = Some(true);
         let failed: Sketch = (&[("main", Some(3))], &[], &[]);
@@ -173,7 +177,7 @@ mod tests {
         let on_3 = |action| exit(action, None, is_in, &[3]);
         let on_4 = |action| exit(action, None, is_in, &[4]);
         let message = |container: &str, index: usize| {
-            said(&format!(
+            fail_job(&format!(
                 "Container {container} for pod ns/pod failed with exit code 3 matching FailJob rule at index {index}"
             ))
         };
@@ -195,8 +199,9 @@ mod tests {
         let disrupted: Sketch = (&[], &[], &[("Ready", "False"), ("DisruptionTarget", "True")]);
         let undisturbed: Sketch = (&[], &[], &[("DisruptionTarget", "False")]);
         let two: Sketch = (&[], &[], &[("B", "True"), ("A", "True")]);
-        let message =
-            |kind: &str| said(&format!("Pod ns/pod has condition {kind} matching FailJob rule at index 0"));
+        let message = |kind: &str| {
+            fail_job(&format!("Pod ns/pod has condition {kind} matching FailJob rule at index 0"))
+        };
         check(vec![
             ("matches", disrupted, vec![condition(FailJob, DISRUPTED)], message("DisruptionTarget")),
             ("another status", undisturbed, vec![condition(Ignore, DISRUPTED)], PolicyMatch::None),
@@ -230,13 +235,14 @@ mod tests {
         };
         let nothing = pod((&[], &[], &[]));
         let still_running = pod((&[("main", None), ("side", None)], &[("init", Some(0))], &[]));
-        let half_ended = pod((&[("main", None), ("side", Some(42))], &[], &[("DisruptionTarget", "True")]));
+        let half_terminated =
+            pod((&[("main", None), ("side", Some(42))], &[], &[("DisruptionTarget", "True")]));
         let only_condition = pod((&[("main", None)], &[], &[("DisruptionTarget", "True")]));
         assert_eq!(evaluate(&policy, &nothing), PolicyMatch::None);
         assert_eq!(evaluate(&policy, &still_running), PolicyMatch::None);
         let message =
             "Container side for pod ns/pod failed with exit code 42 matching FailJob rule at index 0";
-        assert_eq!(evaluate(&policy, &half_ended), said(message));
+        assert_eq!(evaluate(&policy, &half_terminated), fail_job(message));
         assert_eq!(evaluate(&policy, &only_condition), PolicyMatch::Action(FailureAction::Ignore));
     }
 }

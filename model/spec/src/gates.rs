@@ -1,28 +1,30 @@
-//! Feature gates of a process (judging.md 8; kep-coverage.md 6).
+//! The feature gates of the Job controller (`docs/reference/judging.md`, section 8).
 //!
-//! They are values of a process, in its memory: they change only when another process takes over. What a gate that is
-//! off means is for nearly all of them that a field of the Job reads as unset ([`Gates::read`]).
+//! Gates belong to a process and change only if another process takes over. A gate that is off mostly makes a process
+//! read a field of the Job as unset ([`Gates::read`]). The API server has gates of its own
+//! ([`RuleSet`](crate::apiserver::RuleSet)).
 
 use std::sync::Arc;
 
 use crate::job::{FailureAction, Job, JobSpec};
 
-/// The gates of the Job features, as a process was started with them.
+/// The feature gates with which a process was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gates {
-    /// `JobManagedBy` (KEP-4368): Jobs of other managers are left alone, and every end is announced and waits.
+    /// `JobManagedBy` (KEP-4368): the process ignores Jobs of other managers, and delays terminal conditions
+    /// ([`Gates::delays_terminal_condition`]).
     pub job_managed_by: bool,
-    /// `JobPodReplacementPolicy` (KEP-3939): the policy counts, terminating pods are reported, and every end is
-    /// announced and waits.
+    /// `JobPodReplacementPolicy` (KEP-3939): `podReplacementPolicy` applies, `status.terminating` is reported, and
+    /// terminal conditions are delayed ([`Gates::delays_terminal_condition`]).
     pub job_pod_replacement_policy: bool,
-    /// `JobBackoffLimitPerIndex` (KEP-3850): the limits per index and the action FailIndex count.
+    /// `JobBackoffLimitPerIndex` (KEP-3850): the limits per index and the action FailIndex apply.
     pub job_backoff_limit_per_index: bool,
-    /// `JobSuccessPolicy` (KEP-3998): the success policy counts.
+    /// `JobSuccessPolicy` (KEP-3998): `successPolicy` applies.
     pub job_success_policy: bool,
 }
 
 impl Gates {
-    /// All on, as they are locked in 1.36.
+    /// All gates on. Kubernetes 1.36 locks them in this state.
     pub const ON: Gates = Gates {
         job_managed_by: true,
         job_pod_replacement_policy: true,
@@ -30,9 +32,10 @@ impl Gates {
         job_success_policy: true,
     };
 
-    /// UG-07: whether each end of a Job is announced by an interim condition, and waits until no pod terminates.
+    /// Returns whether each terminal condition follows an interim condition, and waits until no pod is terminating
+    /// (UG-07).
     #[must_use]
-    pub fn delay_the_end(self) -> bool {
+    pub fn delays_terminal_condition(self) -> bool {
         self.job_managed_by || self.job_pod_replacement_policy
     }
 
@@ -48,8 +51,9 @@ impl Gates {
         }
     }
 
-    /// A Job as a process with these gates takes it: the fields of features that are off are not there (UG-05, UG-09,
-    /// UG-14). Its status is what it is.
+    /// The Job as a process with these gates reads it: fields of features that are off are unset (UG-05, UG-09, UG-14).
+    ///
+    /// The status is unchanged. The same `Arc` is returned if nothing differs.
     #[must_use]
     pub fn read(self, job: &Arc<Job>) -> Arc<Job> {
         if self == Gates::ON {
@@ -83,7 +87,7 @@ impl Gates {
         spec
     }
 
-    /// The same with one gate on or off, called as Kubernetes spells it; `None` where there is no such gate here.
+    /// These gates with one of them switched, by its Kubernetes name; `None` if the name is not one of the four.
     #[must_use]
     pub fn with(mut self, gate: &str, on: bool) -> Option<Gates> {
         let field = match gate {
@@ -97,7 +101,7 @@ impl Gates {
         Some(self)
     }
 
-    /// The gates that are off, as Kubernetes spells them.
+    /// The Kubernetes names of the gates that are off.
     #[must_use]
     pub fn off(self) -> Vec<&'static str> {
         let all = [

@@ -1,8 +1,12 @@
-//! Sets of completion indexes and their text in `status.completedIndexes` and `status.failedIndexes`.
+//! Sets of completion indexes, and their text in `status.completedIndexes` and `status.failedIndexes`.
 //!
-//! Three readings of one text are kept apart: what the API accepts ([`check_grammar`], SS-14, SS-15), what a
-//! controller makes of it ([`IndexSet::read`], PC-20), and the one spelling that the built-in writes
-//! ([`IndexSet::to_string`], PC-19).
+//! Three rules apply to one text:
+//!
+//! | rule | function | requirement |
+//! | --- | --- | --- |
+//! | the texts that the API server accepts | [`check_grammar`] | SS-14, SS-15 |
+//! | the set that a controller reads from any text | [`IndexSet::read`] | PC-20 |
+//! | the one text that a controller writes for a set | `Display` of [`IndexSet`] | PC-19 |
 
 use std::fmt;
 
@@ -22,8 +26,10 @@ impl IndexSet {
         IndexSet { intervals: Vec::new() }
     }
 
-    /// Reads the text as a controller does (PC-20): intervals at or above `completions` end it, an interval
-    /// that reaches beyond is cut, a corrupt one is skipped.
+    /// Reads a text as a controller does (PC-20).
+    ///
+    /// Reading ends at the first interval that begins at or above `completions`. An interval that reaches beyond
+    /// `completions` is cut, and a malformed one is skipped.
     #[must_use]
     pub fn read(text: &str, completions: Option<u32>) -> IndexSet {
         let limit = completions.unwrap_or(u32::MAX);
@@ -38,31 +44,31 @@ impl IndexSet {
         set
     }
 
-    /// Number of indexes.
+    /// The number of indexes.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.intervals.iter().map(|(first, last)| last - first + 1).sum()
     }
 
-    /// Whether there is no index.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
 
-    /// Whether `index` is in the set.
+    /// Returns whether `index` is in the set.
     #[must_use]
     pub fn contains(&self, index: Index) -> bool {
         let after = self.intervals.partition_point(|(first, _)| *first <= index);
         after > 0 && self.intervals[after - 1].1 >= index
     }
 
-    /// Adds one index.
+    /// Adds an index.
     pub fn insert(&mut self, index: Index) {
         self.insert_interval(index, index);
     }
 
-    /// Whether `text` is the canonical text of this set (PC-19).
+    /// Returns whether `text` is the canonical text of this set (PC-19).
     #[must_use]
     pub fn is_written_as(&self, text: &str) -> bool {
         let mut rest = Rest(text);
@@ -107,7 +113,7 @@ impl IndexSet {
     }
 }
 
-/// A text of which a prefix has been written already.
+/// The part of an expected text that has not been written yet.
 struct Rest<'a>(&'a str);
 
 impl fmt::Write for Rest<'_> {
@@ -164,8 +170,13 @@ fn read_interval(part: &str) -> Option<(Index, Index)> {
     }
 }
 
-/// The API server's grammar of an index text: integers below `completions`, `x-y` with x < y, one dash at
-/// most, strictly increasing. Returns what is wrong with it.
+/// Checks a text against the grammar of the API server (SS-14, SS-15).
+///
+/// The text is a strictly increasing list of indexes `x` and intervals `x-y` with x < y, all below `completions`.
+///
+/// # Errors
+///
+/// The first part that breaks the grammar, and the reason, as a phrase for a message.
 pub fn check_grammar(text: &str, completions: i64) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());
@@ -192,7 +203,7 @@ pub fn check_grammar(text: &str, completions: i64) -> Result<(), String> {
     Ok(())
 }
 
-/// Go's `strconv.Atoi` accepts a sign; the API therefore accepts `+1` (SS-30).
+/// Reads one index. A sign is allowed, because the API server uses Go's `strconv.Atoi` (SS-30).
 fn parse_index(text: &str, completions: i64, part: &str) -> Result<i64, String> {
     let value: i64 = text.parse().map_err(|_| format!("`{part}` is not made of integers"))?;
     if value >= completions {

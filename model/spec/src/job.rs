@@ -1,4 +1,7 @@
-//! A Job as the specification sees it: the fields that a requirement names, nothing else.
+//! Jobs (`batch/v1`), reduced to the fields that a requirement names.
+//!
+//! Fields have the names of the API in snake case. Values of a newer Kubernetes become `Unknown` variants. Parts that
+//! are only compared are digests: equal values have equal digests.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -7,10 +10,10 @@ use crate::indexes::{Index, IndexSet};
 use crate::time::Time;
 use crate::uid::Uid;
 
-/// Text of an object that only has to be compared and printed.
+/// A text of an object, shared between its versions.
 pub type Text = Arc<str>;
 
-/// `spec.managedBy` value that names the built-in controller (MB-01).
+/// The value of `spec.managedBy` that names the built-in controller (MB-01).
 pub const BUILT_IN: &str = "kubernetes.io/job-controller";
 
 /// A `batch/v1` Job.
@@ -22,25 +25,25 @@ pub struct Job {
     pub name: Text,
     /// `metadata.namespace`.
     pub namespace: Text,
-    /// `metadata.generation`, 0 where the source does not show it.
+    /// `metadata.generation`; 0 if the source does not show it.
     pub generation: i64,
     /// `metadata.creationTimestamp`.
     pub created: Time,
-    /// Whether `metadata.deletionTimestamp` is set.
+    /// True if `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// `metadata.finalizers`.
     pub finalizers: Vec<Text>,
     /// A digest of `metadata.labels` and `metadata.annotations`.
     pub metadata_digest: u64,
-    /// The specification, shared between the versions of one Job.
+    /// `spec`, shared between the versions of one Job.
     pub spec: Arc<JobSpec>,
-    /// The status.
+    /// `status`.
     pub status: JobStatus,
 }
 
 impl Hash for Job {
-    /// Hashes what differs between the versions of one Job, as far as it mostly does: states of an exploration hold
-    /// many versions.
+    /// Hashes the fields that usually differ between the versions of one Job, because an exploration hashes many
+    /// versions.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let spec = &self.spec;
         (self.uid, self.generation, self.created, self.deleting, &self.finalizers).hash(state);
@@ -51,19 +54,19 @@ impl Hash for Job {
 }
 
 impl Job {
-    /// Whether the built-in controller is the manager: `managedBy` unset or reserved (MB-02).
+    /// Returns whether the built-in controller manages the Job: `managedBy` is unset or [`BUILT_IN`] (MB-02).
     #[must_use]
     pub fn is_managed_by_built_in(&self) -> bool {
         self.spec.managed_by.as_deref().is_none_or(|manager| manager == BUILT_IN)
     }
 }
 
-/// `spec` of a Job, after the API server's defaulting; by default nothing is set.
+/// `spec` of a Job, with the defaults that the API server sets. In `JobSpec::default()` no field is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct JobSpec {
     /// `parallelism`.
     pub parallelism: Option<i32>,
-    /// `completions`; `None` is a work-queue Job.
+    /// `completions`; `None` for a work-queue Job.
     pub completions: Option<i32>,
     /// `activeDeadlineSeconds`.
     pub active_deadline_seconds: Option<i64>,
@@ -77,9 +80,9 @@ pub struct JobSpec {
     pub ttl_seconds_after_finished: Option<i32>,
     /// `completionMode`.
     pub completion_mode: Option<CompletionMode>,
-    /// `suspend`; `None` where unset.
+    /// `suspend`.
     pub suspend: Option<bool>,
-    /// `manualSelector`; `None` where unset.
+    /// `manualSelector`.
     pub manual_selector: Option<bool>,
     /// `podReplacementPolicy`.
     pub pod_replacement_policy: Option<PodReplacementPolicy>,
@@ -96,32 +99,33 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
-    /// Whether `completionMode` is `Indexed`.
+    /// Returns whether `completionMode` is `Indexed`.
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         self.completion_mode == Some(CompletionMode::Indexed)
     }
 
-    /// Whether `suspend` is true.
+    /// Returns whether `suspend` is true.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.suspend == Some(true)
     }
 
-    /// `completions` as a count; `None` for a work queue.
+    /// `completions` as a count, 0 if it is negative; `None` for a work-queue Job.
     #[must_use]
     pub fn completion_count(&self) -> Option<u32> {
         self.completions.map(|n| u32::try_from(n).unwrap_or(0))
     }
 
-    /// `parallelism` as a count.
+    /// `parallelism` as a count: 1 if it is unset, 0 if it is negative.
     #[must_use]
     pub fn parallelism_count(&self) -> u32 {
         self.parallelism.map_or(1, |n| u32::try_from(n).unwrap_or(0))
     }
 
-    /// Whether a replacement waits until its predecessor has ended: policy `Failed`, or a pod failure policy
-    /// (RP-02).
+    /// Returns whether the Job is *effectively Failed*: a pod is replaced only after it has terminated (RP-02).
+    ///
+    /// This holds with `podReplacementPolicy: Failed`, and with any `podFailurePolicy`.
     #[must_use]
     pub fn replaces_only_failed(&self) -> bool {
         self.pod_replacement_policy == Some(PodReplacementPolicy::Failed) || self.pod_failure_policy.is_some()
@@ -131,9 +135,9 @@ impl JobSpec {
 /// `completionMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CompletionMode {
-    /// Any `completions` successes.
+    /// The Job needs `completions` successes.
     NonIndexed,
-    /// One success for each index.
+    /// The Job needs one success for each index below `completions`.
     Indexed,
     /// A value of a newer Kubernetes (PC-28).
     Unknown,
@@ -142,11 +146,11 @@ pub enum CompletionMode {
 /// `podReplacementPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PodReplacementPolicy {
-    /// Replace a pod as soon as it is being deleted or has failed.
+    /// A pod is replaced as soon as it is being deleted or has failed.
     TerminatingOrFailed,
-    /// Replace a pod only once its phase is `Failed`.
+    /// A pod is replaced only after its phase is `Failed`.
     Failed,
-    /// A value the API does not define (SP-15).
+    /// A value that the API does not define (SP-15).
     Unknown,
 }
 
@@ -160,16 +164,16 @@ pub struct PodFailurePolicy {
 /// A rule of a pod failure policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodFailureRule {
-    /// What a match does.
+    /// `action`.
     pub action: FailureAction,
     /// `onExitCodes`.
     pub on_exit_codes: Option<OnExitCodes>,
-    /// `onPodConditions`; empty where unset.
+    /// `onPodConditions`; empty if it is unset.
     pub on_pod_conditions: Vec<ConditionPattern>,
 }
 
 impl PodFailureRule {
-    /// A rule for one exit code of any container.
+    /// A rule that matches one exit code of any container.
     #[must_use]
     pub fn on_exit_code(action: FailureAction, code: i32) -> PodFailureRule {
         let codes = OnExitCodes { container_name: None, is_in: Some(true), values: vec![code] };
@@ -197,7 +201,7 @@ pub enum FailureAction {
 pub struct OnExitCodes {
     /// `containerName`.
     pub container_name: Option<Text>,
-    /// `operator`: `In` is true, `NotIn` false, anything else `None`.
+    /// `operator`: `true` for `In`, `false` for `NotIn`, `None` for any other value.
     pub is_in: Option<bool>,
     /// `values`.
     pub values: Vec<i32>,
@@ -208,7 +212,7 @@ pub struct OnExitCodes {
 pub struct ConditionPattern {
     /// `type`.
     pub kind: Text,
-    /// `status`; defaulted to `True`.
+    /// `status`; the API server sets `True` if it is missing.
     pub status: Text,
 }
 
@@ -222,35 +226,35 @@ pub struct SuccessPolicy {
 /// A rule of a success policy (SX-02).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct SuccessRule {
-    /// `succeededIndexes`, as written.
+    /// `succeededIndexes`, as text.
     pub succeeded_indexes: Option<Text>,
     /// `succeededCount`.
     pub succeeded_count: Option<i32>,
 }
 
-/// `selector`, as far as membership of a pod can be told.
+/// `selector`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Selector {
     /// `matchLabels`, sorted.
     pub match_labels: Vec<(Text, Text)>,
-    /// A digest of `matchExpressions`; 0 where there is none. Such a selector is not evaluated.
+    /// A digest of `matchExpressions`, which are not evaluated; 0 if there are none.
     pub expressions_digest: u64,
 }
 
-/// `template`: what requirements compare it for (SU-12, SU-13, SP-03, SP-04, PC-15).
+/// `template`, divided into the parts that requirements compare (SU-12, SU-13, SP-03, SP-04, PC-15).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Template {
-    /// Digest of the whole template.
+    /// A digest of the whole template.
     pub digest: u64,
-    /// Digest of `metadata` without labels and annotations.
+    /// A digest of `metadata` without labels and annotations.
     pub metadata_digest: u64,
-    /// Digest of `metadata.labels` and `metadata.annotations`.
+    /// A digest of `metadata.labels` and `metadata.annotations`.
     pub labels_digest: u64,
-    /// Digest of `spec` without scheduling directives and container resources.
+    /// A digest of `spec` without scheduling directives and container resources.
     pub fixed_digest: u64,
-    /// Digest of node selector, node affinity, tolerations, and scheduling gates.
+    /// A digest of the scheduling directives: node selector, node affinity, tolerations, and scheduling gates.
     pub directives_digest: u64,
-    /// Digest of the containers' resources.
+    /// A digest of the resources of the containers.
     pub resources_digest: u64,
     /// `metadata.labels`, sorted.
     pub labels: Vec<(Text, Text)>,
@@ -258,25 +262,26 @@ pub struct Template {
     pub annotations: Vec<(Text, Text)>,
     /// `spec.restartPolicy`.
     pub restart_policy: RestartPolicy,
-    /// What pods take over unchanged, each with a digest of its value (PC-14): `containers/main/image`.
+    /// The fields that a pod copies unchanged, such as `containers/main/image`, each with a digest of its value
+    /// (PC-14).
     pub essentials: Vec<(Text, u64)>,
-    /// Names of regular and init containers.
+    /// The names of the regular and the init containers.
     pub container_names: Vec<Text>,
-    /// Whether a `ttlSecondsAfterFinished` stands in it, a field that no pod template has (SP-16).
+    /// True if the template contains `ttlSecondsAfterFinished`, which is not a field of a pod template (SP-16).
     pub has_ttl: bool,
 }
 
 /// `restartPolicy` of a pod template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum RestartPolicy {
-    /// A failed container ends the pod.
+    /// The pod fails if a container fails.
     #[default]
     Never,
-    /// A failed container is restarted in its pod.
+    /// A failed container is restarted in the same pod.
     OnFailure,
-    /// Not allowed for a Job (SP-04).
+    /// The value is not allowed for a Job (SP-04).
     Always,
-    /// Missing.
+    /// The field is missing.
     Unset,
 }
 
@@ -297,9 +302,9 @@ pub struct JobStatus {
     pub start_time: Option<Time>,
     /// `completionTime`.
     pub completion_time: Option<Time>,
-    /// `completedIndexes`, as written; empty where unset.
+    /// `completedIndexes`, as text; empty if it is unset.
     pub completed_indexes: Text,
-    /// `failedIndexes`, as written.
+    /// `failedIndexes`, as text.
     pub failed_indexes: Option<Text>,
     /// `uncountedTerminatedPods`.
     pub uncounted: Option<Uncounted>,
@@ -308,19 +313,20 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
-    /// Whether a condition of this kind is `True` (the first entry of a type is the one that counts).
+    /// Returns whether the first condition of this type is `True`, as the built-in controller reads a status.
     #[must_use]
     pub fn is_true(&self, kind: &ConditionKind) -> bool {
         self.condition(kind).is_some_and(|condition| condition.status == ConditionStatus::True)
     }
 
-    /// The first condition of this kind.
+    /// The first condition of this type.
     #[must_use]
     pub fn condition(&self, kind: &ConditionKind) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == *kind)
     }
 
-    /// Whether the Job is finished: a terminal condition is true, be it beside another of its type that is not.
+    /// Returns whether the Job is finished: some condition `Complete` or `Failed` is `True`, not only the first of its
+    /// type.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.conditions.iter().any(|condition| {
@@ -329,7 +335,7 @@ impl JobStatus {
         })
     }
 
-    /// Whether the Job's fate is decided: an interim or a terminal condition is true.
+    /// Returns whether the Job is decided: it has an interim or a terminal condition that is `True`.
     #[must_use]
     pub fn is_decided(&self) -> bool {
         self.is_finished()
@@ -361,15 +367,15 @@ impl JobStatus {
         self.uncounted.as_ref().map_or(&[], |lists| &lists.failed)
     }
 
-    /// How many UIDs both lists hold together.
+    /// The number of recorded UIDs: the length of both lists of `uncountedTerminatedPods` together.
     #[must_use]
-    pub fn listed(&self) -> usize {
+    pub fn recorded(&self) -> usize {
         self.uncounted_succeeded().len() + self.uncounted_failed().len()
     }
 
-    /// Whether a UID stands in either list.
+    /// Returns whether a UID is recorded: it is in one of the two lists of `uncountedTerminatedPods`.
     #[must_use]
-    pub fn lists(&self, uid: Uid) -> bool {
+    pub fn is_recorded(&self, uid: Uid) -> bool {
         self.uncounted_succeeded().contains(&uid) || self.uncounted_failed().contains(&uid)
     }
 }
@@ -377,9 +383,9 @@ impl JobStatus {
 /// `status.uncountedTerminatedPods`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Uncounted {
-    /// Pods that ended well and are not in the counter yet.
+    /// The UIDs of succeeded pods that are not counted yet.
     pub succeeded: Vec<Uid>,
-    /// Pods that failed and are not in the counter yet.
+    /// The UIDs of failed pods that are not counted yet.
     pub failed: Vec<Uid>,
 }
 
@@ -401,22 +407,22 @@ pub struct Condition {
 /// `type` of a Job condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConditionKind {
-    /// Terminal: finished well.
+    /// The terminal condition of a Job that has succeeded.
     Complete,
-    /// Terminal: finished badly.
+    /// The terminal condition of a Job that has failed.
     Failed,
-    /// `spec.suspend` was acted upon.
+    /// The controller has applied `spec.suspend`.
     Suspended,
-    /// Interim: will fail.
+    /// The interim condition of a Job that is going to fail.
     FailureTarget,
-    /// Interim: will complete.
+    /// The interim condition of a Job that is going to complete.
     SuccessCriteriaMet,
     /// Any other type.
     Other(Text),
 }
 
 impl ConditionKind {
-    /// The type as the API spells it.
+    /// The name of the type in the API.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -429,7 +435,7 @@ impl ConditionKind {
         }
     }
 
-    /// Reads a type as the API spells it.
+    /// Reads the name of a type in the API.
     #[must_use]
     pub fn parse(text: &str) -> ConditionKind {
         match text {
@@ -450,7 +456,7 @@ pub enum ConditionStatus {
     True,
     /// `False`.
     False,
-    /// `Unknown`, or anything else.
+    /// `Unknown`, or a value that the API does not define.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! A pod as the specification sees it.
+//! Pods, reduced to the facts from which a Job controller may decide.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,58 +7,61 @@ use crate::job::{FailureAction, Text};
 use crate::time::Time;
 use crate::uid::Uid;
 
-/// The tracking finalizer (S-16).
+/// The tracking finalizer, which keeps a terminated pod until it is counted (KEP-2307, S-16).
 pub const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
-/// A Pod, reduced to what a Job controller may decide by.
+/// A pod, reduced to the facts from which a Job controller may decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,
-    /// Whether the tracking finalizer is present.
+    /// True if the tracking finalizer is present.
     pub finalizer: bool,
-    /// Whether any other finalizer is present.
+    /// True if any other finalizer is present.
     pub other_finalizers: bool,
     /// `status.phase`.
     pub phase: Phase,
-    /// Whether `metadata.deletionTimestamp` is set.
+    /// True if `metadata.deletionTimestamp` is set.
     pub deleting: bool,
-    /// Whether it is being deleted without grace, and has not ended: it goes as soon as no finalizer holds it (SY-12).
+    /// True if the pod is being deleted without a grace period and has not terminated.
+    ///
+    /// Such a pod disappears as soon as it has no finalizer, and need not terminate before (SY-12).
     pub forced: bool,
-    /// Whether the condition DisruptionTarget is `True`.
+    /// True if the condition DisruptionTarget is `True`.
     pub disrupted: bool,
-    /// Whether its controller is the Job that is looked at; else it has none.
+    /// True if the Job in question is the controller of the pod. If not, the pod is ownerless.
     pub controlled: bool,
-    /// In a world, which Job of the name controls it ([`crate::incarnation`]); a trace has the pods of one Job alone.
+    /// In the explorer, the Job of this name that controls the pod ([`crate::incarnation`]); 0 in a trace.
     pub incarnation: u8,
-    /// Whether the Job's selector matches its labels.
+    /// True if the selector of the Job matches the labels of the pod.
     pub selected: bool,
-    /// Whether the Ready condition is `True`.
+    /// True if the Ready condition is `True`.
     pub ready: bool,
-    /// Whether `spec.nodeName` is set.
+    /// True if `spec.nodeName` is set.
     pub scheduled: bool,
-    /// The completion index, where the annotation holds one.
+    /// The completion index, if the annotation has a valid number.
     pub index: Option<Index>,
-    /// `job-index-failure-count` (BI-03: 0 where it cannot be read).
+    /// The annotation `job-index-failure-count`; 0 if it is missing or malformed (BI-03).
     pub failure_count: u32,
-    /// `job-index-ignored-failure-count` (BI-02).
+    /// The annotation `job-index-ignored-failure-count`; 0 if it is missing or malformed (BI-02).
     pub ignored_failure_count: u32,
-    /// Sum of `restartCount` over init and regular containers (BO-13).
+    /// The sum of `restartCount` over init and regular containers (BO-13).
     pub restarts: u32,
-    /// Largest `restartCount` of a container (PC-09).
+    /// The largest `restartCount` of a container (PC-09).
     pub max_restarts: u32,
     /// `metadata.creationTimestamp`.
     pub created: Time,
     /// `lastTransitionTime` of the Ready condition.
     pub ready_changed: Option<Time>,
-    /// When the pod ended, by BO-07: of one that has not ended when its deletion was asked for, and `None` while it runs.
+    /// The finish time by BO-07: the end of a terminated pod, else the time of its deletion; `None` while it runs.
     pub finished: Option<Time>,
-    /// What the Job's pod failure policy says of it (PF-01), decided when the pod was read.
+    /// The rule of the Job's `podFailurePolicy` that the pod matches (PF-01), evaluated when the pod was read.
     pub policy: PolicyMatch,
 }
 
 impl Hash for Pod {
-    /// Hashes what differs between the pods of one Job, small fields together: an exploration hashes pods all the time.
+    /// Hashes the fields that differ between the pods of one Job, small ones packed into one word, because an
+    /// exploration hashes many pods.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let flags = [
             self.finalizer,
@@ -82,35 +85,35 @@ impl Hash for Pod {
     }
 }
 
-/// The first rule of a pod failure policy that a failed pod matches.
+/// The first rule of a `podFailurePolicy` that a failed pod matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PolicyMatch {
-    /// No rule matches, or there is no policy: the failure counts.
+    /// No rule matches, or the Job has no policy: the failure counts.
     #[default]
     None,
-    /// A rule with this action matches.
+    /// A rule with this action, other than FailJob, matches.
     Action(FailureAction),
-    /// A FailJob rule matches; the message that its condition carries (PF-07).
+    /// A FailJob rule matches. The text is the message of the condition FailureTarget (PF-07).
     FailJob(Text),
 }
 
 /// `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Not started; also an empty phase.
+    /// `Pending`, or an empty phase.
     Pending,
-    /// Started.
+    /// `Running`.
     Running,
-    /// Ended well.
+    /// `Succeeded`: terminated, and every container succeeded.
     Succeeded,
-    /// Ended badly.
+    /// `Failed`: terminated, and some container failed.
     Failed,
     /// `Unknown`.
     Unknown,
 }
 
 impl Pod {
-    /// A pod of the Job that has not begun to run, without the tracking finalizer.
+    /// A pending pod that the Job controls, without the tracking finalizer, index, or failures.
     #[must_use]
     pub fn new(uid: Uid) -> Pod {
         Pod {
@@ -138,59 +141,63 @@ impl Pod {
         }
     }
 
-    /// A DELETE was handled at this instant, from which a pod is dated that has not ended (BO-07). Nobody has to end one
-    /// that was never scheduled (SY-12).
+    /// Applies a DELETE that the API server has handled at `now`.
+    ///
+    /// The finish time becomes `now` if the pod has not terminated (BO-07). A pod without a node is deleted without a
+    /// grace period, because no kubelet has to stop it (SY-12).
     pub fn delete(&mut self, now: Time) {
         self.deleting = true;
         self.finished.get_or_insert(now);
         self.forced |= !self.scheduled && !self.is_terminated();
     }
 
-    /// Phase `Succeeded` or `Failed`: the pod has terminated.
+    /// Returns whether the pod has terminated: its phase is `Succeeded` or `Failed`.
     #[must_use]
     pub fn is_terminated(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
-    /// When the pod ended, was deleted, or else was created: the first of these that is known (BO-07).
+    /// The finish time of a failed pod, or its creation time if no other time is known (BO-07).
     #[must_use]
     pub fn finish_time(&self) -> Time {
         self.finished.unwrap_or(self.created)
     }
 
-    /// Counts for `status.active` (PC-01).
+    /// Returns whether the pod counts in `status.active`: it has not terminated and is not being deleted (PC-01).
     #[must_use]
     pub fn is_active(&self) -> bool {
         !self.is_terminated() && !self.deleting
     }
 
-    /// Counts for `status.terminating` (PC-02).
+    /// Returns whether the pod counts in `status.terminating`: it is being deleted and has not terminated (PC-02).
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         !self.is_terminated() && self.deleting
     }
 
-    /// Counts for `status.ready` (PC-03).
+    /// Returns whether the pod counts in `status.ready`: it is active and ready (PC-03).
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.is_active() && self.ready
     }
 
-    /// Whether the pod is a failure for the counters (FT-18, RP-03, RP-04): phase `Failed`, or, where a
-    /// replacement does not wait for the end, being deleted without having succeeded.
+    /// Returns whether the pod counts as a failure (FT-18, RP-03, RP-04).
+    ///
+    /// A pod in phase `Failed` does. If pods are not `replaces_only_failed`, a pod that is being deleted does as well
+    /// unless it has succeeded ([`JobSpec::replaces_only_failed`](crate::job::JobSpec::replaces_only_failed)).
     #[must_use]
     pub fn has_failed(&self, replaces_only_failed: bool) -> bool {
         self.phase == Phase::Failed
             || (!replaces_only_failed && self.deleting && self.phase != Phase::Succeeded)
     }
 
-    /// Whether the failure is not counted, by an Ignore rule (PF-06).
+    /// Returns whether an Ignore rule matches the pod, so that its failure is not counted (PF-06).
     #[must_use]
     pub fn is_ignored(&self) -> bool {
         self.policy == PolicyMatch::Action(FailureAction::Ignore)
     }
 
-    /// The index, if it lies below `completions` (FT-06, FT-09).
+    /// The index of the pod if it is below `completions`; any index if `completions` is `None` (FT-06, FT-09).
     #[must_use]
     pub fn valid_index(&self, completions: Option<u32>) -> Option<Index> {
         self.index.filter(|index| completions.is_none_or(|n| *index < n))

@@ -1,7 +1,7 @@
-//! The pods of one Job as one cache, or etcd, shows them, with the sums that guards ask for.
+//! The pods of one Job in one cache, or in etcd, with the sums that guards read.
 //!
-//! A Job may own thousands of pods while most writes change one, so every sum is kept up to date instead of
-//! being taken again.
+//! A Job may own thousands of pods, and most events change one of them. [`Pods::set`] therefore updates every sum
+//! instead of computing it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -11,7 +11,10 @@ use crate::indexes::Index;
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::uid::Uid;
 
-/// The pods that a Job owns, and in a world also those that nobody does: the sums leave them out.
+/// The pods of a Job by UID, with sums over them.
+///
+/// Ownerless pods may be among them. The sums and the classes ([`Pods::unaccounted`], [`Pods::matching_fail_job`])
+/// leave them out.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Pods {
     all: BTreeMap<Uid, Pod>,
@@ -21,30 +24,30 @@ pub struct Pods {
     indexes: BTreeMap<Index, IndexUse>,
 }
 
-/// Numbers of pods by class.
+/// Sums over the pods that a Job controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Sums {
-    /// PC-01.
+    /// The number of active pods (PC-01).
     pub active: u32,
-    /// PC-02.
+    /// The number of terminating pods (PC-02).
     pub terminating: u32,
-    /// PC-03.
+    /// The number of ready pods (PC-03).
     pub ready: u32,
-    /// Container restarts of pods in phase Pending or Running (BO-13).
+    /// The number of container restarts of pods in phase Pending or Running (BO-13).
     pub restarts: u32,
 }
 
-/// How many pods of one completion index are alive.
+/// The number of pods of one completion index that have not terminated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IndexUse {
-    /// Active pods.
+    /// The number of active pods.
     pub active: u32,
-    /// Terminating pods.
+    /// The number of terminating pods.
     pub terminating: u32,
 }
 
 impl Hash for Pods {
-    /// Leaves out what follows from the pods.
+    /// Hashes the pods alone, because the sums follow from them.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.all.len().hash(state);
         self.all.values().for_each(|pod| pod.hash(state));
@@ -58,7 +61,7 @@ impl Pods {
         Pods::default()
     }
 
-    /// Puts a pod in its new state, or takes it away; returns the state before.
+    /// Stores the new state of a pod, or removes the pod if there is none. Returns the previous state.
     pub fn set(&mut self, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
         let before = match &pod {
             Some(pod) => self.all.insert(uid, pod.clone()),
@@ -79,7 +82,10 @@ impl Pods {
         self.all.get(&uid)
     }
 
-    /// Those that the Job of this incarnation controls, and those that nobody does (PC-29).
+    /// The pods that the Job of this incarnation controls, and the ownerless pods (PC-29).
+    ///
+    /// Pods of another incarnation are in neither. No selector matches ownerless pods of another incarnation, because
+    /// the selector of a Job contains its UID (PC-15).
     #[must_use]
     pub fn divided(self: &Arc<Pods>, incarnation: u8) -> (Arc<Pods>, Arc<Pods>) {
         if self.iter().all(|pod| pod.controlled && pod.incarnation == incarnation) {
@@ -89,7 +95,6 @@ impl Pods {
             let mut part = Pods::new();
             let is_other = |pod: &Pod| pod.controlled && pod.incarnation != incarnation;
             for pod in self.iter().filter(|pod| pod.controlled == controlled && !is_other(pod)) {
-                // PC-15: the selector of a Job is by its UID.
                 let selected = pod.selected && pod.incarnation == incarnation;
                 part.set(pod.uid, Some(Pod { selected, ..pod.clone() }));
             }
@@ -98,46 +103,46 @@ impl Pods {
         (part(true), part(false))
     }
 
-    /// All pods, by UID.
+    /// All pods in the order of their UIDs.
     pub fn iter(&self) -> impl Iterator<Item = &Pod> {
         self.all.values()
     }
 
-    /// Number of pods.
+    /// The number of pods.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is no pod.
+    /// Returns whether there is no pod.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The sums over all pods.
+    /// The sums over the pods that the Job controls.
     #[must_use]
     pub fn sums(&self) -> Sums {
         self.sums
     }
 
-    /// What accounting looks at: pods with the finalizer that have terminated or are being deleted.
+    /// The pods with the tracking finalizer that have terminated or are being deleted.
     pub fn unaccounted(&self) -> impl Iterator<Item = &Pod> {
         self.unaccounted.iter().map(|uid| &self.all[uid])
     }
 
-    /// Failed pods that match a FailJob rule, released ones included (PF-08).
+    /// The failed pods that match a FailJob rule, with or without the tracking finalizer (PF-08).
     pub fn matching_fail_job(&self) -> impl Iterator<Item = &Pod> {
         self.fail_job.iter().map(|uid| &self.all[uid])
     }
 
-    /// The pods alive for one index.
+    /// The number of pods of one index that have not terminated.
     #[must_use]
     pub fn index_use(&self, index: Index) -> IndexUse {
         self.indexes.get(&index).copied().unwrap_or_default()
     }
 
-    /// Indexes with a living pod, and how many.
+    /// The indexes with a pod that has not terminated, in ascending order.
     pub fn indexes_in_use(&self) -> impl Iterator<Item = (Index, IndexUse)> + '_ {
         self.indexes.iter().map(|(index, used)| (*index, *used))
     }
@@ -156,7 +161,7 @@ impl Pods {
         if matches_fail_job(pod) {
             self.fail_job.insert(pod.uid);
         }
-        if let Some(index) = living_index(pod) {
+        if let Some(index) = index_in_use(pod) {
             let used = self.indexes.entry(index).or_default();
             used.active += u32::from(pod.is_active());
             used.terminating += u32::from(pod.is_terminating());
@@ -173,7 +178,7 @@ impl Pods {
         self.sums.restarts -= counted_restarts(pod);
         self.unaccounted.remove(&pod.uid);
         self.fail_job.remove(&pod.uid);
-        if let Some(index) = living_index(pod) {
+        if let Some(index) = index_in_use(pod) {
             let used = self.indexes.entry(index).or_default();
             used.active -= u32::from(pod.is_active());
             used.terminating -= u32::from(pod.is_terminating());
@@ -192,7 +197,7 @@ fn matches_fail_job(pod: &Pod) -> bool {
     pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_))
 }
 
-fn living_index(pod: &Pod) -> Option<Index> {
+fn index_in_use(pod: &Pod) -> Option<Index> {
     pod.index.filter(|_| !pod.is_terminated())
 }
 

@@ -1,7 +1,15 @@
-//! What a requirement is, and what a broken one looks like.
+//! Requirements, and the findings of guards.
 //!
-//! The catalogue itself is the table in [`crate::catalogue`]; guards and properties name its entries as
-//! [`Req`] values, so that a requirement that does not exist cannot be cited.
+//! The table of requirements is [`crate::catalogue`]. Guards and properties name its entries as [`Req`] values, so that
+//! the compiler rejects an id that does not exist. A guard reports to [`Findings`]:
+//!
+//! ```
+//! use jobcheck_spec::{Findings, Req};
+//!
+//! let mut findings = Findings::new();
+//! findings.equal(Req::PC01, "active", 2, 3);
+//! assert_eq!(findings.broken[0].to_string(), "PC-01: active: expected 2, found 3");
+//! ```
 
 use std::fmt;
 
@@ -13,65 +21,65 @@ use crate::uid::Uid;
 /// An entry of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {
-    /// The entry's own value.
+    /// The variant of the entry.
     pub req: Req,
-    /// Stable id, such as `FT-02`.
+    /// The stable id, such as `FT-02`.
     pub id: &'static str,
-    /// Whom it binds.
+    /// The party that must satisfy the requirement.
     pub binds: Binds,
-    /// How strongly.
+    /// MUST or SHOULD.
     pub level: Level,
-    /// How this project decides it.
+    /// The way in which this project decides the requirement.
     pub judged: Judged,
-    /// Where it comes from: KEP section, or the part of Kubernetes' source.
+    /// The KEP section, or the part of Kubernetes' source, that the requirement comes from.
     pub source: &'static str,
     /// The rule in one sentence.
     pub sentence: &'static str,
 }
 
-/// Whom a requirement binds (tags a to e of the catalogue page).
+/// The party that a requirement binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binds {
-    /// Every stored object; the API server enforces it (a).
+    /// The API server: every stored object satisfies the requirement.
     Api,
-    /// Controllers that create pods for a Job (b).
+    /// Controllers that create pods for a Job.
     Executor,
-    /// Every manager of Jobs, mirrors included (c).
+    /// Every manager of Jobs, mirrors included.
     Manager,
-    /// The TTL-after-finished controller (d).
+    /// The TTL-after-finished controller.
     Ttl,
-    /// Internal to a process, or an assumption about the environment (e).
+    /// Nobody: the inside of one process, or an assumption about the environment.
     Internal,
 }
 
-/// How strongly a requirement binds.
+/// The strength of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// A KEP or the API contract demands it.
+    /// A KEP or the API contract demands it. Breaking it is a violation.
     Must,
-    /// The built-in always does it; others may differ.
+    /// The built-in controller always does it, and others may differ. Breaking it is a warning.
     Should,
 }
 
-/// How a requirement is decided.
+/// The way in which a requirement is decided (`docs/reference/judging.md`, section 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// By a guard on what etcd held; never excused by a stale cache.
+    /// By a guard on what etcd held. A stale cache excuses nothing.
     Truth,
-    /// By a guard on what some allowed view of the caches showed.
+    /// By a guard that must hold in some allowed view of the caches.
     View,
-    /// By a guard that needs actors, refusals, or requests: only the audit and native forms show it.
+    /// By a guard that needs actors, refusals, or requests, which a watch does not show.
     Audit,
-    /// By what is still owed when a trace ends.
+    /// By the obligations that are open when a trace ends.
     Pending,
-    /// By exploration alone; the reason why no trace shows it.
+    /// By exploration and tests alone. The text states why no trace shows it.
     Explored(&'static str),
-    /// Not by this project's specification; the reason.
+    /// Not by this project. The text states why.
     Not(&'static str),
 }
 
 impl Judged {
-    /// Whether an edited trace can break it.
+    /// Returns whether a trace can show that the requirement is broken.
     #[must_use]
     pub fn by_trace(self) -> bool {
         matches!(self, Judged::Truth | Judged::View | Judged::Audit | Judged::Pending)
@@ -85,19 +93,21 @@ impl Req {
         &CATALOGUE[self as usize]
     }
 
-    /// The stable id.
+    /// The stable id, such as `FT-02`.
     #[must_use]
     pub fn id(self) -> &'static str {
         self.entry().id
     }
 
-    /// Looks an id up, in any case: `FT-02`.
+    /// Returns the requirement with this id, such as `FT-02`, in upper or lower case; `None` if there is none.
     #[must_use]
     pub fn parse(id: &str) -> Option<Req> {
         CATALOGUE.iter().find(|entry| entry.id.eq_ignore_ascii_case(id)).map(|entry| entry.req)
     }
 
-    /// Other ids that a finding of this one breaks (judging.md 5), this one excluded.
+    /// The other requirements that a write breaks if it breaks this one, in the order of the catalogue.
+    ///
+    /// Reports list them under `also` (`docs/reference/judging.md`, section 5).
     #[must_use]
     pub fn also(self) -> Vec<Req> {
         let mut others: Vec<Req> = SAME_FACT
@@ -120,8 +130,8 @@ impl fmt::Display for Req {
     }
 }
 
-/// Sets of ids that name one fact from several sides (judging.md 5). The last is one rule, told of the request and
-/// of the mirror that makes it.
+/// Sets of requirements that name one fact (`docs/reference/judging.md`, section 5). The last set is one rule, for the
+/// API server and for the mirror that sends the request.
 const SAME_FACT: &[&[Req]] = &[
     &[Req::TC04, Req::RP09, Req::SS12, Req::SS13, Req::SS18],
     &[Req::TC03, Req::SS20, Req::SS21],
@@ -131,10 +141,10 @@ const SAME_FACT: &[&[Req]] = &[
     &[Req::MB12, Req::SS32],
 ];
 
-/// What a finding of the first id breaks as well. It does not hold the other way round: a wrong `active` (PC-01)
-/// is no deviation H2, but H2 is a wrong `active`.
+/// Requirements that a finding of the first id breaks as well. The converse does not hold: H2 is a wrong `active`
+/// (PC-01), but not every wrong `active` is H2.
 const BREAKS_TOO: &[(Req, &[Req])] = &[
-    // A documented deviation, and the rule that it departs from.
+    // A known deviation, and the rules that it breaks.
     (Req::S01, &[Req::TC01]),
     (Req::S02, &[Req::BI14, Req::SS17]),
     (Req::S03, &[Req::PF09]),
@@ -156,7 +166,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::J07, &[Req::BO06]),
     (Req::J08, &[Req::FT20, Req::BO06]),
     (Req::J09, &[Req::PC04, Req::RP04, Req::BO11]),
-    // A narrower rule, and the wider one that it belongs to.
+    // A special rule, and the general rule that it belongs to.
     (Req::SX04, &[Req::TC01]),
     (Req::SX05, &[Req::TC01]),
     (Req::SU09, &[Req::TC01, Req::TC14]),
@@ -183,7 +193,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::FT03, &[Req::FT02]),
     (Req::SS34, &[Req::TC03]),
     (Req::TC11, &[Req::SS34]),
-    // What the API server enforces of a contract that has more to it.
+    // A rule of the API server, and the contract of which it enforces a part.
     (Req::SS03, &[Req::TC06]),
     (Req::SS04, &[Req::TC06]),
     (Req::SS06, &[Req::TC06]),
@@ -199,7 +209,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::SU12, &[Req::SP08]),
     (Req::MB01, &[Req::SP08]),
     (Req::BI12, &[Req::SP08]),
-    // SP-10 repeats on updates what makes a specification valid.
+    // SP-10 repeats the rules of a valid specification for updates.
     (Req::SP02, &[Req::SP10]),
     (Req::SP03, &[Req::SP10]),
     (Req::SP04, &[Req::SP10]),
@@ -207,7 +217,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::SP06, &[Req::SP10]),
     (Req::SP07, &[Req::SP10]),
     (Req::SP15, &[Req::SP10]),
-    // One false comparison, from which it cannot be told which of several rules was misread.
+    // One false comparison does not show which of several rules the controller has misread.
     (Req::FT02, &[Req::FT03, Req::FT04]),
     (Req::FT14, &[Req::FT21, Req::PC04, Req::PC08]),
     (Req::PC24, &[Req::TC04, Req::SS12]),
@@ -222,98 +232,108 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::TT14, &[Req::TT07, Req::MB07]),
     (Req::FT20, &[Req::MB05]),
     (Req::FT23, &[Req::TT15]),
-    // Two managers on one Job, or one on a Job that is not its own.
+    // Two managers act on one Job, or a manager acts on a Job that is not its own.
     (Req::MB03, &[Req::MB02, Req::MB14, Req::MB15]),
     (Req::MB09, &[Req::MB14, Req::MB15]),
 ];
 
-/// A requirement that a write breaks: the false comparison, with both sides.
+/// A requirement that a write breaks: a comparison that is false.
+///
+/// It prints as `RP-03: active pods before the creation: expected fewer than 1, found 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The requirement.
     pub req: Req,
-    /// What was compared: a field, or a count.
+    /// The subject of the comparison: a field, a count, or a kind of write.
     pub what: &'static str,
-    /// What the requirement asks for: the nearest value that would have been accepted.
-    pub expected: Said,
-    /// What the write holds.
-    pub found: Said,
-    /// The documented deviation of the built-in that this is, if its pattern fits exactly.
+    /// The value that the requirement asks for: the nearest one that the guard accepts.
+    pub expected: Operand,
+    /// The value in the write.
+    pub found: Operand,
+    /// The known deviation of the built-in controller that has exactly this pattern, if there is one.
     pub known: Option<Req>,
 }
 
-/// One side of a comparison, kept as data until somebody reads it.
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: expected {}, found {}", self.req, self.what, self.expected, self.found)
+    }
+}
+
+/// One side of a comparison. It stays data until it is printed, so that a report can show names in place of UIDs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// Fixed words.
+pub enum Operand {
+    /// A fixed text.
     Words(&'static str),
     /// A number.
     Number(i64),
-    /// An instant.
+    /// A time.
     Time(Time),
-    /// A pod or a Job.
+    /// The UID of a pod or a Job.
     Uid(Uid),
-    /// Indexes.
+    /// A set of completion indexes.
     Indexes(IndexSet),
-    /// Anything that has to be put together.
+    /// A text with values in it.
     Text(String),
 }
 
-/// A side of a comparison that is put together only if the comparison is false.
+/// An operand that is computed only if the comparison is false ([`Operand::lazy`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Later<F>(F);
+pub struct Lazy<F>(F);
 
-impl Said {
-    /// Puts a side together only if the comparison is false: a guard that holds allocates nothing.
-    pub fn later<T: Into<Said>, F: FnOnce() -> T>(said: F) -> Later<F> {
-        Later(said)
+impl Operand {
+    /// Defers an operand until the comparison is known to be false, so that a guard that holds allocates nothing.
+    pub fn lazy<T: Into<Operand>, F: FnOnce() -> T>(operand: F) -> Lazy<F> {
+        Lazy(operand)
     }
 }
 
-impl<T: Into<Said>, F: FnOnce() -> T> From<Later<F>> for Said {
-    fn from(later: Later<F>) -> Said {
-        (later.0)().into()
+impl<T: Into<Operand>, F: FnOnce() -> T> From<Lazy<F>> for Operand {
+    fn from(lazy: Lazy<F>) -> Operand {
+        (lazy.0)().into()
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Said::Words(words) => f.pad(words),
-            Said::Number(number) => write!(f, "{number}"),
-            Said::Time(time) => write!(f, "{time}"),
-            Said::Uid(uid) => write!(f, "{uid:?}"),
-            Said::Indexes(set) => write!(f, "\"{set}\""),
-            Said::Text(text) => f.pad(text),
+            Operand::Words(words) => f.pad(words),
+            Operand::Number(number) => write!(f, "{number}"),
+            Operand::Time(time) => write!(f, "{time}"),
+            Operand::Uid(uid) => write!(f, "{uid:?}"),
+            Operand::Indexes(set) => write!(f, "\"{set}\""),
+            Operand::Text(text) => f.pad(text),
         }
     }
 }
 
-macro_rules! said_from {
-    ($($from:ty => |$value:ident| $said:expr;)*) => {
-        $(impl From<$from> for Said {
-            fn from($value: $from) -> Said { $said }
+macro_rules! operand_from {
+    ($($from:ty => |$value:ident| $operand:expr;)*) => {
+        $(impl From<$from> for Operand {
+            fn from($value: $from) -> Operand { $operand }
         })*
     };
 }
 
-said_from! {
-    &'static str => |words| Said::Words(words);
-    String => |text| Said::Text(text);
-    i64 => |number| Said::Number(number);
-    i32 => |number| Said::Number(i64::from(number));
-    u32 => |number| Said::Number(i64::from(number));
-    usize => |number| Said::Number(i64::try_from(number).unwrap_or(i64::MAX));
-    Time => |time| Said::Time(time);
-    Uid => |uid| Said::Uid(uid);
-    IndexSet => |set| Said::Indexes(set);
+operand_from! {
+    &'static str => |words| Operand::Words(words);
+    String => |text| Operand::Text(text);
+    i64 => |number| Operand::Number(number);
+    i32 => |number| Operand::Number(i64::from(number));
+    u32 => |number| Operand::Number(i64::from(number));
+    usize => |number| Operand::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    Time => |time| Operand::Time(time);
+    Uid => |uid| Operand::Uid(uid);
+    IndexSet => |set| Operand::Indexes(set);
 }
 
-/// The requirement that a comparison decides, and the one to accuse where the comparison is false.
+/// The requirement that a comparison decides, and the requirement to report if the comparison is false.
+///
+/// The two are equal for a plain [`Req`], and may differ for a [`Diagnosed`] one.
 pub trait Rule {
-    /// The requirement that the comparison decides: its premise is met.
+    /// The requirement that the comparison decides. Its premise is met.
     fn decided(&self) -> Req;
-    /// The requirement to accuse, asked only where the comparison is false.
+    /// The requirement to report. It is called only if the comparison is false.
     fn accused(self) -> Req;
 }
 
@@ -327,7 +347,7 @@ impl Rule for Req {
     }
 }
 
-/// A requirement whose breach may be that of a narrower one ([`Req::diagnosed_by`]).
+/// A requirement with a diagnosis, which may report a more specific requirement ([`Req::diagnosed_by`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Diagnosed<F> {
     decided: Req,
@@ -345,17 +365,20 @@ impl<F: FnOnce() -> Req> Rule for Diagnosed<F> {
 }
 
 impl Req {
-    /// This requirement decides; where it is broken, `diagnosis` finds out which narrower one was misread
+    /// Attaches a diagnosis: if this requirement is broken, `diagnosis` returns the requirement to report
     /// ([`crate::guards::diagnosis`]).
     pub fn diagnosed_by<F: FnOnce() -> Req>(self, diagnosis: F) -> Diagnosed<F> {
         Diagnosed { decided: self, diagnosis }
     }
 }
 
-/// Collects what a write breaks, and which requirements had their premise.
+/// The requirements that a write breaks, and the requirements whose premise was met.
+///
+/// The premise is the condition under which a requirement applies. A requirement whose premise is never met is not
+/// tested by a trace, and reports list it as such.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// The broken requirements, in the order in which the guards stand.
+    /// The broken requirements, in the order in which the guards ran.
     pub broken: Vec<Broken>,
     premises: [u64; Self::WORDS],
 }
@@ -363,20 +386,23 @@ pub struct Findings {
 impl Findings {
     const WORDS: usize = CATALOGUE.len().div_ceil(64);
 
-    /// Nothing judged yet.
+    /// No finding, and no premise met.
     #[must_use]
     pub fn new() -> Findings {
         Findings { broken: Vec::new(), premises: [0; Self::WORDS] }
     }
 
-    /// Judges one comparison: `holds`, or the requirement is broken. Returns `holds`.
+    /// Records one comparison, and returns `holds`.
+    ///
+    /// The premise of the requirement is met. If `holds` is false, the requirement is broken: the write has `found` for
+    /// `what`, and the requirement asks for `expected`.
     pub fn require(
         &mut self,
         rule: impl Rule,
         holds: bool,
         what: &'static str,
-        expected: impl Into<Said>,
-        found: impl Into<Said>,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
     ) -> bool {
         if holds {
             self.premise(rule.decided());
@@ -389,8 +415,8 @@ impl Findings {
         holds
     }
 
-    /// Judges an equation.
-    pub fn equal<T: PartialEq + Into<Said>>(
+    /// Records the comparison `expected == found`, and returns its result.
+    pub fn equal<T: PartialEq + Into<Operand>>(
         &mut self,
         rule: impl Rule,
         what: &'static str,
@@ -400,13 +426,13 @@ impl Findings {
         self.require(rule, expected == found, what, expected, found)
     }
 
-    /// Reports a broken requirement that is a documented deviation of the built-in.
+    /// Records a broken requirement that is a known deviation of the built-in controller.
     pub fn deviation(
         &mut self,
         known: Req,
         what: &'static str,
-        expected: impl Into<Said>,
-        found: impl Into<Said>,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
     ) {
         self.premise(known);
         self.broken.push(Broken {
@@ -418,24 +444,24 @@ impl Findings {
         });
     }
 
-    /// Notes that a requirement's premise was met.
+    /// Records that the premise of a requirement was met.
     pub fn premise(&mut self, req: Req) {
         self.premises[req as usize / 64] |= 1 << (req as usize % 64);
     }
 
-    /// Whether nothing is broken.
+    /// Returns whether no requirement is broken.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.broken.is_empty()
     }
 
-    /// Forgets everything, keeping the allocation.
+    /// Removes all findings and premises, and keeps the allocation.
     pub fn clear(&mut self) {
         self.broken.clear();
         self.premises = [0; Self::WORDS];
     }
 
-    /// Adds what `other` found.
+    /// Moves the findings of `other` behind those of `self`, and adds its premises.
     pub fn absorb(&mut self, other: &mut Findings) {
         self.broken.append(&mut other.broken);
         for (mine, theirs) in self.premises.iter_mut().zip(other.premises) {
@@ -443,7 +469,7 @@ impl Findings {
         }
     }
 
-    /// The requirements whose premise was met.
+    /// The requirements whose premise was met, in the order of the catalogue.
     pub fn premises(&self) -> impl Iterator<Item = Req> + '_ {
         CATALOGUE
             .iter()

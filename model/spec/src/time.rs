@@ -1,20 +1,21 @@
-//! Instants as the API shows them: whole seconds (BO-09).
+//! Times with the precision of the Kubernetes API: whole seconds (BO-09).
 
 use std::fmt;
 
-/// Seconds since the Unix epoch. API times are truncated to the second, so a `Time` read from an object lies
-/// up to one second before the instant it stands for.
+/// Seconds since the Unix epoch.
+///
+/// The API truncates times to the second. A `Time` from an object is therefore up to one second too early.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub i64);
 
 impl Time {
-    /// The instant `seconds` later; saturating, because specifications hold absurd durations.
+    /// The time `seconds` later. The sum saturates, because a Job may name an absurdly long duration.
     #[must_use]
     pub fn plus(self, seconds: i64) -> Time {
         Time(self.0.saturating_add(seconds))
     }
 
-    /// Seconds from `earlier` to this instant, negative if it is later.
+    /// Seconds from `earlier` to this time; negative if `earlier` is the later one.
     #[must_use]
     pub fn since(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0)
@@ -22,7 +23,7 @@ impl Time {
 }
 
 impl fmt::Display for Time {
-    /// RFC 3339 in UTC, computed here because the model depends on no calendar crate.
+    /// Formats as RFC 3339 in UTC. It is computed here because this crate depends on no calendar crate.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, second) = (self.0.div_euclid(86_400), self.0.rem_euclid(86_400));
         let (year, month, day) = civil_from_days(days);
@@ -37,7 +38,9 @@ impl fmt::Debug for Time {
     }
 }
 
-/// The proleptic Gregorian date of a day count from 1970-01-01 (years counted from March, in 400-year eras).
+/// Year, month, and day of the proleptic Gregorian calendar, `days` after 1970-01-01.
+///
+/// Years begin in March, in eras of 400 years, so that the leap day is the last day of a year.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));

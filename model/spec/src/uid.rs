@@ -1,17 +1,19 @@
-//! Identity of an API object.
+//! UIDs of API objects.
 
 use std::fmt;
 
-/// `metadata.uid`. Kubernetes makes UUIDs, which fit in 128 bits; any other text is hashed into the same
-/// space by [`Uid::parse`], so that traces of fakes and tests can be judged too.
+/// `metadata.uid` as 128 bits.
+///
+/// Kubernetes generates UUIDs. [`Uid::parse`] hashes any other text, so that traces of fake API servers and of tests
+/// can be judged as well.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Uid(pub u128);
 
 impl Uid {
-    /// The empty string, which the API refuses where a UID is expected (SS-02).
+    /// The empty text, which the API refuses in a list of UIDs (SS-02).
     pub const EMPTY: Uid = Uid(0);
 
-    /// Reads a UID as the API writes it.
+    /// Reads the text of a UID. Equal texts have equal UIDs; only the empty text is [`Uid::EMPTY`].
     #[must_use]
     pub fn parse(text: &str) -> Uid {
         if text.is_empty() {
@@ -34,7 +36,7 @@ fn parse_uuid(text: &str) -> Option<Uid> {
             }
             continue;
         }
-        // Upper case is another spelling and another object.
+        // UIDs are compared as texts: upper case is another UID.
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
@@ -45,7 +47,7 @@ fn parse_uuid(text: &str) -> Option<Uid> {
     (value != 0).then_some(Uid(value))
 }
 
-/// Two FNV-1a hashes with different offsets: not secret, only unlikely to collide.
+/// Two FNV-1a hashes with different offsets. Collisions are unlikely, but not impossible to construct.
 fn hash_text(text: &str) -> u128 {
     let fnv = |offset: u64| {
         text.bytes().fold(offset, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -79,13 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uuid_text_survives_the_round_trip() {
+    fn a_uuid_is_printed_as_it_was_read() {
         let text = "a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f";
         assert_eq!(Uid::parse(text).to_string(), text);
     }
 
     #[test]
-    fn texts_that_are_no_uuid_stay_distinct_and_only_the_empty_one_is_empty() {
+    fn other_texts_have_distinct_uids_and_only_the_empty_text_is_empty() {
         let texts =
             ["a", "b", "A5BEA2A9-D1B6-4D7C-A7B4-AA02FCB4FF1F", "00000000-0000-0000-0000-000000000000"];
         let mut uids: Vec<Uid> = texts.iter().map(|t| Uid::parse(t)).collect();

@@ -1,4 +1,10 @@
-//! What a decision was taken from.
+//! Views: what a process may have read when it decided on a write.
+//!
+//! Kubernetes controllers read caches, which lag behind etcd. A trace shows the writes but not the caches. A guard is
+//! therefore asked about *views*, each of which is a state that the caches may have had.
+//!
+//! The caller chooses the allowed views by the rules of `docs/reference/judging.md`, section 1. Each cache is a prefix
+//! of the history, a view only advances, and it contains the process's own acknowledged writes.
 
 use crate::constants::Constants;
 use crate::gates::Gates;
@@ -8,131 +14,175 @@ use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
 use crate::time::Time;
 
-/// A pair of cache states that one process may have read, and what it has done since.
+/// A state of the Job cache and of the Pod cache that one process may have read, and the memory of that process.
 ///
-/// A sync reads both caches once, acts, and then reports the outcome; so guards on *decisions* read
-/// [`View::cache`], and guards on *reported counts* read [`View::post`] (requirements.md 0.2, PC-03).
+/// One sync reads both caches once, acts, and then writes the status (`docs/reference/built-in.md`, section 0.2).
+/// Guards on a *decision* therefore read [`View::cache`]. Guards on a *reported count* read [`View::post`], which
+/// contains the creations and deletions of the sync itself (PC-03).
+///
+/// [`View::of`] returns a view without lag. A caller that knows more sets the fields in which its view differs.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The Job as the Job cache shows it.
     pub job: &'a Job,
-    /// The Job's pods as the Pod cache shows them, with the process's own earlier writes.
+    /// The pods that the Job controls as the Pod cache shows them, with the process's own writes of earlier syncs.
     pub cache: &'a Pods,
     /// [`View::cache`] with the process's own writes of the current sync.
     pub post: &'a Pods,
-    /// Pods without a controller as the process knows them, where that is known: such a pod may be listed still, and
-    /// hold its finalizer.
+    /// The ownerless pods that the process knows; `None` if the caller does not know them.
+    ///
+    /// The UID of such a pod may still be recorded in the status, and the pod may still hold the tracking finalizer.
     pub ownerless: Option<&'a Pods>,
-    /// Whether the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
+    /// True if the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
     pub expectations_met: bool,
-    /// Whether the Pod cache may lack a deletion that the process asked for in an earlier sync: until it is seen, no
-    /// pods need be managed, and no end be decided (PC-26).
+    /// True if the Pod cache may lack a deletion that the process requested in an earlier sync (PC-26).
+    ///
+    /// Until the cache shows the deletion, the process need not manage pods or decide on the termination of the Job.
     pub deletion_unseen: bool,
-    /// Pods of newly completed indexes that the current sync has released, and that [`View::cache`] shows released for that: they
-    /// take room in the first status write of a sync (FT-10).
+    /// The number of pods of newly completed indexes whose finalizers the current sync has removed.
+    ///
+    /// [`View::cache`] shows these pods without the finalizer. They count against the cap of the first status write of
+    /// the sync (FT-10).
     pub finalizers_removed: usize,
-    /// Whether the deletion of an active pod may have failed in the current sync (TC-08).
+    /// True if the deletion of an active pod may have failed in the current sync (TC-08).
     pub deletes_failed: bool,
-    /// Whether the process was told that the namespace is being deleted: no replacement of a pod can come (PC-12, J-10).
-    pub namespace_goes: bool,
-    /// The earliest instant at which it can have been decided, where that is certain: the start of the sync.
+    /// True if a response has shown the process that the namespace is terminating, so that no pod can be created
+    /// (PC-12, J-10).
+    pub namespace_terminating: bool,
+    /// The start of the sync, if it is known: the decision was not made before.
     pub earliest: Option<Time>,
-    /// An instant before which it was certainly not decided: what the view shows was written then.
+    /// The time of the newest write that the view must contain: the decision was not made before.
     pub not_before: Option<Time>,
-    /// The latest instant at which the write can have been made.
+    /// The latest time at which the write was sent, if it is known.
     pub latest: Option<Time>,
-    /// Delay that the global backoff record demands from a new pod (BO-01).
+    /// The backoff record of the process, which may delay a new pod (BO-01).
     pub backoff: Backoff,
-    /// The subject's constants.
+    /// The constants of the controller.
     pub constants: &'a Constants,
-    /// The gates of the process. [`View::job`] is read with them.
+    /// The gates of the process. [`View::job`] is already read with them ([`Gates::read`]).
     pub gates: Gates,
-    /// Which documented deviation of the built-in the view is read with.
-    pub reading: Reading,
+    /// The interpretation of pods whose phase has changed after they were recorded.
+    pub interpretation: Interpretation,
 }
 
-/// How the counters are read: as the requirements demand, or as the built-in of 1.36 reads them in a named
-/// deviation. Only the first is the specification; the others serve to put a label on a violation.
+/// The interpretation of a pod whose phase changes from Failed to Succeeded, or back, after its UID was recorded.
+///
+/// The specification is [`Interpretation::Ideal`]. The others emulate a known deviation of the built-in controller, and
+/// serve to label a violation with it (`docs/reference/judging.md`, section 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// The requirements.
+pub enum Interpretation {
+    /// The first record of a UID wins, as the requirements demand (FT-13, S-07).
     Ideal,
-    /// A listed failure that ends well counts a second time (S-01, S-02).
-    FlippedFailure,
-    /// A listed success whose pod fails after all counts as a failure, too (S-07).
-    FlippedSuccess,
+    /// A pod that is recorded as failed and then succeeds counts a second time, as a success (S-01, S-02).
+    FailedThenSucceeded,
+    /// A pod that is recorded as succeeded and then fails counts a second time, as a failure (S-07).
+    SucceededThenFailed,
 }
 
-/// The global pod-failure backoff record (BO-01, BO-05).
+/// The failures that delay the next pod of a Job without limits per index (BO-01, BO-05).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Backoff {
-    /// Consecutive failures since the last success.
+    /// The number of consecutive failures since the last success.
     pub failures: u32,
-    /// When the last of them ended.
+    /// The finish time of the latest of these failures (BO-07).
     pub last_failure: Option<Time>,
 }
 
 impl<'a> View<'a> {
-    /// The Job's specification.
+    /// The view of a process whose caches show this Job and these pods, and that remembers nothing.
+    ///
+    /// It has the constants and gates of Kubernetes 1.36, no unseen creation or deletion, no failures that delay a
+    /// pod, and no bounds of time.
+    #[must_use]
+    pub fn of(job: &'a Job, pods: &'a Pods) -> View<'a> {
+        View {
+            job,
+            cache: pods,
+            post: pods,
+            ownerless: None,
+            expectations_met: true,
+            deletion_unseen: false,
+            finalizers_removed: 0,
+            deletes_failed: false,
+            namespace_terminating: false,
+            earliest: None,
+            not_before: None,
+            latest: None,
+            backoff: Backoff::default(),
+            constants: &Constants::V1_36,
+            gates: Gates::ON,
+            interpretation: Interpretation::Ideal,
+        }
+    }
+
+    /// The specification of the Job.
     #[must_use]
     pub fn spec(&self) -> &'a JobSpec {
         &self.job.spec
     }
 
-    /// Whether a pod is a failure under this Job's policies (FT-18).
+    /// Returns whether a pod counts as a failure under the policies of this Job (FT-18).
     #[must_use]
     pub fn has_failed(&self, pod: &Pod) -> bool {
         pod.has_failed(self.spec().replaces_only_failed())
     }
 
-    /// Whether a pod takes part in accounting: for an Indexed Job its index must be valid (FT-06, FT-09).
+    /// Returns whether a pod is accounted for: it holds the tracking finalizer and, if the Job is Indexed, its index is
+    /// below `completions` (FT-06, FT-09).
     #[must_use]
     pub fn is_eligible(&self, pod: &Pod) -> bool {
         pod.finalizer
             && (!self.spec().is_indexed() || pod.valid_index(self.spec().completion_count()).is_some())
     }
 
-    /// Pods that ended well and are in no list and no counter yet.
+    /// The succeeded pods that are neither recorded nor counted yet.
     ///
-    /// A UID in `uncounted.failed` stays a failure (FT-13): it is never a new success.
+    /// A UID in `uncountedTerminatedPods.failed` stays a failure and is never a new success (FT-13).
     pub fn new_successes(&self) -> impl Iterator<Item = &'a Pod> {
         let view = *self;
         view.cache.unaccounted().filter(move |pod| {
-            pod.phase == Phase::Succeeded && view.is_eligible(pod) && !view.counts_as_listed(pod)
+            pod.phase == Phase::Succeeded && view.is_eligible(pod) && !view.is_recorded_for_success(pod)
         })
     }
 
-    fn counts_as_listed(&self, pod: &Pod) -> bool {
+    /// Returns whether the status already has the UID, so that it is no new success.
+    fn is_recorded_for_success(&self, pod: &Pod) -> bool {
         let status = &self.job.status;
-        let listed_failed = status.uncounted_failed().contains(&pod.uid);
+        let recorded_failed = status.uncounted_failed().contains(&pod.uid);
         status.uncounted_succeeded().contains(&pod.uid)
-            || (listed_failed && self.reading != Reading::FlippedFailure)
+            || (recorded_failed && self.interpretation != Interpretation::FailedThenSucceeded)
     }
 
-    /// Pods that failed and are in no list and no counter yet; ignored failures among them.
+    /// The failed pods that are neither recorded nor counted yet, including those whose failure a policy ignores.
     pub fn new_failures(&self) -> impl Iterator<Item = &'a Pod> {
         let view = *self;
-        view.cache
-            .unaccounted()
-            .filter(move |pod| view.has_failed(pod) && view.is_eligible(pod) && !view.is_listed_failure(pod))
+        view.cache.unaccounted().filter(move |pod| {
+            view.has_failed(pod) && view.is_eligible(pod) && !view.is_recorded_for_failure(pod)
+        })
     }
 
-    fn is_listed_failure(&self, pod: &Pod) -> bool {
-        match self.reading {
-            Reading::FlippedSuccess => self.job.status.uncounted_failed().contains(&pod.uid),
-            Reading::Ideal | Reading::FlippedFailure => self.job.status.lists(pod.uid),
+    /// Returns whether the status already has the UID, so that it is no new failure.
+    fn is_recorded_for_failure(&self, pod: &Pod) -> bool {
+        match self.interpretation {
+            Interpretation::SucceededThenFailed => self.job.status.uncounted_failed().contains(&pod.uid),
+            Interpretation::Ideal | Interpretation::FailedThenSucceeded => {
+                self.job.status.is_recorded(pod.uid)
+            }
         }
     }
 
-    /// Indexes that are completed: stored ones below `completions` and those of new successes (FT-12, PC-23). An
-    /// index whose failure is stored stays failed (S-02).
+    /// The completed indexes: the stored ones below `completions`, and those of new successes (FT-12, PC-23).
+    ///
+    /// An index that is stored as failed stays failed (S-02).
     #[must_use]
     pub fn completed(&self) -> IndexSet {
         let mut set = self.job.status.completed(self.spec().completion_count());
         for pod in self.new_successes() {
             set.extend(pod.index);
         }
-        if self.reading != Reading::FlippedFailure && self.spec().backoff_limit_per_index.is_some() {
+        if self.interpretation != Interpretation::FailedThenSucceeded
+            && self.spec().backoff_limit_per_index.is_some()
+        {
             let failed = self.job.status.failed_set(self.spec().completion_count());
             let stored = self.job.status.completed(self.spec().completion_count());
             set = set.minus(&failed.minus(&stored));
@@ -140,8 +190,10 @@ impl<'a> View<'a> {
         set
     }
 
-    /// Indexes that have failed: stored ones below `completions` and those with a new exhausting failure
-    /// (BI-01, BI-05), minus completed ones (S-02). `None` without a limit per index (BI-04).
+    /// The failed indexes: the stored ones below `completions`, and those with a new failure that exhausts the limit
+    /// per index (BI-01, BI-05).
+    ///
+    /// A `completed` index does not fail any more (S-02). The result is `None` without `backoffLimitPerIndex` (BI-04).
     #[must_use]
     pub fn failed_indexes(&self, completed: &IndexSet) -> Option<IndexSet> {
         let limit = self.spec().backoff_limit_per_index?;
@@ -149,8 +201,9 @@ impl<'a> View<'a> {
         let mut set = stored.clone();
         for pod in self.cache.unaccounted().filter(|pod| self.is_eligible(pod) && self.has_failed(pod)) {
             if let Some(index) = pod.index.filter(|_| exhausts_index(pod, limit)) {
-                let spared = self.reading != Reading::FlippedFailure && completed.contains(index);
-                if !spared {
+                let is_completed =
+                    self.interpretation != Interpretation::FailedThenSucceeded && completed.contains(index);
+                if !is_completed {
                     set.insert(index);
                 }
             }
@@ -158,7 +211,7 @@ impl<'a> View<'a> {
         Some(set)
     }
 
-    /// Successes so far: the counter, the list, and what is new (PC-04); for an Indexed Job, completed
+    /// The number of successes: counted, recorded, and new ones (PC-04); for an Indexed Job, the number of completed
     /// indexes (PC-21).
     #[must_use]
     pub fn succeeded(&self) -> i64 {
@@ -171,7 +224,7 @@ impl<'a> View<'a> {
             + len(self.new_successes().count())
     }
 
-    /// Failures so far: the counter, the list, and what is new and not ignored (BO-12).
+    /// The number of failures: counted, recorded, and new ones, without ignored failures (BO-12).
     #[must_use]
     pub fn failed(&self) -> i64 {
         let status = &self.job.status;
@@ -181,7 +234,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether this failure ends its index (BI-01).
+/// Returns whether a failure of this pod makes its index fail under this limit (BI-01).
 fn exhausts_index(pod: &Pod, limit: i32) -> bool {
     use crate::job::FailureAction;
     use crate::pod::PolicyMatch;

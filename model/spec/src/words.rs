@@ -1,29 +1,39 @@
-//! Values in the words of a message: no quotes, brackets or `Some` of the language.
+//! Formatting of values for messages, without the quotes, brackets, and `Some` of Rust's `Debug`.
 
 use std::fmt::{Debug, Display};
 
 use crate::job::Text;
+use crate::pod::Pod;
+use crate::requirement::Operand;
 
-/// A value that may be absent.
+/// The value, or `none`.
 #[must_use]
 pub fn or_none<T: Display>(value: Option<T>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
-/// A value of an enumeration that may be absent, by its name.
+/// The name of the enum variant, or `none`.
 #[must_use]
 pub fn name_or_none<T: Debug>(value: Option<T>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }
 
-/// Labels as `key=value`.
+/// A pod as guards describe it: its UID, its phase, and its index, if it has one.
+#[must_use]
+pub fn described(pod: &Pod) -> Operand {
+    let deleting = if pod.deleting { ", being deleted" } else { "" };
+    let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
+    Operand::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
+}
+
+/// Labels as `key=value`, separated by commas, or `none`.
 #[must_use]
 pub fn labels(pairs: &[(Text, Text)]) -> String {
     let words: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// Numbers with commas.
+/// Numbers, separated by commas.
 #[must_use]
 pub fn numbers(values: &[i32]) -> String {
     let words: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -35,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_language_shows() {
+    fn values_are_printed_without_the_syntax_of_rust() {
         assert_eq!(or_none(Some(3)), "3");
         assert_eq!(or_none::<i32>(None), "none");
         assert_eq!(name_or_none(Some(crate::job::CompletionMode::Indexed)), "Indexed");

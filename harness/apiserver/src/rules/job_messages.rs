@@ -81,14 +81,14 @@ fn field_error(rules: RuleSet, broken: &Broken, object: &Value) -> FieldError {
         Req::SS10 => FieldError::required(what, "startTime is required for finished job"),
         Req::SS11 => invalid("must be equal to or after `startTime`"),
         Req::SS12 => invalid("active>0 is invalid for finished job"),
-        Req::SS14 => invalid(&format!("error parsing completedIndexes: {}", broken.expected)),
-        Req::SS15 => invalid(&format!("error parsing failedIndexes: {}", broken.expected)),
+        Req::SS14 => invalid(&format!("error parsing completedIndexes: {}", after(&found, "\": "))),
+        Req::SS15 => invalid(&format!("error parsing failedIndexes: {}", after(&found, "\": "))),
         Req::SS16 if what == "status.completedIndexes" => {
             invalid("cannot set non-empty completedIndexes when non-indexed completion mode")
         }
         Req::SS16 => invalid("cannot set non-null failedIndexes when backoffLimitPerIndex is null"),
         Req::SS17 => {
-            let index = found.rsplit("shares ").next().unwrap_or_default().to_owned();
+            let index = after(&found, "shares ");
             invalid(&format!("failedIndexes and completedIndexes overlap at index: {index}"))
         }
         Req::SS18 => invalid("terminating>0 is invalid for finished job"),
@@ -120,6 +120,11 @@ fn field_error(rules: RuleSet, broken: &Broken, object: &Value) -> FieldError {
         Req::PC22 => invalid(IMMUTABLE),
         _ => condition_or_other(broken, object),
     }
+}
+
+/// The rest of a text after the last occurrence of `mark`.
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    text.rsplit(mark).next().unwrap_or_default()
 }
 
 /// Rules on pairs of conditions, and what is left.

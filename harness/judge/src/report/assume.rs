@@ -48,7 +48,7 @@ impl Subject {
         for gate in self.rules.gates().off() {
             rules = rules.with_gate(gate, false).unwrap_or(rules);
         }
-        Subject { rules, constants: self.constants.beside(&rules), ..self }
+        Subject { rules, constants: self.constants.for_version_of(&rules), ..self }
     }
 
     /// The same as the header of a native trace says it.

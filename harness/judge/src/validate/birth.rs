@@ -2,7 +2,7 @@
 
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::{Pod, TRACKING_FINALIZER};
-use jobcheck_spec::{Findings, Req, Said};
+use jobcheck_spec::{Findings, Operand, Req};
 
 use jobcheck_projection::{EnvSource, PodBirth};
 
@@ -80,7 +80,7 @@ fn judge_labels(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         ("annotations of the created pod", &template.annotations, &birth.annotations),
     ] {
         let absent = missing(wanted, have);
-        let expected = absent.clone().map_or(Said::Words("those of the template"), Said::Text);
+        let expected = absent.clone().map_or(Operand::Words("those of the template"), Operand::Text);
         findings.require(Req::PC14, absent.is_none(), what, expected, "absent");
     }
 }
@@ -100,7 +100,7 @@ fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings
     findings.equal(Req::PC17, "hostname", hostname, text(birth.hostname.as_ref()));
     for container in &birth.containers {
         // A container whose template defines the variable keeps its own definition; there is one in any case.
-        let found = Said::Text(format!("{} definitions", container.index_env.len()));
+        let found = Operand::Text(format!("{} definitions", container.index_env.len()));
         findings.require(
             Req::PC17,
             container.index_env.len() == 1,

@@ -1,7 +1,7 @@
 //! What became of the pods of a Job: which were counted, released, and lost.
 
 use jobcheck_spec::Uid;
-use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::{Phase, Pod};
 use rustc_hash::FxHashSet;
@@ -44,7 +44,7 @@ impl CountedPods {
     /// that was decided, which is not taken back (TC-06): a success that nobody can count any more.
     pub fn note_loss(&mut self, stored: &Job, pod: &Pod) {
         let is_recorded = !pod.finalizer
-            || stored.status.lists(pod.uid)
+            || stored.status.is_recorded(pod.uid)
             || self.counted.contains(&pod.uid)
             || pod.index.is_some_and(|index| stored.status.completed(None).contains(index));
         if stored.status.is_decided() && pod.phase == Phase::Succeeded && !is_recorded {
@@ -54,7 +54,7 @@ impl CountedPods {
     }
 }
 
-impl Ledger for CountedPods {
+impl CountingHistory for CountedPods {
     fn is_counted(&self, uid: Uid) -> bool {
         self.counted.contains(&uid)
     }
@@ -63,7 +63,7 @@ impl Ledger for CountedPods {
         self.readopted.contains(&uid)
     }
 
-    fn was_vanished(&self, uid: Uid) -> bool {
+    fn was_gone_at_removal(&self, uid: Uid) -> bool {
         self.vanished.contains(&uid)
     }
 
@@ -71,7 +71,7 @@ impl Ledger for CountedPods {
         self.strayed.contains(&uid)
     }
 
-    fn is_strange(&self, uid: Uid) -> bool {
+    fn has_another_owner(&self, uid: Uid) -> bool {
         self.strange.contains(&uid)
     }
 

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use jobcheck_spec::guards::decision::{Tally, decide};
-use jobcheck_spec::view::{Reading, View};
-use jobcheck_spec::{Broken, Findings, Req, Said, Time};
+use jobcheck_spec::view::{Interpretation, View};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
 
 use super::clock::Written;
 use super::event::Event;
@@ -31,7 +31,7 @@ impl Track {
         }
         self.judged += 1;
         self.late.possible |= event.overlapped;
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
+        match self.explain(settings, versions, latest, Interpretation::Ideal, judge) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
                 true
@@ -93,10 +93,10 @@ impl Track {
         settings: &Settings,
         versions: Versions,
         latest: Option<Time>,
-        reading: Reading,
+        reading: Interpretation,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
-        let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.lists(uid));
+        let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.is_recorded(uid));
         let let_go = self.history.released_in_sync();
         let setting = Setting {
             latest,
@@ -148,7 +148,7 @@ impl Track {
         latest: Option<Time>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
-        match self.explain(settings, Versions::Any, latest, Reading::Ideal, judge) {
+        match self.explain(settings, Versions::Any, latest, Interpretation::Ideal, judge) {
             Explained::Yes(_) | Explained::Capped => true,
             Explained::No(views) => {
                 self.known_reading(settings, Versions::Any, latest, &views, judge).is_some()
@@ -170,8 +170,8 @@ impl Track {
         }
         let indexed = self.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
         let flips = [
-            (Reading::FlippedFailure, if indexed { Req::S02 } else { Req::S01 }),
-            (Reading::FlippedSuccess, Req::S07),
+            (Interpretation::FailedThenSucceeded, if indexed { Req::S02 } else { Req::S01 }),
+            (Interpretation::SucceededThenFailed, Req::S07),
         ];
         for (reading, known) in flips {
             if let Explained::Yes(_) = self.explain(settings, versions, latest, reading, judge) {
@@ -187,7 +187,7 @@ impl Track {
             Versions::Stored | Versions::Any => return None,
         };
         self.history.forget_deletions(true);
-        let explained = self.explain(settings, versions, latest, Reading::Ideal, judge);
+        let explained = self.explain(settings, versions, latest, Interpretation::Ideal, judge);
         self.history.forget_deletions(false);
         matches!(explained, Explained::Yes(_)).then_some(known)
     }
@@ -228,7 +228,7 @@ impl Track {
                 findings.broken.clear();
             }
         };
-        match self.explain(settings, versions, latest, Reading::Ideal, &excused) {
+        match self.explain(settings, versions, latest, Interpretation::Ideal, &excused) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
                 Some(Broken { req: pattern.known, known: Some(pattern.known), ..broken })
@@ -260,7 +260,7 @@ impl Track {
             return false;
         }
         let kept = std::mem::take(&mut self.backoff);
-        let explained = self.explain(settings, versions, latest, Reading::Ideal, judge);
+        let explained = self.explain(settings, versions, latest, Interpretation::Ideal, judge);
         let Explained::Yes(mut findings) = explained else {
             self.backoff = kept;
             return false;
@@ -287,7 +287,7 @@ impl Track {
         }
         self.history.date(written);
         self.history.end_sync();
-        matches!(self.explain(settings, versions, latest, Reading::Ideal, judge), Explained::Yes(_))
+        matches!(self.explain(settings, versions, latest, Interpretation::Ideal, judge), Explained::Yes(_))
     }
 
     /// After a status write that a view explains: the record of that view is the controller's.
@@ -302,7 +302,7 @@ impl Track {
             backoff: &before,
             let_go: &let_go,
             constants: &settings.constants,
-            reading: Reading::Ideal,
+            reading: Interpretation::Ideal,
             gates: settings.gates,
             bounds: self.bounds,
         };
@@ -345,8 +345,11 @@ impl Track {
         if settings.has_actors {
             return self.refused.misreport(broken);
         }
-        let [Broken { req: Req::PC01, found: Said::Number(found), expected: Said::Number(expected), .. }] =
-            broken
+        let [
+            Broken {
+                req: Req::PC01, found: Operand::Number(found), expected: Operand::Number(expected), ..
+            },
+        ] = broken
         else {
             return None;
         };
@@ -375,7 +378,10 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
     match broken {
         [
             it @ Broken {
-                req: Req::PC03, expected: Said::Number(expected), found: Said::Number(found), ..
+                req: Req::PC03,
+                expected: Operand::Number(expected),
+                found: Operand::Number(found),
+                ..
             },
         ] if found < expected => Some(it),
         _ => None,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
-use jobcheck_spec::view::{Backoff, Reading, View};
+use jobcheck_spec::view::{Backoff, Interpretation, View};
 use jobcheck_spec::{Binds, Findings, Time, Uid};
 
 use super::backoff::BackoffRecord;
@@ -74,7 +74,7 @@ pub struct Setting<'a> {
     /// The subject's constants.
     pub constants: &'a Constants,
     /// How counters are read.
-    pub reading: Reading,
+    pub reading: Interpretation,
     /// The feature gates of the process.
     pub gates: Gates,
     /// What the trace says that the sync has seen.
@@ -374,7 +374,7 @@ impl Search<'_> {
                 DeletesFailed::No => false,
                 DeletesFailed::Unknown => left_active,
             },
-            namespace_goes: self.setting.namespace_goes,
+            namespace_terminating: self.setting.namespace_goes,
             earliest: self.setting.bounds.began,
             finalizers_removed: self.setting.released,
             not_before: not_before(self.clock(history), self.setting.bounds, job),
@@ -382,7 +382,7 @@ impl Search<'_> {
             backoff: Backoff::default(),
             constants: self.setting.constants,
             gates: self.setting.gates,
-            reading: self.setting.reading,
+            interpretation: self.setting.reading,
         };
         view.backoff = record.in_view(&view, self.setting.let_go);
         view

@@ -7,7 +7,7 @@
 
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Broken, Req, Said, Uid};
+use jobcheck_spec::{Broken, Operand, Req, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
@@ -221,7 +221,7 @@ impl Track {
 /// PC-03 with more ready pods than there are.
 fn says_more_ready(broken: &Broken) -> bool {
     match (&broken.expected, &broken.found) {
-        (Said::Number(expected), Said::Number(found)) => broken.req == Req::PC03 && found > expected,
+        (Operand::Number(expected), Operand::Number(found)) => broken.req == Req::PC03 && found > expected,
         _ => false,
     }
 }

@@ -4,8 +4,8 @@
 use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::Job;
-use jobcheck_spec::view::{Reading, View};
-use jobcheck_spec::{Broken, Findings, Req, Said, Time};
+use jobcheck_spec::view::{Interpretation, View};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
 
 use super::explain::Pattern;
 use super::frontier::{Explained, Versions};
@@ -52,7 +52,7 @@ impl Track {
         };
         // That it was refused is no evidence of what the next write rests on.
         let kept = self.frontier.clone();
-        let explained = self.explain(settings, Versions::Stored, latest, Reading::Ideal, &fits);
+        let explained = self.explain(settings, Versions::Stored, latest, Interpretation::Ideal, &fits);
         self.frontier = kept;
         matches!(explained, Explained::Yes(_))
     }
@@ -61,7 +61,9 @@ impl Track {
 /// PC-01 with nothing active where something is, if that is all that is wrong.
 fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
     match broken {
-        [it @ Broken { req: Req::PC01, expected: Said::Number(1..), found: Said::Number(0), .. }] => Some(it),
+        [it @ Broken { req: Req::PC01, expected: Operand::Number(1..), found: Operand::Number(0), .. }] => {
+            Some(it)
+        }
         _ => None,
     }
 }

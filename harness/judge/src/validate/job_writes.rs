@@ -18,8 +18,8 @@ use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
-use jobcheck_spec::view::{Reading, View};
-use jobcheck_spec::{Broken, Findings, Req, Said, Time, Uid};
+use jobcheck_spec::view::{Interpretation, View};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Time, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashSet;
 
@@ -241,7 +241,7 @@ fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, fi
     judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
     let made = |uid| track.counted.made.contains(&uid);
     match track.complete {
-        true if gates.delay_the_end() => judge_terminal_truth(old, new, pods, &made, findings),
+        true if gates.delays_terminal_condition() => judge_terminal_truth(old, new, pods, &made, findings),
         true => judge_none_active(old, new, pods, &made, findings),
         false => {}
     }
@@ -268,7 +268,7 @@ fn executor_decision(
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     // One that is listed all the same has been told as S-05: what else is written, is judged as it was seen.
     let readopted: FxHashSet<Uid> =
-        track.counted.readopted.iter().filter(|uid| !new.lists(**uid)).copied().collect();
+        track.counted.readopted.iter().filter(|uid| !new.is_recorded(**uid)).copied().collect();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             let cache = without_finalizer(view.cache, &readopted);
@@ -352,7 +352,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
         // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
         // is known where the trace tells what the sync had read.
-        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|_, _| {});
+        track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|_, _| {});
         track.keep_backoff(false, settings);
     }
     let refused = track.refused;
@@ -386,7 +386,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         }
         if track.executor && message.contains(" is invalid: ") {
             track.judged += 1;
-            let (expected, found) = ("a status that validation accepts".into(), Said::Text(message));
+            let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
             let broken =
                 Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
             track.report(event, &write, broken, Vec::new());
@@ -405,7 +405,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         hides.then_some(Req::BO02)
     });
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
-    let found = Said::Text(format!("{}: {}", broken.req, message));
+    let found = Operand::Text(format!("{}: {}", broken.req, message));
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());

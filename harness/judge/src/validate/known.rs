@@ -95,13 +95,13 @@ pub fn check_full_lists(track: &mut Track, before: &Job, after: &Job, cap: usize
     let (old, new) = (&before.status, &after.status);
     let enter = added(old.uncounted_succeeded(), new.uncounted_succeeded()).count()
         + added(old.uncounted_failed(), new.uncounted_failed()).count();
-    let was_full = old.listed() >= cap && track.is_built_in();
+    let was_full = old.recorded() >= cap && track.is_built_in();
     let has_occasion = was_full && track.setbacks.listed_at_refusal >= cap && enter <= 1;
     for broken in findings.broken.iter_mut().filter(|it| it.req == Req::SC05 && has_occasion) {
         broken.req = Req::J02;
         broken.known = Some(Req::J02);
     }
-    if new.listed() < cap {
+    if new.recorded() < cap {
         track.setbacks.listed_at_refusal = 0;
     }
 }
@@ -117,7 +117,7 @@ fn lacks_only_flips(track: &Track, after: &Job) -> bool {
 pub fn drops_fail_job(track: &Track, event: &Event, status: &JobStatus, pod: &Pod) -> bool {
     let others_left = || track.history.stored.iter().any(|other| other.is_active() && other.uid != pod.uid);
     let refused = if event.actor.is_none() { others_left() } else { track.refused.deletions > 0 };
-    status.lists(pod.uid) && (refused || track.awaits_pods())
+    status.is_recorded(pod.uid) && (refused || track.awaits_pods())
 }
 
 /// Which documented deviation leads to a refused status write; none where another rule is broken as well.
@@ -183,7 +183,7 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
     completed.iter().filter(|index| failed.contains(*index)).all(|index| {
         let succeeded = was_completed.contains(index) || has(index, &|pod| pod.phase == Phase::Succeeded);
         let lost = was_failed.contains(index)
-            || has(index, &|pod| pod.has_failed(replaces) || stored.status.lists(pod.uid));
+            || has(index, &|pod| pod.has_failed(replaces) || stored.status.is_recorded(pod.uid));
         succeeded && lost
     })
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Findings, Time, Uid};
 
 use super::event::Event;
@@ -89,7 +89,7 @@ impl Track {
             self.history.unhear(uid, position);
             self.counted.made.remove(&uid);
         }
-        match self.explain(settings, versions, latest, Reading::Ideal, judge) {
+        match self.explain(settings, versions, latest, Interpretation::Ideal, judge) {
             Explained::Yes(mut findings) => {
                 self.premises.absorb(&mut findings);
                 self.warn_of_late_request(event, write);

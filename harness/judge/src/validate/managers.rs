@@ -1,7 +1,7 @@
 //! Who may write to a Job at all, and what must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
 
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
-use jobcheck_spec::{Findings, Req, Said};
+use jobcheck_spec::{Findings, Operand, Req};
 use rustc_hash::FxHashMap;
 
 use super::actor::ActorId;
@@ -33,7 +33,7 @@ impl Managers {
             (Some(other), false) => format!("no write but by {other}"),
             (None, false) => "no write but by the built-in".to_owned(),
         };
-        let found = Said::Text(format!("a status write by the manager of {value}"));
+        let found = Operand::Text(format!("a status write by the manager of {value}"));
         findings.require(req, false, "the manager of a Job", expected, found);
         track.take(event, &"status write", findings);
     }
@@ -48,7 +48,7 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
         return;
     }
     let mut findings = Findings::new();
-    let found = Said::Text(message.unwrap_or_default().to_owned());
+    let found = Operand::Text(message.unwrap_or_default().to_owned());
     findings.require(Req::MB10, false, "request of the Job's manager", "granted", found);
     track.take(event, &"refused request", findings);
 }

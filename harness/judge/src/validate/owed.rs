@@ -3,8 +3,8 @@
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::job::ConditionKind;
-use jobcheck_spec::view::{Backoff, Reading, View};
-use jobcheck_spec::{Broken, Req, Said, Uid};
+use jobcheck_spec::view::{Backoff, Interpretation, View};
+use jobcheck_spec::{Broken, Operand, Req, Uid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::ActorId;
@@ -80,8 +80,8 @@ impl Owed {
         Broken {
             req: self.req,
             what: "what had to happen",
-            expected: Said::Text(self.what.clone()),
-            found: Said::Words("nothing for 120 s and more, while the controller worked"),
+            expected: Operand::Text(self.what.clone()),
+            found: Operand::Words("nothing for 120 s and more, while the controller worked"),
             known: None,
         }
     }
@@ -141,7 +141,7 @@ fn unfinished(
         expectations_met: true,
         deletion_unseen: false,
         deletes_failed: false,
-        namespace_goes: track.setbacks.has_no_namespace(),
+        namespace_terminating: track.setbacks.has_no_namespace(),
         earliest: None,
         not_before: None,
         finalizers_removed: 0,
@@ -149,7 +149,7 @@ fn unfinished(
         backoff: Backoff::default(),
         constants: &settings.constants,
         gates: settings.gates,
-        reading: Reading::Ideal,
+        interpretation: Interpretation::Ideal,
     };
     view.backoff = track.backoff.in_view(&view, &[]);
     for (req, what, since) in owed_work(track, &view) {

@@ -50,8 +50,9 @@ fn after_outage(track: &Track, otherwise: Req) -> Req {
 fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let status = &view.job.status;
     let waits = |pod: &Pod| {
-        let kept =
-            !status.is_decided() && !status.lists(pod.uid) && delays_finalizer_removal(view, pod, tally);
+        let kept = !status.is_decided()
+            && !status.is_recorded(pod.uid)
+            && delays_finalizer_removal(view, pod, tally);
         let lives = pod.is_terminating() && !view.has_failed(pod) && !status.is_decided();
         kept || lives
     };

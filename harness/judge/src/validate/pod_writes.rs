@@ -10,7 +10,7 @@ use jobcheck_spec::guards::finalizer_removal::{
 };
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::view::{Reading, View};
+use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
@@ -209,7 +209,7 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
     }
     let chosen = track.history.released_in_sync();
     let explained =
-        track.explain(settings, Versions::Any, event.latest(), Reading::Ideal, &|view, findings| {
+        track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|view, findings| {
             let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
             findings.require(Req::PF09, alive, "the pod", "one that was not seen to fail", pod.uid);
             with_the_job_in_mind(view, |view| {

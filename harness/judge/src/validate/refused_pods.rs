@@ -46,13 +46,13 @@ pub fn refused(
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
         (Some(Verb::Patch), 404) => {
             track.refused.add(RefusedWrite::ReleaseOfNothing);
-            let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.lists(*uid));
+            let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.is_recorded(*uid));
             track.counted.vanished.extend(uid.filter(listed));
         }
         // A failed release keeps a surplus pod alive just as a failed deletion does.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
-            let listed = track.stored.as_ref().map_or(0, |job| job.status.listed());
+            let listed = track.stored.as_ref().map_or(0, |job| job.status.recorded());
             track.setbacks.pod_write_refused(event, listed);
             if code >= 500 {
                 uncertain(track, event, it, uid);

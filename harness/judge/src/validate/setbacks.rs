@@ -1,6 +1,6 @@
 //! What went wrong for a Job's manager: refused writes to its pods, and an API server that failed.
 
-use jobcheck_spec::{Broken, Findings, Req, Said};
+use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::event::Event;
 use super::settings::{RestartSign, Settings};
@@ -108,7 +108,7 @@ impl Setbacks {
             settings.restart_sign(event, Some(jobcheck_spec::Time(given_up.when.div_euclid(1_000_000) + 1)));
         let early = passed < GIVES_UP_FOR;
         let expected = "none for 300 s after the refusal: the namespace is being deleted";
-        let found = || Said::Text(format!("after {} s", passed / 1_000_000));
+        let found = || Operand::Text(format!("after {} s", passed / 1_000_000));
         findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
         let silent = early && sign == RestartSign::Silence;
         silent.then(|| {
@@ -175,7 +175,8 @@ impl Refused {
     #[must_use]
     pub fn misreport(self, broken: &[Broken]) -> Option<Req> {
         let explained = |broken: &Broken| {
-            let (Said::Number(expected), Said::Number(found)) = (&broken.expected, &broken.found) else {
+            let (Operand::Number(expected), Operand::Number(found)) = (&broken.expected, &broken.found)
+            else {
                 return None;
             };
             let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);

@@ -3,7 +3,9 @@
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::contract::judge_contract;
 use jobcheck_spec::guards::status::judge_status_write;
-use jobcheck_spec::guards::without_interim::{Guards, Unannounced, in_mind, job_in_mind};
+use jobcheck_spec::guards::without_interim::{
+    Guards, WithoutInterim, job_with_unwritten_decision, unwritten_decision,
+};
 use jobcheck_spec::job::{Job, JobStatus};
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Findings, Time};
@@ -12,21 +14,21 @@ use super::track::Track;
 
 /// Judges a status write against a view, as its process had to make it.
 pub fn judge_decision(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
-    if view.gates.delay_the_end() {
+    if view.gates.delays_terminal_condition() {
         return judge_status_write(view, new, findings);
     }
-    let unannounced = Unannounced {
-        announced: &|job, new, findings| judge_status_write(&View { job, ..*view }, new, findings),
+    let guards = WithoutInterim {
+        with_interim: &|job, new, findings| judge_status_write(&View { job, ..*view }, new, findings),
         // That is asked of the write, whatever was seen.
         truth: &|_, _, _| {},
-        in_mind: &|| in_mind(view, now(view)),
+        unwritten_decision: &|| unwritten_decision(view, now(view)),
     };
-    unannounced.judge(view.job, new, findings);
+    guards.judge(view.job, new, findings);
 }
 
 /// Judges a decision that may rest on what the process has in mind and says to nobody.
 pub fn with_the_job_in_mind(view: &View<'_>, judge: impl FnOnce(&View<'_>)) {
-    match job_in_mind(view, now(view)) {
+    match job_with_unwritten_decision(view, now(view)) {
         Some(job) => judge(&View { job: &job, ..*view }),
         None => judge(view),
     }
@@ -51,9 +53,9 @@ pub fn judge_truth(
             truth(job, new, findings);
         }
     };
-    if gates.delay_the_end() || !track.executor {
+    if gates.delays_terminal_condition() || !track.executor {
         return every(before, new, findings);
     }
-    let unannounced = Unannounced { announced: &every, truth: &every, in_mind: &|| None };
-    unannounced.judge(before, new, findings);
+    let guards = WithoutInterim { with_interim: &every, truth: &every, unwritten_decision: &|| None };
+    guards.judge(before, new, findings);
 }

@@ -4,11 +4,11 @@ use super::DecisionContext;
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
-use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::guards::finalizer_removal::{
     judge_fail_job, judge_finalizer_removal, may_remove_finalizer_by_truth,
 };
-use jobcheck_spec::guards::without_interim::job_in_mind;
+use jobcheck_spec::guards::without_interim::job_with_unwritten_decision;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Findings;
 use jobcheck_spec::uid::Uid;
@@ -39,9 +39,9 @@ pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
     if may_remove_finalizer_by_truth(stored, pod, &|uid| context.job_state.ghost.is_counted(uid)) {
         return findings;
     }
-    let silent = !context.gates.delay_the_end();
+    let silent = !context.gates.delays_terminal_condition();
     let read = if silent { context.cached_view() } else { None };
-    let in_mind = read.and_then(|view| job_in_mind(&view, context.now));
+    let in_mind = read.and_then(|view| job_with_unwritten_decision(&view, context.now));
     if let Some(view) = in_mind.as_ref().or(context.cached.as_deref()).map(|job| context.view(job)) {
         // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
         // get done.

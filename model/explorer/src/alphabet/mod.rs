@@ -147,8 +147,8 @@ impl<'a> DecisionContext<'a> {
     /// What the manager decides by, `job` being the version that it reads.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
-        let (deletes_failed, namespace_goes) = (self.deletes_failed, self.namespace_goes);
-        View { earliest: self.began, deletes_failed, namespace_goes, gates: self.gates, ..view }
+        let (deletes_failed, namespace_terminating) = (self.deletes_failed, self.namespace_goes);
+        View { earliest: self.began, deletes_failed, namespace_terminating, gates: self.gates, ..view }
     }
 
     /// The view of a decision about pods: it may rest on an old version of the Job.

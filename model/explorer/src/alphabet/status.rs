@@ -8,7 +8,7 @@
 
 mod alphabet;
 
-use jobcheck_spec::guards::without_interim::{Unannounced, in_mind};
+use jobcheck_spec::guards::without_interim::{WithoutInterim, unwritten_decision};
 
 use super::DecisionContext;
 use crate::scope::Scope;
@@ -49,16 +49,16 @@ pub fn admitted(context: &DecisionContext<'_>) -> Vec<JobStatus> {
 pub fn judge(context: &DecisionContext<'_>, new: &JobStatus) -> Findings {
     let Some(job) = context.writable_job() else { return super::out_of_reach("status write") };
     let mut findings = Findings::new();
-    if context.gates.delay_the_end() {
+    if context.gates.delays_terminal_condition() {
         judge_announced(context, job, new, &mut findings);
         return findings;
     }
-    let unannounced = Unannounced {
-        announced: &|job, new, findings| judge_announced(context, job, new, findings),
+    let guards = WithoutInterim {
+        with_interim: &|job, new, findings| judge_announced(context, job, new, findings),
         truth: &|job, new, findings| judge_truth(context, job, new, findings),
-        in_mind: &|| in_mind(&context.view(job), context.now),
+        unwritten_decision: &|| unwritten_decision(&context.view(job), context.now),
     };
-    unannounced.judge(job, new, &mut findings);
+    guards.judge(job, new, &mut findings);
     findings
 }
 
@@ -77,7 +77,7 @@ fn judge_truth(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findin
     judge_list_size(new, context.scope.constants.max_uncounted_pods, findings);
     judge_accounts(context, job, new, findings);
     let known = |uid| is_known(context.job_state, uid);
-    if context.gates.delay_the_end() {
+    if context.gates.delays_terminal_condition() {
         judge_terminal_truth(old, new, &context.job_state.pods, &known, findings);
     } else {
         judge_none_active(old, new, &context.job_state.pods, &known, findings);

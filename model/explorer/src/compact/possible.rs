@@ -15,7 +15,7 @@ use crate::process::steps::holds_back;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::{JobId, World};
-use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::uid::Uid;
 
 /// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what

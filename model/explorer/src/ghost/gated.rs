@@ -33,12 +33,12 @@ impl GhostHistory {
         let violations = [
             (Req::UG05, !gates.job_pod_replacement_policy && new.terminating.is_some()),
             (Req::UG09, !gates.job_backoff_limit_per_index && new.failed_indexes.is_some()),
-            (Req::UG07, !gates.delay_the_end() && announced),
+            (Req::UG07, !gates.delays_terminal_condition() && announced),
         ];
         if let Some((req, _)) = violations.into_iter().find(|(_, violated)| *violated) {
             self.violations.gates.get_or_insert(req);
         }
-        if !gates.delay_the_end() && !old.is_finished() {
+        if !gates.delays_terminal_condition() && !old.is_finished() {
             self.ended_at_once(&job.spec, new, restarts(&job.spec, &self.pods), now);
         }
     }

@@ -87,7 +87,7 @@ impl GhostHistory {
     /// announce.
     pub fn announces(&mut self, job: &Job, new: &JobStatus, fresh: bool, pods: &Pods) {
         let open = self.decision.is_none() && !new.is_decided() && !new.is_finished() && !job.deleting;
-        if fresh && open && self.gates.delay_the_end() {
+        if fresh && open && self.gates.delays_terminal_condition() {
             self.violations.silent_write |=
                 self.has_failed_too_often(job, pods) || self.has_succeeded(job, pods);
         }

@@ -12,7 +12,7 @@ use crate::world::{JobState, World};
 use jobcheck_spec::apiserver::{RuleSet, would_refuse_status};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::{Job, JobStatus};
-use jobcheck_spec::requirement::{Broken, Findings, Said};
+use jobcheck_spec::requirement::{Broken, Findings, Operand};
 use jobcheck_spec::uid::Uid;
 
 /// A requirement that a write breaks, with both sides of the comparison that is false.
@@ -33,12 +33,12 @@ impl Told {
 }
 
 /// Pods by their names, times since the start.
-fn said(said: &Said) -> String {
+fn said(said: &Operand) -> String {
     match said {
-        Said::Uid(uid) => super::name(*uid),
-        Said::Time(time) => format!("{} s", time.0),
-        Said::Text(text) => named(text),
-        Said::Words(_) | Said::Number(_) | Said::Indexes(_) => said.to_string(),
+        Operand::Uid(uid) => super::name(*uid),
+        Operand::Time(time) => format!("{} s", time.0),
+        Operand::Text(text) => named(text),
+        Operand::Words(_) | Operand::Number(_) | Operand::Indexes(_) => said.to_string(),
     }
 }
 

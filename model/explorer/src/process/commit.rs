@@ -9,7 +9,7 @@ use crate::world::{JobState, OwnWrite, Unseen};
 use jobcheck_spec::apiserver::status_updated;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::guards::counting::Ledger;
+use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::guards::finalizer_removal::may_remove_finalizer_by_truth;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::{Job, JobStatus};

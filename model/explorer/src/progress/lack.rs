@@ -131,7 +131,7 @@ fn idle_lack(
     blocked: Option<Blocked>,
 ) -> Option<(Option<Req>, &'static str)> {
     let spared = |pod: &Pod| blocked.is_none_or(|blocked| blocked.spares(pod));
-    let listed = |pod: &Pod| job.status.lists(pod.uid);
+    let listed = |pod: &Pod| job.status.is_recorded(pod.uid);
     let kept =
         job_state.pods.iter().filter(|pod| listed(pod) && (!spared(pod) || is_proof(pod, job))).count();
     let is_active = |pod: &Pod| job_state.ghost.owns(pod) && pod.is_active() && spared(pod);
@@ -146,7 +146,7 @@ fn idle_lack(
         () if job_state.pods.iter().any(unaccounted) => {
             Some((Some(Req::FT01), "a pod that has ended keeps its finalizer"))
         }
-        () if job.status.listed() > kept => Some((Some(Req::FT02), "pods are listed that no counter has")),
+        () if job.status.recorded() > kept => Some((Some(Req::FT02), "pods are listed that no counter has")),
         () if job.spec.is_suspended() && job_state.pods.iter().any(is_active) => {
             Some((Some(Req::SU01), "the Job is suspended, and a pod is active"))
         }

@@ -80,7 +80,8 @@ pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
     name: "a pod that is recorded as failed has failed, or was deleted where that suffices",
     broken: |job_state| {
         let decided = job_state.ghost.decision.as_ref();
-        let job_fails = decided.map_or(!job_state.ghost.gates.delay_the_end(), |decision| !decision.good);
+        let job_fails =
+            decided.map_or(!job_state.ghost.gates.delays_terminal_condition(), |decision| !decision.good);
         let patient = job_state.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let patient = patient && !job_state.ghost.was_impatient;
         let unreal = |ghost: &PodHistory| match ghost.end {

@@ -233,5 +233,5 @@ pub const DEADLINE_HAD_PASSED: Property = Property {
 
 /// Whether the Job was decided for this reason.
 fn decided(job_state: &JobState, reason: Reason) -> bool {
-    job_state.ghost.decision.as_ref().is_some_and(|decision| reason.is_said_by(&decision.reason))
+    job_state.ghost.decision.as_ref().is_some_and(|decision| reason.is_written_as(&decision.reason))
 }

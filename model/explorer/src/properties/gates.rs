@@ -19,7 +19,9 @@ pub const NO_INTERIM_WITHOUT_ITS_GATES: Property = Property {
     req: Req::UG07,
     name: "without JobManagedBy and JobPodReplacementPolicy no end is announced",
     broken: |job_state| violation(job_state, Req::UG07, "an interim condition was written"),
-    premise: |it| !it.job_state.manager.gates.delay_the_end() && it.job_state.ghost.ending.is_some(),
+    premise: |it| {
+        !it.job_state.manager.gates.delays_terminal_condition() && it.job_state.ghost.ending.is_some()
+    },
 };
 
 /// UG-09.

@@ -124,7 +124,7 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
         // Of what was scaled away nothing counts (PC-23).
         let most = decision.completions.and_then(|most| u32::try_from(most).ok());
         let failed = job.status.failed_set(most);
-        let by_completions = Reason::CompletionsReached.is_said_by(&decision.reason);
+        let by_completions = Reason::CompletionsReached.is_written_as(&decision.reason);
         (by_completions && !failed.is_empty()).then(|| format!("the indexes \"{failed}\" have failed"))
     },
     premise: |it| {

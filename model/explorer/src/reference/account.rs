@@ -143,7 +143,7 @@ impl Accounting<'_> {
         for pod in pods {
             let looks_late = self.looks_late();
             record.full |= !looks_late && self.fills_cap(&record.fresh);
-            if record.full && (looks_late || !self.status.lists(pod.uid)) {
+            if record.full && (looks_late || !self.status.is_recorded(pod.uid)) {
                 continue;
             }
             self.record_pod(pod, &mut record.fresh);

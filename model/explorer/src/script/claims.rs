@@ -174,7 +174,7 @@ impl Number {
             Number::Terminating => status(|job| job.status.terminating.unwrap_or(0)),
             Number::Succeeded => status(|job| job.status.succeeded),
             Number::Failed => status(|job| job.status.failed),
-            Number::Uncounted => job_state.job.as_ref().map(|job| small(job.status.listed())),
+            Number::Uncounted => job_state.job.as_ref().map(|job| small(job.status.recorded())),
             Number::Pods => count(|_| true),
             Number::ActivePods => count(Pod::is_active),
             Number::TerminatingPods => count(Pod::is_terminating),

@@ -1,4 +1,7 @@
-//! Validation of a created Job (SP-01, SP-11, and the rules of a valid specification).
+//! Rules for the creation of a Job: its defaults, its generated fields, and a valid specification.
+//!
+//! Defaults and generated fields are SP-01, SP-11, SP-16, BO-14, RP-01, PC-15, SS-32, UG-04, UG-08, and UG-13. The
+//! rules of a valid specification are in [`spec`](super::spec).
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
@@ -20,8 +23,11 @@ pub fn validate_create(rules: &RuleSet, job: &Job, findings: &mut Findings) {
     }
 }
 
-/// The first rule for which the server would refuse to create `job`, which is taken as
-/// [`created`](super::created) leaves it: with defaults and generated labels.
+/// The first rule for which the server would refuse to create `job`; `None` if it accepts the Job.
+///
+/// # Assumptions
+///
+/// `job` has its defaults and generated labels, as [`created`](super::created) returns it.
 #[must_use]
 pub fn would_refuse_create(job: &Job) -> Option<Broken> {
     let subject = Subject { job, prefixed_labels: true };
@@ -36,7 +42,7 @@ struct Created<'a> {
 /// A rule, and the requirement that it decides.
 type Rule = (Req, fn(&Created<'_>) -> Outcome);
 
-/// What the server itself brings about in a new Job. It refuses nothing for these.
+/// Rules that the server itself makes a new Job satisfy. They refuse no request.
 const PREPARED: &[Rule] = &[
     (Req::SP01, defaults_are_set),
     (Req::BO14, backoff_limit_is_set),
@@ -50,7 +56,7 @@ const PREPARED: &[Rule] = &[
     (Req::SP16, |created| template_has_no_ttl(&created.job.spec)),
 ];
 
-/// SP-01: what the server defaults is set.
+/// SP-01: the fields that have a default are set.
 fn defaults_are_set(created: &Created<'_>) -> Outcome {
     let spec = &created.job.spec;
     let defaulted = [
@@ -71,7 +77,7 @@ fn backoff_limit_is_set(created: &Created<'_>) -> Outcome {
 /// RP-01: `podReplacementPolicy` is set.
 fn replacement_policy_is_set(created: &Created<'_>) -> Outcome {
     if !created.rules.pod_replacement_policy {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let policy = created.job.spec.pod_replacement_policy;
     Outcome::of(policy.is_some(), "spec.podReplacementPolicy", || ("a value", "none"))
@@ -80,16 +86,16 @@ fn replacement_policy_is_set(created: &Created<'_>) -> Outcome {
 /// UG-04: without its gate, `podReplacementPolicy` is dropped.
 fn replacement_policy_is_dropped_without_its_gate(created: &Created<'_>) -> Outcome {
     if created.rules.pod_replacement_policy {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let policy = created.job.spec.pod_replacement_policy;
     Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", name_or_none(policy)))
 }
 
-/// UG-08: without their gate, the limits per index and the rules that fail an index are dropped.
+/// UG-08: without their gate, the limits per index and FailIndex rules are dropped.
 fn limits_per_index_are_dropped_without_their_gate(created: &Created<'_>) -> Outcome {
     if created.rules.backoff_limit_per_index {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let spec = &created.job.spec;
     let fails_index = spec
@@ -107,33 +113,33 @@ fn limits_per_index_are_dropped_without_their_gate(created: &Created<'_>) -> Out
 /// UG-13: without its gate, `managedBy` is dropped.
 fn managed_by_is_dropped_without_its_gate(created: &Created<'_>) -> Outcome {
     if created.rules.job_managed_by {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let manager = &created.job.spec.managed_by;
     Outcome::of(manager.is_none(), "spec.managedBy", || ("none", or_none(manager.as_ref())))
 }
 
-/// PC-15: a generated selector asks for the Job's UID.
+/// PC-15: a generated selector requires the UID of the Job.
 fn selector_is_generated(created: &Created<'_>) -> Outcome {
     let spec = &created.job.spec;
     if is_manual(spec) {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
-    let asks = label(&spec.selector.match_labels, CONTROLLER_UID_LABEL).is_some();
-    Outcome::of(asks, "spec.selector", || (CONTROLLER_UID_LABEL, "a selector without it"))
+    let requires_uid = label(&spec.selector.match_labels, CONTROLLER_UID_LABEL).is_some();
+    Outcome::of(requires_uid, "spec.selector", || (CONTROLLER_UID_LABEL, "a selector without it"))
 }
 
 /// SP-11: the generation of a new Job is 1.
 fn generation_is_one(created: &Created<'_>) -> Outcome {
     match created.job.generation {
-        // The source does not show it.
-        0 => Outcome::NotAsked,
+        // The source does not show the generation.
+        0 => Outcome::NotApplicable,
         generation => Outcome::of(generation == 1, "metadata.generation", || (1, generation)),
     }
 }
 
-/// SS-32: a new Job has no status, whatever was sent.
+/// SS-32: a new Job has an empty status. The server drops a status in the request.
 fn status_is_wiped(created: &Created<'_>) -> Outcome {
     let empty = created.job.status == JobStatus::default();
-    Outcome::of(empty, "status", || ("empty", "a status of its own"))
+    Outcome::of(empty, "status", || ("an empty status", "a status from the request"))
 }

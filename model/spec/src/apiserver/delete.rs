@@ -1,40 +1,42 @@
-//! What a DELETE makes of a Job (PC-31, SP-11).
+//! Effect of a DELETE on a Job: its finalizers, and its generation (PC-31, SP-11).
 
 use super::outcome::Outcome;
 use crate::catalogue::Req;
 use crate::job::{Job, Text};
 use crate::requirement::Findings;
 
-/// Finalizer with which the garbage collector orphans the dependents.
+/// The finalizer that makes the garbage collector orphan the dependents.
 pub const ORPHAN: &str = "orphan";
-/// Finalizer with which it deletes them first.
+/// The finalizer that makes the garbage collector delete the dependents first.
 pub const FOREGROUND: &str = "foregroundDeletion";
 
 /// `propagationPolicy` of a DELETE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Propagation {
-    /// The pods stay, without an owner.
+    /// The pods stay, and become ownerless.
     Orphan,
-    /// The Job goes first.
+    /// The Job is removed at once, and its pods are deleted later.
     Background,
-    /// The pods go first.
+    /// The Job is removed after its pods.
     Foreground,
 }
 
 impl Propagation {
-    /// The policy of a DELETE through `batch/v1`: what was asked for, else what a finalizer of an earlier
-    /// DELETE says, else [`Propagation::Orphan`] (PC-31).
+    /// The policy of a DELETE through `batch/v1` (PC-31).
+    ///
+    /// It is the policy in the request, else the policy of a finalizer from an earlier DELETE, else
+    /// [`Propagation::Orphan`].
     #[must_use]
-    pub fn of(asked: Option<Propagation>, job: &Job) -> Propagation {
+    pub fn of(requested: Option<Propagation>, job: &Job) -> Propagation {
         let earlier = job.finalizers.iter().find_map(|finalizer| match &**finalizer {
             ORPHAN => Some(Propagation::Orphan),
             FOREGROUND => Some(Propagation::Foreground),
             _ => None,
         });
-        asked.or(earlier).unwrap_or(Propagation::Orphan)
+        requested.or(earlier).unwrap_or(Propagation::Orphan)
     }
 
-    /// As the API spells it.
+    /// The text of the policy in the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +46,7 @@ impl Propagation {
         }
     }
 
-    /// The finalizer that carries the policy out; in the background there is none.
+    /// The finalizer of the policy; `None` for [`Propagation::Background`].
     #[must_use]
     pub fn finalizer(self) -> Option<&'static str> {
         match self {
@@ -55,31 +57,32 @@ impl Propagation {
     }
 }
 
-/// The finalizers that a Job has after a DELETE. Where there is none, it is gone at once.
+/// The finalizers of a Job after a DELETE. The Job is removed at once if there are none.
 #[must_use]
-pub fn finalizers_after_delete(asked: Option<Propagation>, job: &Job) -> Vec<Text> {
-    let own = Propagation::of(asked, job).finalizer();
-    let kept = job.finalizers.iter().filter(|finalizer| !matches!(&***finalizer, ORPHAN | FOREGROUND));
-    kept.cloned().chain(own.map(Text::from)).collect()
+pub fn finalizers_after_delete(requested: Option<Propagation>, job: &Job) -> Vec<Text> {
+    let own = Propagation::of(requested, job).finalizer();
+    let others = job.finalizers.iter().filter(|finalizer| !matches!(&***finalizer, ORPHAN | FOREGROUND));
+    others.cloned().chain(own.map(Text::from)).collect()
 }
 
-/// The Job after a DELETE; `None` where it is gone at once.
+/// The Job after a DELETE; `None` if it is removed at once.
 #[must_use]
-pub fn deleted(job: &Job, asked: Propagation) -> Option<Job> {
-    let finalizers = finalizers_after_delete(Some(asked), job);
+pub fn deleted(job: &Job, requested: Propagation) -> Option<Job> {
+    let finalizers = finalizers_after_delete(Some(requested), job);
     let generation = job.generation + i64::from(!job.deleting);
     (!finalizers.is_empty()).then(|| Job { deleting: true, finalizers, generation, ..job.clone() })
 }
 
-/// Judges a DELETE that left the Job behind as `new`, waiting for its finalizers (PC-31), and with another
-/// generation if this was the first (SP-11).
-pub fn validate_delete(asked: Option<Propagation>, old: &Job, new: &Job, findings: &mut Findings) {
-    let mut expected = finalizers_after_delete(asked, old);
+/// Judges a DELETE after which the Job still exists as `new`.
+///
+/// The Job has the finalizers of the policy (PC-31), and the next generation if this was its first DELETE (SP-11).
+pub fn validate_delete(requested: Option<Propagation>, old: &Job, new: &Job, findings: &mut Findings) {
+    let mut expected = finalizers_after_delete(requested, old);
     let mut found = new.finalizers.clone();
     expected.sort_unstable();
     found.sort_unstable();
-    let says = |finalizers: &[Text]| finalizers.join(", ");
-    Outcome::of(expected == found, "metadata.finalizers", || (says(&expected), says(&found)))
+    let text = |finalizers: &[Text]| finalizers.join(", ");
+    Outcome::of(expected == found, "metadata.finalizers", || (text(&expected), text(&found)))
         .report(Req::PC31, findings);
     if old.generation != 0 && new.generation != 0 {
         let due = old.generation.saturating_add(i64::from(!old.deleting));
@@ -87,11 +90,11 @@ pub fn validate_delete(asked: Option<Propagation>, old: &Job, new: &Job, finding
     }
 }
 
-/// Judges a DELETE after which the Job was gone at once: no finalizer held it (PC-31).
-pub fn validate_removal(asked: Option<Propagation>, old: &Job, findings: &mut Findings) {
-    let expected = finalizers_after_delete(asked, old);
+/// Judges a DELETE after which the Job was gone at once: it has no finalizers (PC-31).
+pub fn validate_removal(requested: Option<Propagation>, old: &Job, findings: &mut Findings) {
+    let expected = finalizers_after_delete(requested, old);
     Outcome::of(expected.is_empty(), "metadata.finalizers", || {
-        (expected.join(", "), "none: the Job is gone")
+        (expected.join(", "), "none, because the Job is gone")
     })
     .report(Req::PC31, findings);
 }
@@ -101,10 +104,10 @@ mod tests {
     use super::super::fixtures::job;
     use super::*;
 
-    fn after(asked: Option<Propagation>, finalizers: &[&str]) -> Vec<Text> {
+    fn after(requested: Option<Propagation>, finalizers: &[&str]) -> Vec<Text> {
         let mut old = job();
         old.finalizers = finalizers.iter().map(|text| Text::from(*text)).collect();
-        finalizers_after_delete(asked, &old)
+        finalizers_after_delete(requested, &old)
     }
 
     #[test]

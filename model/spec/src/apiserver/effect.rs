@@ -1,4 +1,4 @@
-//! What the API server makes of a request before it validates it.
+//! The object that the API server stores for an accepted request: defaults, generated fields, and ignored parts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const BACKOFF_LIMIT: i32 = 6;
 ///
 /// # Caveats
 ///
-/// The labels that the Job takes over from its template are not part of the model.
+/// The server also copies the labels of the template to the Job. The model has no labels of Jobs.
 #[must_use]
 pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
     let mut spec = spec.clone();
@@ -38,9 +38,10 @@ pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
     spec
 }
 
-/// What a create stores, if [`would_refuse_create`](super::would_refuse_create) does not object: defaults,
-/// generated labels and selector (PC-15), generation 1 (SP-11), no status (SS-32), and no field whose gate is
-/// off (UG-04, UG-08, UG-13).
+/// The Job that a creation stores if [`would_refuse_create`](super::would_refuse_create) returns `None`.
+///
+/// It has defaults, generated labels and selector (PC-15), generation 1 (SP-11), and an empty status (SS-32). Fields
+/// whose gate is off are dropped (UG-04, UG-08, UG-13).
 ///
 /// # Assumptions
 ///
@@ -48,8 +49,8 @@ pub fn defaulted(rules: &RuleSet, spec: &JobSpec) -> JobSpec {
 ///
 /// # Caveats
 ///
-/// The digests of the template stay those of the request. Defaults come before fields are dropped: `backoffLimit` is
-/// that of a Job with limits per index, though they are not stored.
+/// The digests of the template are those of the request. Defaults are set before fields are dropped. The default of
+/// `backoffLimit` is therefore that of a Job with limits per index, even if the limits are not stored.
 #[must_use]
 pub fn created(rules: &RuleSet, sent: &Job) -> Job {
     let mut spec = defaulted(rules, &sent.spec);
@@ -74,8 +75,10 @@ pub fn created(rules: &RuleSet, sent: &Job) -> Job {
     Job { generation: 1, spec: Arc::new(spec), status: JobStatus::default(), ..sent.clone() }
 }
 
-/// What a write of `sent` to the main resource stores, if [`would_refuse_spec`](super::would_refuse_spec)
-/// does not object: the stored status (SS-32), and the next generation if the specification changes (SP-11).
+/// The Job that a write of `sent` to the main resource stores if [`would_refuse_spec`](super::would_refuse_spec)
+/// returns `None`.
+///
+/// It keeps the stored status (SS-32), and has the next generation if the specification changes (SP-11).
 #[must_use]
 pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     let mut spec = defaulted(rules, &sent.spec);
@@ -99,14 +102,16 @@ pub fn spec_updated(rules: &RuleSet, old: &Job, sent: &Job) -> Job {
     }
 }
 
-/// What a write of `sent` to the status stores, if [`would_refuse_status`](super::would_refuse_status) does
-/// not object: the stored specification and generation, but the metadata that was sent (SS-32, MB-12).
+/// The Job that a write of `sent` to `jobs/status` stores if [`would_refuse_status`](super::would_refuse_status)
+/// returns `None`.
+///
+/// It keeps the stored specification and generation, and takes the metadata from the request (SS-32, MB-12).
 #[must_use]
 pub fn status_updated(old: &Job, sent: &Job) -> Job {
     Job { generation: old.generation, spec: Arc::clone(&old.spec), ..sent.clone() }
 }
 
-/// PC-15: labels and selector that are absent are put in; what the user wrote is left for validation.
+/// PC-15: missing labels and selectors are added. Those of the user stay, and validation judges them.
 fn generate_selector(job: &Job, spec: &mut JobSpec) {
     let (name, uid) = (&job.name, Text::from(job.uid.to_string()));
     for key in [LEGACY_JOB_NAME_LABEL, JOB_NAME_LABEL] {

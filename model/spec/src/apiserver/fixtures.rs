@@ -1,4 +1,4 @@
-//! Jobs that the unit tests of this module start from.
+//! Jobs for the unit tests of this module.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::job::{
 use crate::time::Time;
 use crate::uid::Uid;
 
-/// A Job of the default specification, just created: one completion, no status.
+/// A new Job with default values: one completion, and no status.
 pub(super) fn job() -> Job {
     let template = Template { container_names: vec!["main".into()], ..Template::default() };
     let spec = JobSpec { template, ..JobSpec::default() };
@@ -29,7 +29,7 @@ pub(super) fn job() -> Job {
     created(&RuleSet::V1_36, &sent)
 }
 
-/// [`job`], Indexed with ten completions, three at a time, and retries per index.
+/// An Indexed Job with ten completions, parallelism 3, and one retry for each index.
 pub(super) fn indexed() -> Job {
     let mut job = job();
     edit(&mut job, |spec| {
@@ -46,7 +46,7 @@ pub(super) fn edit(job: &mut Job, change: impl FnOnce(&mut JobSpec)) {
     change(Arc::make_mut(&mut job.spec));
 }
 
-/// A condition.
+/// A condition without reason and message.
 pub(super) fn condition(kind: ConditionKind, status: ConditionStatus) -> Condition {
     Condition { kind, status, reason: "".into(), message: "".into(), last_transition_time: Some(Time(5)) }
 }

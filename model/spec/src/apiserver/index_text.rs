@@ -1,14 +1,14 @@
-//! How the API server reads a pair of index texts against each other (SS-17).
+//! The comparison of `completedIndexes` with `failedIndexes` in the API server (SS-17).
 //!
-//! This is a third reading beside those of [`crate::indexes`]: intervals that do not parse are skipped,
-//! because their form is another rule's business, and texts out of order are walked as they stand.
+//! It reads index lists in another way than [`crate::indexes`]. Malformed intervals are skipped, because SS-14 and
+//! SS-15 cover them. Lists that are not sorted are read in the order of their text.
 
 /// The first index that the API server finds in both texts.
 ///
 /// # Caveats
 ///
-/// The walk moves past the interval that starts first, as if both texts were sorted. In texts that are not,
-/// an index that stands in both may stay unseen; the API server accepts those too.
+/// Like the API server, the search assumes that both texts are sorted. It may miss a common index of texts that are
+/// not.
 pub(super) fn first_overlap(completed: &str, failed: &str, completions: i64) -> Option<i64> {
     let mut completed = readable_intervals(completed, completions);
     let mut failed = readable_intervals(failed, completions);
@@ -25,7 +25,7 @@ pub(super) fn first_overlap(completed: &str, failed: &str, completions: i64) -> 
     }
 }
 
-/// The number of indexes in a text that keeps the grammar of [`crate::indexes::check_grammar`].
+/// The number of indexes in a text that satisfies [`crate::indexes::check_grammar`].
 pub(super) fn count(text: &str, completions: i64) -> i64 {
     readable_intervals(text, completions).map(|(first, last)| last - first + 1).sum()
 }
@@ -34,7 +34,7 @@ fn readable_intervals(text: &str, completions: i64) -> impl Iterator<Item = (i64
     text.split(',').filter_map(move |part| interval(part, completions))
 }
 
-/// One interval: an index, or two ascending ones with a dash between them, all below `completions`.
+/// An interval: one index, or two ascending indexes with a dash between them, all below `completions`.
 fn interval(part: &str, completions: i64) -> Option<(i64, i64)> {
     let index = |text: &str| text.parse::<i64>().ok().filter(|index| *index < completions);
     match part.split_once('-') {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_of_unsorted_texts_may_stay_unseen() {
+    fn overlap_of_unsorted_texts_may_be_missed() {
         assert_eq!(first_overlap("5,1", "1,7", 9), None);
         assert_eq!(first_overlap("1,7", "5,1", 9), None);
     }

@@ -1,22 +1,28 @@
-//! What kube-apiserver accepts of a `batch/v1` Job (families SS and SP, and the `[a]` rules of the others).
+//! The rules of kube-apiserver for Jobs in `batch/v1` (families SS and SP, and the API server's rules of other
+//! families).
 //!
-//! The rules are pure functions over the old and the new object. They are used in two ways: a recorded write
-//! that was accepted must keep them ([`validate_create`], [`validate_spec_update`],
-//! [`validate_status_update`], [`validate_delete`]), and a write that the model is about to attempt is
-//! refused if it breaks one ([`would_refuse_create`], [`would_refuse_spec`], [`would_refuse_status`]). What
-//! the server makes of a request before it judges it are [`created`], [`spec_updated`], and
-//! [`status_updated`].
+//! A rule is a pure function of the stored and the new object. It judges a write that the server has accepted, and
+//! predicts the refusal of a write that a model is about to send:
+//!
+//! | request | effect before validation | judged if accepted | predicted refusal |
+//! | --- | --- | --- | --- |
+//! | POST of a Job | [`created`] | [`validate_create`] | [`would_refuse_create`] |
+//! | PUT or PATCH of a Job | [`spec_updated`] | [`validate_spec_update`] | [`would_refuse_spec`] |
+//! | PUT or PATCH of `jobs/status` | [`status_updated`] | [`validate_status_update`] | [`would_refuse_status`] |
+//! | DELETE of a Job | [`deleted`] | [`validate_delete`], [`validate_removal`] | – |
+//!
+//! All rules read the objects that the server stored, never a view. [`RuleSet`] has the differences between versions of
+//! Kubernetes.
 //!
 //! # Guarantees
 //!
-//! The decisions are those of Kubernetes' own strategies: `harness/controlplane/oracle` asks them about the random cases
-//! of `tests/differential/src/bin/status_cases.rs`.
+//! The decisions are those of Kubernetes' own validation. `harness/controlplane/oracle` compares the two on the random
+//! cases of `tests/differential/src/bin/status_cases.rs`.
 //!
 //! # Caveats
 //!
-//! Of the pod template only the fields of [`crate::job::Template`] are judged; whether the rest of it is a
-//! valid pod is not asked. Object metadata is judged only as far as a requirement names it, and a selector's
-//! expressions are not evaluated.
+//! The rules read only the fields of [`crate::job::Template`] of a pod template, and do not check the rest of it. They
+//! read object metadata only as far as a requirement names it, and do not evaluate `matchExpressions` of a selector.
 
 mod create;
 mod delete;

@@ -1,21 +1,23 @@
-//! Forms of names that the API server knows.
+//! Forms of names that the API server accepts.
 
-/// The longest DNS label, label value, and value of `managedBy`.
+/// The maximum length of a DNS label, of a label value, and of `managedBy`.
 pub(super) const LABEL_LENGTH: usize = 63;
 
 const SUBDOMAIN_LENGTH: usize = 253;
 
-/// A DNS label (RFC 1123).
+/// Returns whether a text is a DNS label (RFC 1123).
 pub(super) fn is_dns_label(text: &str) -> bool {
     text.len() <= LABEL_LENGTH && has_label_form(text)
 }
 
-/// A DNS subdomain (RFC 1123).
+/// Returns whether a text is a DNS subdomain (RFC 1123).
 pub(super) fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LENGTH && text.split('.').all(has_label_form)
 }
 
-/// A name with an optional subdomain before a slash, as of labels and conditions.
+/// Returns whether a text is a qualified name: a name, after an optional subdomain and slash.
+///
+/// Keys of labels and types of conditions have this form.
 pub(super) fn is_qualified_name(text: &str) -> bool {
     match text.split_once('/') {
         None => is_unqualified_name(text),
@@ -23,14 +25,14 @@ pub(super) fn is_qualified_name(text: &str) -> bool {
     }
 }
 
-/// A subdomain, a slash, and a path of RFC 3986, as of `managedBy`.
+/// Returns whether a text is a domain-prefixed path, like `managedBy`: a subdomain, a slash, and a path of RFC 3986.
 pub(super) fn is_domain_prefixed_path(text: &str) -> bool {
     text.split_once('/').is_some_and(|(host, path)| {
         is_dns_subdomain(host) && !path.is_empty() && path.bytes().all(is_path_byte)
     })
 }
 
-/// The form of one label of a subdomain, whose length is not limited by itself.
+/// Returns whether a text has the form of one label of a subdomain. Its length is not limited.
 fn has_label_form(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     bounded_by(text, inner, |byte| inner(byte) || byte == b'-')
@@ -42,7 +44,7 @@ fn is_unqualified_name(text: &str) -> bool {
         && bounded_by(text, outer, |byte| outer(byte) || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether the first and the last byte pass `ends` and all pass `any`.
+/// Returns whether the first and the last byte satisfy `ends`, and all bytes satisfy `any`.
 fn bounded_by(text: &str, ends: impl Fn(u8) -> bool, any: impl Fn(u8) -> bool) -> bool {
     match text.as_bytes() {
         [] => false,

@@ -1,28 +1,28 @@
-//! What one rule says of one write.
+//! The result of one API server rule on one write.
 
 use crate::catalogue::Req;
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 
-/// The answer of a rule.
+/// The result of a rule.
 pub(super) enum Outcome {
-    /// The rule is silent: its premise is not met.
-    NotAsked,
-    /// The rule is kept.
+    /// The premise of the rule is not met.
+    NotApplicable,
+    /// The write satisfies the rule.
     Holds,
-    /// The rule is broken.
+    /// The write breaks the rule.
     Breaks {
-        /// The field.
+        /// The path of the field.
         what: &'static str,
-        /// What would have been accepted.
-        expected: Said,
-        /// What was written.
-        found: Said,
+        /// A value that the rule accepts.
+        expected: Operand,
+        /// The value in the write.
+        found: Operand,
     },
 }
 
 impl Outcome {
-    /// Builds the two sides only if the rule is broken: most writes break none.
-    pub(super) fn of<E: Into<Said>, F: Into<Said>>(
+    /// [`Outcome::Holds`], or [`Outcome::Breaks`] with the expected and the found value, which are computed only then.
+    pub(super) fn of<E: Into<Operand>, F: Into<Operand>>(
         holds: bool,
         what: &'static str,
         sides: impl FnOnce() -> (E, F),
@@ -35,27 +35,31 @@ impl Outcome {
     }
 
     /// A broken rule.
-    pub(super) fn breaks(what: &'static str, expected: impl Into<Said>, found: impl Into<Said>) -> Outcome {
+    pub(super) fn breaks(
+        what: &'static str,
+        expected: impl Into<Operand>,
+        found: impl Into<Operand>,
+    ) -> Outcome {
         Outcome::Breaks { what, expected: expected.into(), found: found.into() }
     }
 
-    /// The first broken one of several parts; kept if one of them was asked.
+    /// The result of a rule with several parts: the first broken part, else [`Outcome::Holds`] if some part holds.
     pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
-        let mut answer = Outcome::NotAsked;
+        let mut outcome = Outcome::NotApplicable;
         for part in parts {
             match part {
-                Outcome::NotAsked => {}
-                Outcome::Holds => answer = Outcome::Holds,
+                Outcome::NotApplicable => {}
+                Outcome::Holds => outcome = Outcome::Holds,
                 Outcome::Breaks { .. } => return part,
             }
         }
-        answer
+        outcome
     }
 
-    /// Notes the answer; returns whether the rule is not broken.
+    /// Records the result for a requirement, and returns whether the rule is not broken.
     pub(super) fn report(self, req: Req, findings: &mut Findings) -> bool {
         match self {
-            Outcome::NotAsked => true,
+            Outcome::NotApplicable => true,
             Outcome::Holds => {
                 findings.premise(req);
                 true
@@ -64,10 +68,10 @@ impl Outcome {
         }
     }
 
-    /// The reason for a refusal, if the rule is broken.
+    /// The reason for a refusal; `None` if the rule is not broken.
     pub(super) fn refusal(self, req: Req) -> Option<Broken> {
         match self {
-            Outcome::NotAsked | Outcome::Holds => None,
+            Outcome::NotApplicable | Outcome::Holds => None,
             Outcome::Breaks { what, expected, found } => {
                 Some(Broken { req, what, expected, found, known: None })
             }

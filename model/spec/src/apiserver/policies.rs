@@ -1,4 +1,4 @@
-//! Validity of `podFailurePolicy` (SP-06) and `successPolicy` (SP-07).
+//! Rules for a valid `podFailurePolicy` (SP-06) and `successPolicy` (SP-07).
 
 use super::index_text;
 use super::names::is_qualified_name;
@@ -15,9 +15,9 @@ const MAX_INDEX_TEXT: usize = 64 * 1024;
 const FAILURE_RULES: &str = "spec.podFailurePolicy.rules";
 const SUCCESS_RULES: &str = "spec.successPolicy.rules";
 
-/// SP-06: what a pod failure policy may say.
+/// SP-06: a pod failure policy has at most 20 rules, each with one valid requirement and a valid action.
 pub(super) fn pod_failure_policy_is_valid(spec: &JobSpec) -> Outcome {
-    let Some(policy) = &spec.pod_failure_policy else { return Outcome::NotAsked };
+    let Some(policy) = &spec.pod_failure_policy else { return Outcome::NotApplicable };
     let count = policy.rules.len();
     let few = Outcome::of(count <= MAX_RULES, FAILURE_RULES, || ("at most 20 rules", count));
     let rules = policy.rules.iter().map(|rule| failure_rule_is_valid(spec, rule));
@@ -54,7 +54,7 @@ fn exit_codes_are_valid(spec: &JobSpec, codes: &OnExitCodes) -> Outcome {
             ("In or NotIn", "another value")
         });
     let container = match &codes.container_name {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some(name) => {
             let exists = spec.template.container_names.contains(name);
             Outcome::of(exists, "spec.podFailurePolicy.rules.onExitCodes.containerName", || {
@@ -90,15 +90,15 @@ fn patterns_are_valid(patterns: &[ConditionPattern]) -> Outcome {
     Outcome::all([few].into_iter().chain(each))
 }
 
-/// SP-07: what a success policy may say, and that it needs mode `Indexed`.
+/// SP-07: a success policy needs mode `Indexed`, and has 1 to 20 rules with valid indexes or counts.
 pub(super) fn success_policy_is_valid(spec: &JobSpec) -> Outcome {
-    let Some(policy) = &spec.success_policy else { return Outcome::NotAsked };
+    let Some(policy) = &spec.success_policy else { return Outcome::NotApplicable };
     if !spec.is_indexed() {
         return Outcome::breaks("spec.successPolicy", "none without mode Indexed", "a policy");
     }
     let count = policy.rules.len();
     let few = Outcome::of((1..=MAX_RULES).contains(&count), SUCCESS_RULES, || ("1 to 20 rules", count));
-    // Without completions the Job is refused by SP-03, and there is nothing to compare with.
+    // SP-03 refuses an Indexed Job without completions.
     let completions = spec.completions.unwrap_or(i32::MAX);
     let rules = policy.rules.iter().map(|rule| success_rule_is_valid(rule, i64::from(completions)));
     Outcome::all([few].into_iter().chain(rules))
@@ -108,19 +108,19 @@ fn success_rule_is_valid(rule: &SuccessRule, completions: i64) -> Outcome {
     const INDEXES: &str = "spec.successPolicy.rules.succeededIndexes";
     const COUNT: &str = "spec.successPolicy.rules.succeededCount";
     let (text, count) = (rule.succeeded_indexes.as_deref(), rule.succeeded_count.map(i64::from));
-    let said = Outcome::of(text.is_some() || count.is_some(), SUCCESS_RULES, || {
+    let has_criterion = Outcome::of(text.is_some() || count.is_some(), SUCCESS_RULES, || {
         ("succeededIndexes or succeededCount", "neither")
     });
     let indexes = match text.map(|text| (text.len(), check_grammar(text, completions))) {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some((length, _)) if length > MAX_INDEX_TEXT => Outcome::breaks(INDEXES, "at most 64 KiB", length),
-        Some((_, Err(why))) => Outcome::breaks(INDEXES, "valid indexes below completions", why),
+        Some((_, Err(why))) => Outcome::breaks(INDEXES, "increasing indexes below completions", why),
         Some((_, Ok(()))) => Outcome::Holds,
     };
     let limit = text.map_or(completions, |text| index_text::count(text, completions).min(completions));
     let counted = match count {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some(count) => Outcome::of((0..=limit).contains(&count), COUNT, || (format!("0 to {limit}"), count)),
     };
-    Outcome::all([said, indexes, counted])
+    Outcome::all([has_criterion, indexes, counted])
 }

@@ -1,45 +1,49 @@
-//! The API server's rules of one minor version, as data.
+//! The differences between the API servers of the supported minor versions.
 
 use crate::gates::Gates;
 
-/// What differs between the API servers of the supported minor versions.
+/// The rules of the API server in one minor version.
 ///
-/// A gate that an emulated version or a flag switches is a field of its own, so that a caller may start from
-/// [`RuleSet::of`] and change it (judging.md 8).
+/// Each gate that a flag or an emulated version can switch is a field, so that a caller can change [`RuleSet::of`]
+/// (`docs/reference/judging.md`, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RuleSet {
     /// The minor version: 36 for Kubernetes 1.36.
     pub minor: u32,
-    /// Gate `JobManagedBy`: `managedBy` is stored, and the status rules SS-08 to SS-28 are in force (UG-13).
+    /// The gate `JobManagedBy`: `managedBy` is stored, and the status rules SS-08 to SS-28 apply (UG-13).
     pub job_managed_by: bool,
-    /// Gate `JobPodReplacementPolicy`: the field is stored and defaulted (UG-04). With `JobManagedBy` off
-    /// too, `SuccessCriteriaMet` is refused on a Job without success policy (UG-07).
+    /// The gate `JobPodReplacementPolicy`: `podReplacementPolicy` is stored and has a default (UG-04).
+    ///
+    /// If it and `JobManagedBy` are off, `SuccessCriteriaMet` is refused on a Job without a success policy (UG-07).
     pub pod_replacement_policy: bool,
-    /// Gate `JobBackoffLimitPerIndex`: its fields and FailIndex rules are stored (UG-08).
+    /// The gate `JobBackoffLimitPerIndex`: the limits per index and FailIndex rules are stored (UG-08).
     pub backoff_limit_per_index: bool,
-    /// Gate `JobSuccessPolicy`: `successPolicy` is stored.
+    /// The gate `JobSuccessPolicy`: `successPolicy` is stored.
     pub success_policy: bool,
-    /// Gate `MutableSchedulingDirectivesForSuspendedJobs`: the directives of a suspended Job that had started
-    /// may change (SU-12). Off, only those of a Job that never started may.
+    /// The gate `MutableSchedulingDirectivesForSuspendedJobs`: the scheduling directives of a suspended Job may change
+    /// even if the Job had started (SU-12).
+    ///
+    /// If the gate is off, they may change only in a Job that never started.
     pub mutable_scheduling_directives: bool,
-    /// Gate `MutablePodResourcesForSuspendedJobs`: the resources of a suspended Job may change (SU-12), and
-    /// its template metadata is not compared (SU-13).
+    /// The gate `MutablePodResourcesForSuspendedJobs`: the resources of a suspended Job may change (SU-12), and so may
+    /// all metadata of its template (SU-13).
     pub mutable_pod_resources: bool,
-    /// Under these two gates, a suspended Job that never started need not wait for its condition `Suspended`
-    /// before its template may change (kubernetes#139287).
+    /// With these two gates, the template of a suspended Job that never started may change before the Job has the
+    /// condition `Suspended` (kubernetes#139287).
     pub mutable_before_suspended_condition: bool,
     /// A suspended Job with `completions` 0 may finish without `startTime` (SS-10, kubernetes#132614).
     pub suspended_with_zero_completions: bool,
-    /// A status write that turns `Suspended` from true to false may change `startTime` although
-    /// `spec.suspend` is false already (SS-09, kubernetes#134769).
+    /// A status write that turns `Suspended` from True to False may change `startTime`, even if `spec.suspend` is false
+    /// already (SS-09, kubernetes#134769).
     pub resuming_changes_start_time: bool,
-    /// The specification has fields that [`crate::job::JobSpec`] does not hold (`scheduling`), so that a new
-    /// generation may come with a specification that looks the same (SP-11).
+    /// The specification has fields that [`crate::job::JobSpec`] does not have, such as `scheduling`.
+    ///
+    /// A new generation may then come with an equal `JobSpec` (SP-11).
     pub spec_has_unseen_fields: bool,
 }
 
 impl RuleSet {
-    /// Kubernetes 1.36.3. Until 1.36.1 the template gates waited for the condition `Suspended`.
+    /// The rules of Kubernetes 1.36.3. Until 1.36.1, a template could not change before the condition `Suspended`.
     pub const V1_36: RuleSet = RuleSet {
         minor: 36,
         job_managed_by: true,
@@ -54,10 +58,11 @@ impl RuleSet {
         spec_has_unseen_fields: false,
     };
 
-    /// Kubernetes 1.37: what is new is outside the fields of the model.
+    /// The rules of Kubernetes 1.37, whose new fields are not in the model.
     pub const V1_37: RuleSet = RuleSet { minor: 37, spec_has_unseen_fields: true, ..RuleSet::V1_36 };
 
-    /// Kubernetes 1.35.4: the gates for suspended Jobs are alpha and off. It waits for the condition once they are on.
+    /// The rules of Kubernetes 1.35.4. The gates for suspended Jobs are alpha and off; if they are on, a template
+    /// cannot change before the condition `Suspended`.
     pub const V1_35: RuleSet = RuleSet {
         minor: 35,
         mutable_scheduling_directives: false,
@@ -66,10 +71,10 @@ impl RuleSet {
         ..RuleSet::V1_36
     };
 
-    /// Kubernetes 1.34, from 1.34.2 on; 1.34.0 refused a new `startTime` on resumption.
+    /// The rules of Kubernetes 1.34 from 1.34.2 on. 1.34.0 refused a new `startTime` at the resumption.
     pub const V1_34: RuleSet = RuleSet { minor: 34, ..RuleSet::V1_35 };
 
-    /// The release that these rules were taken from.
+    /// The patch release from which these rules were taken.
     #[must_use]
     pub const fn release(self) -> &'static str {
         match self.minor {
@@ -80,8 +85,7 @@ impl RuleSet {
         }
     }
 
-    /// The same with one of the gates that the Job controller has too, on or off (judging.md 8); `None` where there is
-    /// no such gate.
+    /// These rules with one gate switched, by its Kubernetes name; `None` if [`Gates`] has no gate of this name.
     #[must_use]
     pub fn with_gate(self, gate: &str, on: bool) -> Option<RuleSet> {
         let gates = self.gates().with(gate, on)?;
@@ -94,7 +98,7 @@ impl RuleSet {
         })
     }
 
-    /// The gates that the Job controller has too, as the API server has them.
+    /// The state in the API server of the gates that the Job controller has as well.
     #[must_use]
     pub fn gates(self) -> Gates {
         Gates {
@@ -105,7 +109,7 @@ impl RuleSet {
         }
     }
 
-    /// The rules of Kubernetes 1.`minor`, its latest patch and default gates, for 1.34 to 1.37.
+    /// The rules of Kubernetes 1.34 to 1.37 with default gates, by the minor version; `None` for other versions.
     #[must_use]
     pub const fn of(minor: u32) -> Option<RuleSet> {
         match minor {
@@ -129,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_minor_versions_are_known() {
+    fn four_minor_versions_have_rules() {
         let known: Vec<u32> = (30..40).filter(|minor| RuleSet::of(*minor).is_some()).collect();
         assert_eq!(known, [34, 35, 36, 37]);
         assert!(known.iter().all(|minor| RuleSet::of(*minor).map(|rules| rules.minor) == Some(*minor)));

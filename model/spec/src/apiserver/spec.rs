@@ -1,28 +1,28 @@
-//! What makes a specification valid (SP-02 to SP-07, SP-15, RP-01, BI-12, MB-01, PC-15).
+//! Rules for a valid specification (SP-02 to SP-07, SP-15, RP-01, BI-12, MB-01, PC-15).
 //!
-//! The same rules hold when a Job is created and whenever its specification is written (SP-10).
+//! They apply to the creation of a Job, and to every write of its specification (SP-10).
 
 use super::names::{LABEL_LENGTH, is_dns_label, is_dns_subdomain, is_domain_prefixed_path};
 use super::outcome::Outcome;
 use super::policies::{pod_failure_policy_is_valid, success_policy_is_valid};
 use crate::catalogue::Req;
 use crate::job::{CompletionMode, Job, JobSpec, PodReplacementPolicy, RestartPolicy, Text};
-use crate::requirement::Said;
+use crate::requirement::Operand;
 use crate::uid::Uid;
-use crate::words::labels as labels_said;
+use crate::words::labels as labels_shown;
 
-/// Label of a pod's Job, by name.
+/// The label of a pod with the name of its Job.
 pub const JOB_NAME_LABEL: &str = "batch.kubernetes.io/job-name";
-/// Label of a pod's Job, by UID.
+/// The label of a pod with the UID of its Job.
 pub const CONTROLLER_UID_LABEL: &str = "batch.kubernetes.io/controller-uid";
-/// [`JOB_NAME_LABEL`] as it was before it had a prefix.
+/// The older form of [`JOB_NAME_LABEL`], without a prefix.
 pub const LEGACY_JOB_NAME_LABEL: &str = "job-name";
-/// [`CONTROLLER_UID_LABEL`] as it was before it had a prefix.
+/// The older form of [`CONTROLLER_UID_LABEL`], without a prefix.
 pub const LEGACY_CONTROLLER_UID_LABEL: &str = "controller-uid";
 
 const MAX_PARALLELISM: i32 = 100_000;
 const MAX_FAILED_INDEXES: i32 = 100_000;
-/// With `backoffLimitPerIndex`, more completions than this come with the two limits below.
+/// With `backoffLimitPerIndex` and more completions than this, the two limits below apply.
 const MANY_COMPLETIONS: i32 = 100_000;
 const MAX_PARALLELISM_OF_MANY: i32 = 10_000;
 const MAX_FAILED_INDEXES_OF_MANY: i32 = 10_000;
@@ -30,14 +30,14 @@ const MAX_FAILED_INDEXES_OF_MANY: i32 = 10_000;
 /// A Job whose specification is judged.
 pub(super) struct Subject<'a> {
     pub(super) job: &'a Job,
-    /// Whether the template must carry the prefixed labels too. Jobs of old need not (PC-15).
+    /// True if the template must have the prefixed labels. Jobs from older versions may lack them (PC-15).
     pub(super) prefixed_labels: bool,
 }
 
 /// A rule, and the requirement that it decides.
 pub(super) type Rule = (Req, fn(&Subject<'_>) -> Outcome);
 
-/// What a specification must keep, at creation and at every update.
+/// The rules for every stored specification.
 pub(super) const VALID: &[Rule] = &[
     (Req::SP02, |subject| numbers_are_not_negative(&subject.job.spec)),
     (Req::SP03, |subject| completion_mode_is_valid(subject.job)),
@@ -64,13 +64,13 @@ fn numbers_are_not_negative(spec: &JobSpec) -> Outcome {
         ("spec.maxFailedIndexes", spec.max_failed_indexes.map(i64::from)),
     ];
     Outcome::all(numbers.into_iter().map(|(what, number)| match number {
-        None => Outcome::NotAsked,
-        Some(number) => Outcome::of(number >= 0, what, || (0, number)),
+        None => Outcome::NotApplicable,
+        Some(number) => Outcome::of(number >= 0, what, || ("0 or more", number)),
     }))
 }
 
-/// SP-03: the mode is a known one, and `Indexed` has completions, not too much parallelism, and a Job name
-/// that leaves room for the largest index in a host name.
+/// SP-03: the mode is known. An Indexed Job has `completions`, limited `parallelism`, and a name that leaves room for
+/// the largest index in a host name.
 fn completion_mode_is_valid(job: &Job) -> Outcome {
     let spec = &job.spec;
     match spec.completion_mode {
@@ -91,14 +91,14 @@ fn host_name_fits(job: &Job) -> Outcome {
         Some(completions) if completions > 0 => {
             let host_name = format!("{}-{}", job.name, completions - 1);
             Outcome::of(is_dns_label(&host_name), "metadata.name", || {
-                ("a name whose pods' host names are DNS labels", host_name.clone())
+                ("a name with which the host names of pods are DNS labels", host_name.clone())
             })
         }
-        Some(_) | None => Outcome::NotAsked,
+        Some(_) | None => Outcome::NotApplicable,
     }
 }
 
-/// SP-04: `OnFailure` or `Never`; with a pod failure policy `Never`.
+/// SP-04: the restart policy is `OnFailure` or `Never`, and `Never` with a pod failure policy.
 fn restart_policy_is_valid(spec: &JobSpec) -> Outcome {
     const WHAT: &str = "spec.template.spec.restartPolicy";
     match spec.template.restart_policy {
@@ -111,21 +111,21 @@ fn restart_policy_is_valid(spec: &JobSpec) -> Outcome {
     }
 }
 
-/// SP-05: the name is a DNS subdomain; where it becomes a label value, it is no longer than one may be.
+/// SP-05: the name is a DNS subdomain, and short enough for a label value if the selector is generated.
 fn name_is_valid(job: &Job) -> Outcome {
     let name = &*job.name;
     let fits = is_manual(&job.spec) || name.len() <= LABEL_LENGTH;
     Outcome::of(is_dns_subdomain(name) && fits, "metadata.name", || {
-        ("a DNS subdomain, of at most 63 characters where the selector is generated", name.to_owned())
+        ("a DNS subdomain, of at most 63 characters if the selector is generated", name.to_owned())
     })
 }
 
-/// SP-15: `podReplacementPolicy` has one of two values. With a pod failure policy, RP-01 leaves but one.
+/// SP-15: `podReplacementPolicy` has one of two values. With a pod failure policy, RP-01 judges it.
 fn replacement_policy_is_known(spec: &JobSpec) -> Outcome {
     match spec.pod_replacement_policy {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some(PodReplacementPolicy::TerminatingOrFailed | PodReplacementPolicy::Failed) => Outcome::Holds,
-        Some(PodReplacementPolicy::Unknown) if spec.pod_failure_policy.is_some() => Outcome::NotAsked,
+        Some(PodReplacementPolicy::Unknown) if spec.pod_failure_policy.is_some() => Outcome::NotApplicable,
         Some(PodReplacementPolicy::Unknown) => {
             Outcome::breaks("spec.podReplacementPolicy", "TerminatingOrFailed or Failed", "another value")
         }
@@ -140,15 +140,15 @@ fn failure_policy_replaces_failed_pods_only(spec: &JobSpec) -> Outcome {
                 ("Failed with podFailurePolicy", format!("{policy:?}"))
             })
         }
-        (None, _) | (_, None) => Outcome::NotAsked,
+        (None, _) | (_, None) => Outcome::NotApplicable,
     }
 }
 
-/// BI-12: `backoffLimitPerIndex` needs mode `Indexed`; `maxFailedIndexes` needs it and has limits of its own.
+/// BI-12: `backoffLimitPerIndex` needs mode `Indexed`. `maxFailedIndexes` needs `backoffLimitPerIndex`, and is limited.
 fn backoff_limit_per_index_is_valid(spec: &JobSpec) -> Outcome {
     let (limit, max_failed) = (spec.backoff_limit_per_index, spec.max_failed_indexes);
     if limit.is_none() && max_failed.is_none() {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let has_limit = Outcome::of(limit.is_some(), "spec.backoffLimitPerIndex", || {
         ("a number with maxFailedIndexes", "none")
@@ -157,15 +157,16 @@ fn backoff_limit_per_index_is_valid(spec: &JobSpec) -> Outcome {
         None | Some(CompletionMode::NonIndexed) => Outcome::breaks(
             "spec.backoffLimitPerIndex",
             "none without mode Indexed",
-            said(limit.or(max_failed)),
+            shown(limit.or(max_failed)),
         ),
         Some(CompletionMode::Indexed) => Outcome::all([
-            spec.completions.map_or(Outcome::NotAsked, |n| at_most("spec.maxFailedIndexes", max_failed, n)),
+            spec.completions
+                .map_or(Outcome::NotApplicable, |n| at_most("spec.maxFailedIndexes", max_failed, n)),
             at_most("spec.maxFailedIndexes", max_failed, MAX_FAILED_INDEXES),
             many_completions_are_bounded(spec),
         ]),
-        // The unknown mode is refused by SP-03.
-        Some(CompletionMode::Unknown) => Outcome::NotAsked,
+        // SP-03 refuses an unknown mode.
+        Some(CompletionMode::Unknown) => Outcome::NotApplicable,
     };
     Outcome::all([has_limit, by_mode])
 }
@@ -173,7 +174,7 @@ fn backoff_limit_per_index_is_valid(spec: &JobSpec) -> Outcome {
 fn many_completions_are_bounded(spec: &JobSpec) -> Outcome {
     let many = spec.completions.is_some_and(|completions| completions > MANY_COMPLETIONS);
     if !many || spec.backoff_limit_per_index.is_none() {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let required = Outcome::of(spec.max_failed_indexes.is_some(), "spec.maxFailedIndexes", || {
         ("a number with so many completions", "none")
@@ -188,7 +189,7 @@ fn many_completions_are_bounded(spec: &JobSpec) -> Outcome {
 /// MB-01: `managedBy` is a domain-prefixed path of at most 63 bytes.
 fn managed_by_is_valid(spec: &JobSpec) -> Outcome {
     match &spec.managed_by {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some(manager) => {
             let valid = is_domain_prefixed_path(manager) && manager.len() <= LABEL_LENGTH;
             Outcome::of(valid, "spec.managedBy", || {
@@ -198,13 +199,13 @@ fn managed_by_is_valid(spec: &JobSpec) -> Outcome {
     }
 }
 
-/// PC-15: the selector selects the template's labels; where it was generated, the template carries the
-/// labels of name and UID, and the selector asks for nothing else.
+/// PC-15: the selector matches the labels of the template. If it was generated, the template has the labels of name and
+/// UID, and the selector requires no other labels.
 fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
     let job = subject.job;
     let (wanted, labels) = (&job.spec.selector.match_labels, &job.spec.template.labels);
     let selects = Outcome::of(wanted.iter().all(|pair| labels.contains(pair)), SELECTOR, || {
-        ("labels of the template", labels_said(wanted))
+        ("labels of the template", labels_shown(wanted))
     });
     if is_manual(&job.spec) {
         return selects;
@@ -218,25 +219,27 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
             || {
                 (
                     format!("{key} of the Job"),
-                    label.map_or(Said::Words("none"), |label| label.to_string().into()),
+                    label.map_or(Operand::Words("none"), |label| label.to_string().into()),
                 )
             },
         )
     });
     let generated = Outcome::of(wanted.iter().all(|(key, _)| required.contains(&&**key)), SELECTOR, || {
-        ("generated labels only", labels_said(wanted))
+        ("generated labels only", labels_shown(wanted))
     });
     Outcome::all(labelled.chain([selects, generated]))
 }
 
-/// SP-16: a pod template has no TTL of its own; a field of that name is dropped.
+/// SP-16: a pod template has no TTL; the server drops a field of that name.
 pub(super) fn template_has_no_ttl(spec: &JobSpec) -> Outcome {
-    Outcome::of(!spec.template.has_ttl, "spec.template", || ("no ttlSecondsAfterFinished", "one"))
+    Outcome::of(!spec.template.has_ttl, "spec.template", || {
+        ("no ttlSecondsAfterFinished", "ttlSecondsAfterFinished")
+    })
 }
 
 const SELECTOR: &str = "spec.selector";
 
-/// Whether the user chose the selector.
+/// Returns whether the user has chosen the selector.
 pub(super) fn is_manual(spec: &JobSpec) -> bool {
     spec.manual_selector == Some(true)
 }
@@ -246,7 +249,7 @@ pub(super) fn label<'a>(labels: &'a [(Text, Text)], key: &str) -> Option<&'a Tex
     labels.iter().find(|(name, _)| **name == *key).map(|(_, value)| value)
 }
 
-/// The labels that the server puts on the template of a Job with a generated selector.
+/// The keys of the labels that the server adds to the template of a Job with a generated selector.
 pub(super) fn generated_labels(prefixed: bool) -> &'static [&'static str] {
     const ALL: [&str; 4] =
         [LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, CONTROLLER_UID_LABEL, JOB_NAME_LABEL];
@@ -262,13 +265,13 @@ fn identifies(job: &Job, key: &str, value: &str) -> bool {
 
 fn at_most(what: &'static str, number: Option<i32>, limit: i32) -> Outcome {
     match number {
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
         Some(number) => Outcome::of(number <= limit, what, || (limit, number)),
     }
 }
 
-fn said(number: Option<i32>) -> Said {
-    number.map_or(Said::Words("none"), Said::from)
+fn shown(number: Option<i32>) -> Operand {
+    number.map_or(Operand::Words("none"), Operand::from)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Validation of a write to `jobs/status` (SS-01 to SS-28, SS-32, SS-36).
+//! Rules for a write to `jobs/status` (SS-01 to SS-28, SS-32, SS-36).
 //!
-//! One function for each rule. Most are ratcheted: they look only if the named thing changed, so that bad old
-//! data never blocks an unrelated write (SS-35).
+//! Each rule is one function. Most rules are *ratcheted*: they apply only if the value in question changes, so that an
+//! old bad value never blocks an unrelated write (SS-35).
 //!
-//! | here | Kubernetes (`pkg/registry/batch/job`, `pkg/apis/batch/validation`) |
+//! | this module | Kubernetes (`pkg/registry/batch/job`, `pkg/apis/batch/validation`) |
 //! | --- | --- |
 //! | [`Change`] and the `*_changed` premises | `getStatusValidationOptions` |
 //! | SS-01 to SS-05, SS-10 to SS-25 | `validateJobStatus` |
@@ -15,14 +15,14 @@ use super::rules::RuleSet;
 use crate::catalogue::Req;
 use crate::indexes::check_grammar;
 use crate::job::{ConditionKind, ConditionStatus, Job};
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 use crate::time::Time;
 use crate::uid::Uid;
 
 mod change;
 use change::{Change, has};
 
-/// Judges a status write that was accepted: `new` is what the server stored.
+/// Judges a status write that the server has accepted and stored as `new`.
 ///
 /// # Assumptions
 ///
@@ -38,9 +38,10 @@ pub fn validate_status_update(rules: &RuleSet, old: &Job, new: &Job, findings: &
     status_write_keeps_the_rest(old, new, findings);
 }
 
-/// The first rule for which the server would refuse to write the status of `new` over `old`.
+/// The first rule for which the server would refuse to write the status of `new` over `old`; `None` if it accepts the
+/// write.
 ///
-/// The specification of `new` does not matter: the server puts the stored one in its place (SS-32).
+/// The specification of `new` does not matter, because the server keeps the stored one (SS-32).
 #[must_use]
 pub fn would_refuse_status(rules: &RuleSet, old: &Job, new: &Job) -> Option<Broken> {
     let change = Change::between(rules, old, new);
@@ -85,7 +86,7 @@ const WITH_MANAGED_BY: &[Rule] = &[
     (Req::SS28, succeeded_does_not_decrease),
 ];
 
-/// The rule that stood in their place before: `SuccessCriteriaMet` belonged to success policies alone.
+/// The rule that applies in their place if the gate is off: `SuccessCriteriaMet` is only for success policies.
 const WITHOUT_MANAGED_BY: &[Rule] = &[(Req::UG07, success_criteria_met_needs_success_policy)];
 
 fn rules_in_force(rules: &RuleSet) -> impl Iterator<Item = Rule> {
@@ -105,16 +106,16 @@ fn counters_are_not_negative(change: &Change<'_>) -> Outcome {
     ];
     match counters.into_iter().find(|(_, value)| *value < 0) {
         None => Outcome::Holds,
-        Some((what, value)) => Outcome::breaks(what, 0, value),
+        Some((what, value)) => Outcome::breaks(what, "0 or more", value),
     }
 }
 
-/// SS-02: uncounted UIDs are not empty and stand once, in one of the two lists.
+/// SS-02: each uncounted UID is a non-empty text, and occurs once in one of the two lists.
 fn uncounted_uids_are_unique(change: &Change<'_>) -> Outcome {
     const WHAT: &str = "status.uncountedTerminatedPods";
     let mut uids: Vec<Uid> = [change.new.uncounted_succeeded(), change.new.uncounted_failed()].concat();
     if uids.is_empty() {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     uids.sort_unstable();
     if uids.contains(&Uid::EMPTY) {
@@ -139,21 +140,21 @@ fn success_criteria_met_excludes_failure_target(change: &Change<'_>) -> Outcome 
 
 /// SS-05: a Job with a success policy is `Complete` only with `SuccessCriteriaMet`.
 fn success_policy_completes_by_success_criteria_met(change: &Change<'_>) -> Outcome {
-    let asked = change.spec.success_policy.is_some() && change.is.complete;
-    needs(asked, change.is.success_criteria_met, "SuccessCriteriaMet", "Complete alone")
+    let applies = change.spec.success_policy.is_some() && change.is.complete;
+    needs(applies, change.is.success_criteria_met, "SuccessCriteriaMet", "Complete alone")
 }
 
 /// SS-06: `SuccessCriteriaMet`, once true, stays.
 fn success_criteria_met_stays(change: &Change<'_>) -> Outcome {
     let (was, is) = (change.was.success_criteria_met, change.is.success_criteria_met);
-    needs(was, is, "SuccessCriteriaMet", "SuccessCriteriaMet taken back")
+    needs(was, is, "SuccessCriteriaMet=True as before", "no SuccessCriteriaMet=True")
 }
 
 /// SS-07: a Job that completed without `SuccessCriteriaMet` does not get it later.
 fn success_criteria_met_does_not_follow_complete(change: &Change<'_>) -> Outcome {
-    let asked = change.was.complete && !change.was.success_criteria_met;
+    let applies = change.was.complete && !change.was.success_criteria_met;
     excludes(
-        asked,
+        applies,
         change.is.success_criteria_met,
         "no SuccessCriteriaMet",
         "SuccessCriteriaMet after Complete",
@@ -164,28 +165,28 @@ fn success_criteria_met_does_not_follow_complete(change: &Change<'_>) -> Outcome
 fn decisions_stay(change: &Change<'_>) -> Outcome {
     let (was, is) = (&change.was, &change.is);
     let decisions = [
-        (was.failed, is.failed, "Failed", "Failed taken back"),
-        (was.complete, is.complete, "Complete", "Complete taken back"),
-        (was.failure_target, is.failure_target, "FailureTarget", "FailureTarget taken back"),
+        (was.failed, is.failed, "Failed", "no Failed=True"),
+        (was.complete, is.complete, "Complete", "no Complete=True"),
+        (was.failure_target, is.failure_target, "FailureTarget", "no FailureTarget=True"),
     ];
     match decisions.into_iter().find(|(was, is, ..)| *was && !is) {
         Some((_, _, expected, found)) => Outcome::breaks(CONDITIONS, expected, found),
         None if decisions.into_iter().any(|(was, ..)| was) => Outcome::Holds,
-        None => Outcome::NotAsked,
+        None => Outcome::NotApplicable,
     }
 }
 
 /// SS-09: `startTime`, once set, changes only while `spec.suspend` is true, or in the write that ends
 /// `Suspended`.
 fn start_time_changes_only_while_suspended(change: &Change<'_>) -> Outcome {
-    let Some(old) = change.old.start_time else { return Outcome::NotAsked };
+    let Some(old) = change.old.start_time else { return Outcome::NotApplicable };
     let resuming = change.rules.resuming_changes_start_time
         && has(change.old, &ConditionKind::Suspended, ConditionStatus::True)
         && has(change.new, &ConditionKind::Suspended, ConditionStatus::False);
     if change.spec.is_suspended() || resuming {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
-    Outcome::of(!change.start_time_changed(), "status.startTime", || (old, said_time(change.new.start_time)))
+    Outcome::of(!change.start_time_changed(), "status.startTime", || (old, shown_time(change.new.start_time)))
 }
 
 /// SS-10: a finished Job has a `startTime`.
@@ -193,9 +194,10 @@ fn finished_job_has_start_time(change: &Change<'_>) -> Outcome {
     let exempt = change.rules.suspended_with_zero_completions
         && change.spec.is_suspended()
         && change.spec.completions == Some(0);
-    let asked = change.is.finished() && (change.finished_changed() || change.start_time_changed()) && !exempt;
-    if !asked {
-        return Outcome::NotAsked;
+    let applies =
+        change.is.finished() && (change.finished_changed() || change.start_time_changed()) && !exempt;
+    if !applies {
+        return Outcome::NotApplicable;
     }
     Outcome::of(change.new.start_time.is_some(), "status.startTime", || ("a time", "none"))
 }
@@ -204,7 +206,7 @@ fn finished_job_has_start_time(change: &Change<'_>) -> Outcome {
 fn completion_does_not_precede_start(change: &Change<'_>) -> Outcome {
     let changed = change.start_time_changed() || change.completion_time_changed();
     let (Some(start), Some(end), true) = (change.new.start_time, change.new.completion_time, changed) else {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     };
     Outcome::of(end >= start, "status.completionTime", || (start, end))
 }
@@ -213,7 +215,7 @@ fn completion_does_not_precede_start(change: &Change<'_>) -> Outcome {
 fn finished_job_has_no_active_pods(change: &Change<'_>) -> Outcome {
     let changed = change.finished_changed() || change.old.active != change.new.active;
     if !change.is.finished() || !changed {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     Outcome::of(change.new.active <= 0, "status.active", || (0, change.new.active))
 }
@@ -222,55 +224,57 @@ fn finished_job_has_no_active_pods(change: &Change<'_>) -> Outcome {
 fn finished_job_has_no_uncounted_pods(change: &Change<'_>) -> Outcome {
     let changed = change.finished_changed() || change.old.uncounted != change.new.uncounted;
     if !change.is.finished() || !changed {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
-    let count = change.new.uncounted_succeeded().len() + change.new.uncounted_failed().len();
+    let count = change.new.recorded();
     Outcome::of(count == 0, "status.uncountedTerminatedPods", || (0, count))
 }
 
-/// SS-14: `completedIndexes` keeps the grammar.
+/// SS-14: `completedIndexes` is a well-formed index list.
 fn completed_indexes_are_well_formed(change: &Change<'_>) -> Outcome {
     let text = &*change.new.completed_indexes;
     match change.completions() {
         Some(completions) if change.completed_indexes_changed() && !text.is_empty() => {
             well_formed("status.completedIndexes", text, completions)
         }
-        Some(_) | None => Outcome::NotAsked,
+        Some(_) | None => Outcome::NotApplicable,
     }
 }
 
-/// SS-15: `failedIndexes` keeps the grammar.
+/// SS-15: `failedIndexes` is a well-formed index list.
 fn failed_indexes_are_well_formed(change: &Change<'_>) -> Outcome {
     let changed = change.failed_indexes_changed() && change.spec.backoff_limit_per_index.is_some();
     match (change.completions(), &change.new.failed_indexes) {
         (Some(completions), Some(text)) if changed && !text.is_empty() => {
             well_formed("status.failedIndexes", text, completions)
         }
-        (_, Some(_) | None) => Outcome::NotAsked,
+        (_, Some(_) | None) => Outcome::NotApplicable,
     }
 }
 
 fn well_formed(what: &'static str, text: &str, completions: i64) -> Outcome {
     match check_grammar(text, completions) {
         Ok(()) => Outcome::Holds,
-        Err(why) => Outcome::breaks(what, why, format!("\"{text}\"")),
+        Err(why) => {
+            Outcome::breaks(what, "increasing indexes below completions", format!("\"{text}\": {why}"))
+        }
     }
 }
 
 /// SS-16: `completedIndexes` needs mode `Indexed`, and `failedIndexes`, even empty, `backoffLimitPerIndex`.
 fn index_lists_need_their_mode(change: &Change<'_>) -> Outcome {
-    let completed_asked = change.completed_indexes_changed() && !change.spec.is_indexed();
-    let failed_asked = change.failed_indexes_changed() && change.spec.backoff_limit_per_index.is_none();
+    let completed_applies = change.completed_indexes_changed() && !change.spec.is_indexed();
+    let failed_applies = change.failed_indexes_changed() && change.spec.backoff_limit_per_index.is_none();
     let completed = &change.new.completed_indexes;
-    if completed_asked && !completed.is_empty() {
+    if completed_applies && !completed.is_empty() {
         return Outcome::breaks("status.completedIndexes", "none", format!("\"{completed}\""));
     }
     match &change.new.failed_indexes {
-        Some(failed) if failed_asked => {
+        Some(failed) if failed_applies => {
             Outcome::breaks("status.failedIndexes", "none", format!("\"{failed}\""))
         }
-        Some(_) | None if completed_asked || failed_asked => Outcome::Holds,
-        Some(_) | None => Outcome::NotAsked,
+        Some(_) | None if completed_applies || failed_applies => Outcome::Holds,
+        Some(_) | None => Outcome::NotApplicable,
     }
 }
 
@@ -289,7 +293,7 @@ fn completed_and_failed_indexes_are_disjoint(change: &Change<'_>) -> Outcome {
                 ),
             }
         }
-        (_, Some(_) | None) => Outcome::NotAsked,
+        (_, Some(_) | None) => Outcome::NotApplicable,
     }
 }
 
@@ -297,30 +301,30 @@ fn completed_and_failed_indexes_are_disjoint(change: &Change<'_>) -> Outcome {
 fn finished_job_has_no_terminating_pods(change: &Change<'_>) -> Outcome {
     let changed = change.finished_changed() || change.old.terminating != change.new.terminating;
     if !change.is.finished() || !changed {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let terminating = change.new.terminating.unwrap_or(0);
     Outcome::of(terminating <= 0, "status.terminating", || (0, terminating))
 }
 
-/// SS-19: no more pods are ready than active.
+/// SS-19: there are no more ready pods than active pods.
 fn ready_does_not_exceed_active(change: &Change<'_>) -> Outcome {
     let (old, new) = (change.old, change.new);
     match new.ready {
         Some(ready) if old.ready != new.ready || old.active != new.active => {
-            Outcome::of(ready <= new.active, "status.ready", || (new.active, ready))
+            Outcome::of(ready <= new.active, "status.ready", || (format!("at most {}", new.active), ready))
         }
-        Some(_) | None => Outcome::NotAsked,
+        Some(_) | None => Outcome::NotApplicable,
     }
 }
 
-/// SS-20: `Failed` comes with `FailureTarget`. The rule also looks when `failedIndexes` changed.
+/// SS-20: a Job is `Failed` only with `FailureTarget`. The rule also applies if `failedIndexes` changes.
 fn failed_needs_failure_target(change: &Change<'_>) -> Outcome {
     let changed = change.failed_changed() || change.failed_indexes_changed();
     needs(changed && change.is.failed, change.is.failure_target, "FailureTarget", "Failed alone")
 }
 
-/// SS-21: `Complete` comes with `SuccessCriteriaMet`.
+/// SS-21: a Job is `Complete` only with `SuccessCriteriaMet`.
 fn complete_needs_success_criteria_met(change: &Change<'_>) -> Outcome {
     let changed =
         change.complete_changed() || change.was.success_criteria_met != change.is.success_criteria_met;
@@ -341,55 +345,55 @@ fn complete_excludes_failed(change: &Change<'_>) -> Outcome {
 /// SS-23: not both `Complete` and `FailureTarget`.
 fn complete_excludes_failure_target(change: &Change<'_>) -> Outcome {
     let changed = change.complete_changed() || change.was.failure_target != change.is.failure_target;
-    let asked = changed && change.is.complete;
-    excludes(asked, change.is.failure_target, "no FailureTarget", "Complete and FailureTarget")
+    let applies = changed && change.is.complete;
+    excludes(applies, change.is.failure_target, "no FailureTarget", "Complete and FailureTarget")
 }
 
-/// SS-24: `completionTime` comes with `Complete`.
+/// SS-24: a Job has `completionTime` only with `Complete`.
 fn completion_time_needs_complete(change: &Change<'_>) -> Outcome {
     let changed = change.complete_changed() || change.completion_time_changed();
     match change.new.completion_time {
         Some(time) if changed => {
             Outcome::of(change.is.complete, "status.completionTime", || ("none without Complete", time))
         }
-        Some(_) | None => Outcome::NotAsked,
+        Some(_) | None => Outcome::NotApplicable,
     }
 }
 
-/// SS-25: `Complete` comes with `completionTime`.
+/// SS-25: a `Complete` Job has `completionTime`.
 fn complete_needs_completion_time(change: &Change<'_>) -> Outcome {
     let changed = change.complete_changed() || change.completion_time_changed();
     if !change.is.complete || !changed {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     Outcome::of(change.new.completion_time.is_some(), "status.completionTime", || ("a time", "none"))
 }
 
-/// SS-26: `completionTime` does not change from one time to another. Removing it is SS-25's business.
+/// SS-26: `completionTime` does not change from one time to another. SS-25 covers its removal.
 fn completion_time_is_immutable(change: &Change<'_>) -> Outcome {
     match (change.old.completion_time, change.new.completion_time) {
         (Some(old), Some(new)) => Outcome::of(old == new, "status.completionTime", || (old, new)),
-        (None, _) | (Some(_), None) => Outcome::NotAsked,
+        (None, _) | (Some(_), None) => Outcome::NotApplicable,
     }
 }
 
 /// SS-27: `failed` does not decrease.
 fn failed_does_not_decrease(change: &Change<'_>) -> Outcome {
     let (old, new) = (change.old.failed, change.new.failed);
-    Outcome::of(new >= old, "status.failed", || (old, new))
+    Outcome::of(new >= old, "status.failed", || (format!("{old} or more"), new))
 }
 
-/// SS-28: `succeeded` does not decrease, except where an Indexed Job may be scaled down.
+/// SS-28: `succeeded` does not decrease, except in an Indexed Job that may be scaled down.
 fn succeeded_does_not_decrease(change: &Change<'_>) -> Outcome {
     if change.spec.is_indexed() && change.spec.completions == change.spec.parallelism {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let (old, new) = (change.old.succeeded, change.new.succeeded);
-    Outcome::of(new >= old, "status.succeeded", || (old, new))
+    Outcome::of(new >= old, "status.succeeded", || (format!("{old} or more"), new))
 }
 
-/// UG-07: without the two gates that brought the interim conditions to all Jobs, `SuccessCriteriaMet` is for
-/// Indexed Jobs with a success policy, unless the Job has it already.
+/// UG-07: with `JobManagedBy` and `JobPodReplacementPolicy` off, only an Indexed Job with a success policy gets
+/// `SuccessCriteriaMet`. A Job that has it already keeps it.
 fn success_criteria_met_needs_success_policy(change: &Change<'_>) -> Outcome {
     let extended = change.rules.pod_replacement_policy || change.was.success_criteria_met;
     let in_scope = change.spec.is_indexed() && change.spec.success_policy.is_some();
@@ -403,26 +407,28 @@ fn success_criteria_met_needs_success_policy(change: &Change<'_>) -> Outcome {
 
 const CONDITIONS: &str = "status.conditions";
 
-/// Where `asked`, the `other` condition is not true.
-fn excludes(asked: bool, other: bool, expected: &'static str, found: &'static str) -> Outcome {
-    needs(asked, !other, expected, found)
+/// If `applies`, the `other` condition must not be True.
+fn excludes(applies: bool, other: bool, expected: &'static str, found: &'static str) -> Outcome {
+    needs(applies, !other, expected, found)
 }
 
-/// Where `asked`, the `other` condition is as it must be.
-fn needs(asked: bool, other: bool, expected: &'static str, found: &'static str) -> Outcome {
-    if asked { Outcome::of(other, CONDITIONS, || (expected, found)) } else { Outcome::NotAsked }
+/// If `applies`, the `other` condition must be True.
+fn needs(applies: bool, other: bool, expected: &'static str, found: &'static str) -> Outcome {
+    if applies { Outcome::of(other, CONDITIONS, || (expected, found)) } else { Outcome::NotApplicable }
 }
 
-fn said_time(time: Option<Time>) -> Said {
-    time.map_or(Said::Words("none"), Said::Time)
+fn shown_time(time: Option<Time>) -> Operand {
+    time.map_or(Operand::Words("none"), Operand::Time)
 }
 
-/// SS-36: when a Job finishes, nothing is ready or terminating. No rule of the server says so of `ready`: it
-/// follows from SS-12 and SS-19, unless `ready` exceeded `active` before and neither changed.
+/// SS-36: no pod is ready or terminating when a Job finishes.
+///
+/// No rule of the server concerns `ready`. It follows from SS-12 and SS-19, unless `ready` exceeded `active` before and
+/// neither changes.
 fn finish_leaves_no_pods(change: &Change<'_>) -> Outcome {
     let (old, new) = (change.old, change.new);
     if !change.is.finished() || !change.finished_changed() {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let (ready, terminating) = (new.ready.unwrap_or(0), new.terminating.unwrap_or(0));
     let inherited = ready > new.active && old.ready == new.ready && old.active == new.active;
@@ -434,7 +440,7 @@ fn finish_leaves_no_pods(change: &Change<'_>) -> Outcome {
 
 /// SS-32 and SP-11: a status write changes neither the specification nor the generation.
 fn status_write_keeps_the_rest(old: &Job, new: &Job, findings: &mut Findings) {
-    findings.require(Req::SS32, old.spec == new.spec, "spec", "the stored one", "another");
+    findings.require(Req::SS32, old.spec == new.spec, "spec", "the stored specification", "another one");
     if old.generation != 0 && new.generation != 0 {
         findings.equal(Req::SP11, "metadata.generation", old.generation, new.generation);
     }

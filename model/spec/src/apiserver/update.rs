@@ -1,14 +1,17 @@
-//! Validation of a write to a Job's main resource (SP-08, SP-10, SP-11, PC-22, SU-12, SU-13, SS-32).
+//! Rules for a write to the main resource of a Job: immutable fields, the template of a suspended Job, and the
+//! generation.
+//!
+//! They are SP-08 to SP-11, SP-16, PC-22, SU-12, SU-13, SS-32, BI-12, MB-01, and UG-04.
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
 use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label, template_has_no_ttl};
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
-use crate::requirement::{Broken, Findings, Said};
+use crate::requirement::{Broken, Findings, Operand};
 use crate::words::{name_or_none, or_none};
 
-/// Judges a write to the main resource that was accepted: `new` is what the server stored.
+/// Judges a write to the main resource that the server has accepted and stored as `new`.
 ///
 /// # Assumptions
 ///
@@ -29,8 +32,9 @@ pub fn validate_spec_update(rules: &RuleSet, old: &Job, new: &Job, findings: &mu
     note_permissions(&update, findings);
 }
 
-/// The first rule for which the server would refuse to write `new` over `old`. The status of `new` does not
-/// matter: the server keeps the stored one (SS-32).
+/// The first rule for which the server would refuse to write `new` over `old`; `None` if it accepts the write.
+///
+/// The status of `new` does not matter, because the server keeps the stored one (SS-32).
 #[must_use]
 pub fn would_refuse_spec(rules: &RuleSet, old: &Job, new: &Job) -> Option<Broken> {
     let update = Update { rules, old, new };
@@ -56,7 +60,7 @@ impl<'a> Update<'a> {
 /// A rule, and the requirement that it decides.
 type Rule = (Req, fn(&Update<'_>) -> Outcome);
 
-/// What an update may change.
+/// Rules for the fields that an update changes.
 const CHANGES: &[Rule] = &[
     (Req::PC22, completions_follow_parallelism),
     (Req::SU12, template_changes_only_while_suspended),
@@ -74,7 +78,7 @@ const CHANGES: &[Rule] = &[
     (Req::SP08, other_fields_are_immutable),
 ];
 
-/// What the server itself brings about in an update. It refuses nothing for these.
+/// Rules that the server itself makes an update satisfy. They refuse no request.
 const PREPARED: &[Rule] = &[
     (Req::SP11, generation_counts_spec_changes),
     (Req::SS32, status_is_kept),
@@ -82,7 +86,7 @@ const PREPARED: &[Rule] = &[
     (Req::SP16, |update| template_has_no_ttl(&update.new.spec)),
 ];
 
-/// SP-08: the fields that no other rule names.
+/// SP-08: the immutable fields that no other rule names.
 fn other_fields_are_immutable(update: &Update<'_>) -> Outcome {
     Outcome::all([
         immutable_whole(update, "spec.selector", |spec| &spec.selector),
@@ -96,13 +100,13 @@ fn immutable<T: PartialEq>(
     update: &Update<'_>,
     what: &'static str,
     field: impl Fn(&JobSpec) -> &T,
-    words: fn(&T) -> String,
+    text: fn(&T) -> String,
 ) -> Outcome {
     let (old, new) = (field(&update.old.spec), field(&update.new.spec));
-    Outcome::of(old == new, what, || (words(old), words(new)))
+    Outcome::of(old == new, what, || (text(old), text(new)))
 }
 
-/// The same of what is too long for a message.
+/// An immutable field whose value is too long for a message.
 fn immutable_whole<T: PartialEq>(
     update: &Update<'_>,
     what: &'static str,
@@ -111,30 +115,30 @@ fn immutable_whole<T: PartialEq>(
     Outcome::of(field(&update.old.spec) == field(&update.new.spec), what, || ("the stored one", "another"))
 }
 
-/// PC-22: `completions` of an Indexed Job change together with `parallelism`, others never.
+/// PC-22: `completions` of an Indexed Job changes only together with `parallelism`, and that of other Jobs never.
 fn completions_follow_parallelism(update: &Update<'_>) -> Outcome {
     let (old, new) = (&update.old.spec, &update.new.spec);
     if old.completions == new.completions {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     match new.completions {
-        // That completions are missing is the business of SP-03.
-        None if new.is_indexed() => Outcome::NotAsked,
+        // SP-03 covers missing completions.
+        None if new.is_indexed() => Outcome::NotApplicable,
         Some(completions) if new.is_indexed() => {
             Outcome::of(Some(completions) == new.parallelism, "spec.completions", || {
-                (said(new.parallelism), completions)
+                (shown(new.parallelism), completions)
             })
         }
-        Some(_) | None => Outcome::breaks("spec.completions", said(old.completions), said(new.completions)),
+        Some(_) | None => Outcome::breaks("spec.completions", shown(old.completions), shown(new.completions)),
     }
 }
 
-/// SU-12, SU-13: the template of a suspended Job may change in its scheduling directives and resources; with
-/// the gate for resources, in all of its metadata.
+/// SU-12, SU-13: the template of a suspended Job may change in its scheduling directives and resources. With the gate
+/// for resources, all its metadata may change.
 fn template_changes_only_while_suspended(update: &Update<'_>) -> Outcome {
     let (old, new) = (&update.old.spec.template, &update.new.spec.template);
     if old.digest == new.digest {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let (directives, resources) = (directives_may_change(update), resources_may_change(update));
     if !directives && !resources {
@@ -155,7 +159,7 @@ fn template_changes_only_while_suspended(update: &Update<'_>) -> Outcome {
     )
 }
 
-/// Whether node selector, node affinity, tolerations, scheduling gates, labels, and annotations may change.
+/// Returns whether the scheduling directives, labels, and annotations of the template may change.
 fn directives_may_change(update: &Update<'_>) -> bool {
     let old = update.old;
     if update.rules.mutable_scheduling_directives {
@@ -164,12 +168,12 @@ fn directives_may_change(update: &Update<'_>) -> bool {
     old.spec.is_suspended() && old.status.start_time.is_none()
 }
 
-/// Whether resources, and with them all template metadata, may change.
+/// Returns whether the resources and all metadata of the template may change.
 fn resources_may_change(update: &Update<'_>) -> bool {
     update.rules.mutable_pod_resources && is_suspended_and_idle(update.rules, update.old)
 }
 
-/// Whether a Job is suspended, without active pods, and never started or known to be suspended.
+/// Returns whether a Job is suspended without active pods, and never started or has the condition Suspended.
 fn is_suspended_and_idle(rules: &RuleSet, old: &Job) -> bool {
     let not_started = rules.mutable_before_suspended_condition && old.status.start_time.is_none();
     let has_condition = old.status.conditions.iter().any(|condition| {
@@ -178,12 +182,13 @@ fn is_suspended_and_idle(rules: &RuleSet, old: &Job) -> bool {
     old.spec.is_suspended() && (not_started || has_condition) && old.status.active == 0
 }
 
-/// SP-11: the generation grows by one if the specification changes, else it stays. A DELETE that marks the
-/// Job looks like an update where requests are not seen, and counts as well.
+/// SP-11: the generation rises by one if the specification changes, else it stays.
+///
+/// A watch shows the first DELETE of a Job as an update. It raises the generation as well.
 fn generation_counts_spec_changes(update: &Update<'_>) -> Outcome {
     let (old, new) = (update.old, update.new);
     if old.generation == 0 || new.generation == 0 {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let marked = i64::from(new.deleting && !old.deleting);
     let after = |changes: i64| old.generation.saturating_add(marked + changes);
@@ -192,21 +197,21 @@ fn generation_counts_spec_changes(update: &Update<'_>) -> Outcome {
     Outcome::of(new.generation == due || unseen, "metadata.generation", || (due, new.generation))
 }
 
-/// SS-32: the main resource keeps the stored status, whatever was sent.
+/// SS-32: a write to the main resource keeps the stored status. The server drops a status in the request.
 fn status_is_kept(update: &Update<'_>) -> Outcome {
-    Outcome::of(update.old.status == update.new.status, "status", || ("the stored one", "another"))
+    Outcome::of(update.old.status == update.new.status, "status", || ("the stored status", "another one"))
 }
 
-/// UG-04: without its gate, `podReplacementPolicy` is dropped where the Job did not have it.
+/// UG-04: without its gate, `podReplacementPolicy` is dropped if the Job did not have it.
 fn replacement_policy_stays_away_without_its_gate(update: &Update<'_>) -> Outcome {
     if update.rules.pod_replacement_policy || update.old.spec.pod_replacement_policy.is_some() {
-        return Outcome::NotAsked;
+        return Outcome::NotApplicable;
     }
     let policy = update.new.spec.pod_replacement_policy;
     Outcome::of(policy.is_none(), "spec.podReplacementPolicy", || ("none", name_or_none(policy)))
 }
 
-/// SP-09 and SU-13 only permit: what was accepted under them is noted, and only a refusal could break them.
+/// Records the premises of SP-09 and SU-13, which permit changes. Only a refusal could break them.
 fn note_permissions(update: &Update<'_>, findings: &mut Findings) {
     let (old, new) = (&*update.old.spec, &*update.new.spec);
     if old.template.metadata_digest != new.template.metadata_digest && resources_may_change(update) {
@@ -225,8 +230,8 @@ fn note_permissions(update: &Update<'_>, findings: &mut Findings) {
     }
 }
 
-fn said(number: Option<i32>) -> Said {
-    number.map_or(Said::Words("none"), Said::from)
+fn shown(number: Option<i32>) -> Operand {
+    number.map_or(Operand::Words("none"), Operand::from)
 }
 
 #[cfg(test)]

@@ -1,11 +1,21 @@
-//! Adopting and releasing pods (FT-24, FT-26, S-05).
+//! Adoption and release of pods (KEP-2307, pod adoption; ControllerRefManager).
+//!
+//! | write | requirements | decided by |
+//! | --- | --- | --- |
+//! | PATCH that makes the Job the controller of an ownerless pod | FT-24, S-05 | the truth: the live Job and the stored pod |
+//! | PATCH that removes the Job as the controller of a pod | FT-26 | the truth |
+//!
+//! A controller reads the Job again from the API server before it adopts a pod. A stale cache is therefore no excuse.
 
 use crate::catalogue::Req;
 use crate::job::{Job, Selector, Text};
 use crate::pod::Pod;
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
+use crate::words::described;
 
-/// Whether labels match a selector; `None` where the selector uses expressions, which are not evaluated.
+/// Returns whether labels match a selector.
+///
+/// The result is `None` if `matchLabels` match and the selector has `matchExpressions`, which are not evaluated.
 #[must_use]
 pub fn matches(selector: &Selector, labels: &[(Text, Text)]) -> Option<bool> {
     let all = selector.match_labels.iter().all(|wanted| labels.contains(wanted));
@@ -15,8 +25,9 @@ pub fn matches(selector: &Selector, labels: &[(Text, Text)]) -> Option<bool> {
     (selector.expressions_digest == 0).then_some(true)
 }
 
-/// Judges the PATCH that makes a Job the controller of a pod: against the live Job, since it is read afresh
-/// for this (FT-24).
+/// Judges the PATCH that makes `job` the controller of a pod (FT-24, S-05).
+///
+/// `job` is the stored Job, `before` and `after` are the pod around the PATCH, and `labels` are those of the pod.
 pub fn judge_adoption(
     job: &Job,
     before: &Pod,
@@ -26,34 +37,39 @@ pub fn judge_adoption(
 ) {
     let what = "adoption of a pod";
     let matching = matches(&job.spec.selector, labels) != Some(false);
-    findings.require(Req::FT24, matching, what, "labels that the selector matches", "other labels");
-    findings.require(Req::FT24, !before.deleting, what, "a pod that is not being deleted", before.uid);
-    findings.require(Req::FT24, !job.deleting, what, "a Job that is not being deleted", job.uid);
+    let (expected, found) = ("labels that the selector matches", "labels that it does not match");
+    findings.require(Req::FT24, matching, what, expected, found);
+    let expected = "a pod that is not being deleted";
+    findings.require(Req::FT24, !before.deleting, what, expected, Operand::lazy(|| described(before)));
+    let (expected, found) = ("a Job that is not being deleted", "a Job that is being deleted");
+    findings.require(Req::FT24, !job.deleting, what, expected, found);
     findings.require(
         Req::FT24,
         after.finalizer,
         what,
         "the tracking finalizer in the same PATCH",
-        "no finalizer",
+        "a PATCH without it",
     );
     findings.premise(Req::S05);
     if before.is_terminated() {
-        let found = Said::Text(format!("a pod in phase {:?}", before.phase));
-        findings.deviation(Req::S05, what, "no pod that has terminated", found);
+        let found = Operand::Text(format!("a pod in phase {:?}", before.phase));
+        findings.deviation(Req::S05, what, "a pod that has not terminated", found);
     }
 }
 
-/// Judges the PATCH by which a Job gives up a pod (FT-26).
+/// Judges the PATCH by which `job` releases a pod (FT-26). `after` is the pod after the PATCH.
 pub fn judge_release(job: &Job, after: &Pod, labels: &[(Text, Text)], findings: &mut Findings) {
     let what = "release of a pod";
-    let strange = matches(&job.spec.selector, labels) != Some(true);
-    findings.require(Req::FT26, strange, what, "labels that the selector does not match", "matching labels");
+    let differs = matches(&job.spec.selector, labels) != Some(true);
+    let (expected, found) = ("labels that the selector does not match", "labels that it matches");
+    findings.require(Req::FT26, differs, what, expected, found);
     findings.require(
         Req::FT26,
         !after.finalizer,
         what,
-        "the finalizer removed in the same PATCH",
-        "the finalizer",
+        "the removal of the tracking finalizer in the same PATCH",
+        "a PATCH that keeps it",
     );
-    findings.require(Req::FT26, !job.deleting, what, "a Job that is not being deleted", job.uid);
+    let (expected, found) = ("a Job that is not being deleted", "a Job that is being deleted");
+    findings.require(Req::FT26, !job.deleting, what, expected, found);
 }

@@ -1,4 +1,10 @@
-//! Pods that have ended and wait to be counted (FT-02, FT-15, BI-10, SU-06).
+//! Succeeded and failed pods that a status write must record (KEP-2307, algorithm, step 2).
+//!
+//! | write | requirements | decided by |
+//! | --- | --- | --- |
+//! | status write of an executor | FT-02, FT-15, BI-10, SU-06, PF-06 | a view: the pods that the cache shows |
+//!
+//! [`counting`](super::counting) judges the UIDs that a write records. This module judges the UIDs that it leaves out.
 
 use crate::catalogue::Req;
 use crate::guards::counting::{has_true, may_delay_finalizer_removal};
@@ -6,12 +12,15 @@ use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::view::View;
+use crate::words::described;
 
-/// Judges that a status write records every ended pod that the view shows, up to the cap of one sync.
+/// Judges that a status write records every succeeded or failed pod that the view shows, up to the cap of one sync
+/// (FT-10).
 ///
-/// Not asked of a Job that succeeds: what its pods end as counts nowhere (SX-03).
+/// Failures of a Job that succeeds count nowhere (SX-03). A failure whose index waits for a replacement (BI-08) is not
+/// recorded yet.
 pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     if view.cache.unaccounted().next().is_none() {
         return;
@@ -32,31 +41,31 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
         () => Req::FT02,
     };
     for pod in successes.chain(failures) {
-        let expected = "recorded in uncountedTerminatedPods";
-        let found = Said::later(|| format!("{:?} in phase {:?} is in no list", pod.uid, pod.phase));
-        // PF-06: every action but Ignore counts.
+        let (what, expected) = ("record of a terminated pod", "its UID in uncountedTerminatedPods");
+        let found = Operand::lazy(|| format!("{}, not recorded", described(pod)));
+        // PF-06: every action except Ignore counts the failure.
         let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
-        findings.require(req, new.lists(pod.uid), "a pod that has ended", expected, found);
+        findings.require(req, new.is_recorded(pod.uid), what, expected, found);
     }
 }
 
-/// FT-10: the first write of the sync filled the cap, so that the second records nothing more: what that write
-/// listed, and what was released since without being listed.
+/// FT-10: the first status write of the sync filled the cap, so that the second one records nothing more.
+///
+/// The cap counts the UIDs that the first write recorded. It also counts the succeeded pods that lost the finalizer
+/// since without a record, because their index is stored.
 fn filled_the_cap(view: &View<'_>) -> bool {
     let status = &view.job.status;
-    let released = |pod: &&Pod| {
-        let released = view.post.get(pod.uid).is_none_or(|now| !now.finalizer);
-        pod.phase == Phase::Succeeded && released && !status.lists(pod.uid)
+    let without_record = |pod: &&Pod| {
+        let finalizer_gone = view.post.get(pod.uid).is_none_or(|now| !now.finalizer);
+        pod.phase == Phase::Succeeded && finalizer_gone && !status.is_recorded(pod.uid)
     };
-    let listed = status.uncounted_succeeded().len() + status.uncounted_failed().len();
-    let unlisted = view.finalizers_removed + view.cache.unaccounted().filter(released).count();
-    listed + unlisted >= view.constants.max_uncounted_pods
+    let by_index = view.finalizers_removed + view.cache.unaccounted().filter(without_record).count();
+    status.recorded() + by_index >= view.constants.max_uncounted_pods
 }
 
-/// FT-10: newly completed indexes and listed UIDs together.
+/// FT-10: the newly completed indexes and the recorded UIDs of this write fill the cap.
 fn fills_the_cap(view: &View<'_>, new: &JobStatus) -> bool {
     let stored = view.job.status.completed(view.spec().completion_count());
     let completed = IndexSet::read(&new.completed_indexes, None).minus(&stored).len() as usize;
-    let listed = new.uncounted_succeeded().len() + new.uncounted_failed().len();
-    listed + completed >= view.constants.max_uncounted_pods
+    new.recorded() + completed >= view.constants.max_uncounted_pods
 }

@@ -1,12 +1,20 @@
-//! The contract of every manager of Jobs, mirrors included: what the Job object alone shows (tag c; KEP-4368).
+//! The contract of every manager of Jobs, mirrors included (KEP-4368).
+//!
+//! | write | requirements | decided by |
+//! | --- | --- | --- |
+//! | status write of any manager | TC-03, TC-05, TC-06, S-12, SS-34; TC-11 for executors, SS-33 for others | the truth: the status before and after the write |
+//!
+//! The rules need the Job object alone, because a mirror copies a Job whose pods are in another cluster.
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 
-/// Judges one status write of a manager by the two states of the object.
+/// Judges a status write by the status before and after it.
+///
+/// `executor` is true if the manager creates the pods of the Job.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     judge_order_of_conditions(old, new, executor, findings);
     judge_decision_stays(old, new, findings);
@@ -15,7 +23,7 @@ pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings
     judge_completion_time(old, new, findings);
 }
 
-/// SS-34, S-32: the interim condition stands in an earlier write than the terminal one.
+/// TC-03, SS-34: an earlier write than that of the terminal condition has stored the interim condition.
 fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
@@ -26,18 +34,18 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, f
         }
         if !has_true(new, &interim) {
             let expected = format!("{} before {}", interim.as_str(), terminal.as_str());
-            findings.require(Req::TC03, false, "conditions", expected, "no interim condition");
+            findings.require(Req::TC03, false, "conditions", expected, format!("no {}", interim.as_str()));
         } else {
             findings.require(
                 Req::SS34,
                 has_true(old, &interim),
                 "conditions",
-                Said::later(|| {
+                Operand::lazy(|| {
                     format!("{} in an earlier write than {}", interim.as_str(), terminal.as_str())
                 }),
                 "both in one write",
             );
-            // Of an executor it is asked with the rest of its decision.
+            // For an executor, `judge_status_shape` compares the two texts.
             if let (false, Some(first), Some(second)) =
                 (executor, true_entry(new, &interim), true_entry(new, &terminal))
             {
@@ -47,32 +55,31 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, f
     }
 }
 
-/// TC-06: the two interim conditions exclude each other and stay.
+/// TC-06: a stored interim condition stays, and excludes the other one.
 fn judge_decision_stays(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     let (good, bad) = (ConditionKind::SuccessCriteriaMet, ConditionKind::FailureTarget);
-    for (kind, expected) in [(&good, "SuccessCriteriaMet stays True"), (&bad, "FailureTarget stays True")] {
+    for (kind, expected, found) in [
+        (&good, "SuccessCriteriaMet=True as before", "no SuccessCriteriaMet=True"),
+        (&bad, "FailureTarget=True as before", "no FailureTarget=True"),
+    ] {
         if has_true(old, kind) {
-            findings.require(Req::TC06, has_true(new, kind), "interim condition", expected, "taken back");
+            findings.require(Req::TC06, has_true(new, kind), "interim condition", expected, found);
         }
     }
     if has_true(new, &good) || has_true(new, &bad) {
         let both = has_true(new, &good) && has_true(new, &bad);
-        findings.require(Req::TC06, !both, "interim conditions", "one of the two", "both");
+        let expected = "either SuccessCriteriaMet or FailureTarget";
+        findings.require(Req::TC06, !both, "interim conditions", expected, "both");
     }
 }
 
-/// TC-11, SS-34: the terminal write is the last one. A must for executors, advice for mirrors.
+/// TC-11, SS-33: the write of the terminal condition is the last one of an executor. Other managers leave the counts.
 fn judge_after_finish(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
     if old.is_finished() {
         let req = if executor { Req::TC11 } else { Req::SS33 };
-        let silent = if executor { old == new } else { same_counts(old, new) };
-        findings.require(
-            req,
-            silent,
-            "status",
-            "no write after the terminal condition",
-            "a write that changes it",
-        );
+        let unchanged = if executor { old == new } else { same_counts(old, new) };
+        let (what, found) = ("status write after the terminal condition", "a changed status");
+        findings.require(req, unchanged, what, "no change", found);
     }
 }
 
@@ -89,7 +96,7 @@ fn same_counts(old: &JobStatus, new: &JobStatus) -> bool {
     counts(old) == counts(new)
 }
 
-/// S-12: one entry for each condition type.
+/// S-12: each condition type has one entry.
 fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     let doubled = new
         .conditions
@@ -111,14 +118,16 @@ fn entries(status: &JobStatus, kind: &ConditionKind) -> usize {
     status.conditions.iter().filter(|condition| condition.kind == *kind).count()
 }
 
-/// What 1.36 does where somebody withdrew an interim condition: it looks at the first entry of a type, finds it
-/// not True, and appends a new one behind what stands there. Nothing else in the list changes.
+/// Returns whether the write has the exact pattern of the known deviation S-12.
+///
+/// Another actor has withdrawn an interim condition. Kubernetes 1.36 finds that the first entry of this type is not
+/// True, and appends a second one. It changes nothing else in the list.
 fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionKind) -> bool {
     let is_interim = matches!(kind, ConditionKind::FailureTarget | ConditionKind::SuccessCriteriaMet);
     let withdrawn = old.condition(kind).is_some() && !old.is_true(kind);
     let Some((added, before)) = new.conditions.split_last() else { return false };
-    // Once more is once more the same.
-    let as_before = |stands: &Condition| (&stands.reason, &stands.message) == (&added.reason, &added.message);
+    // A third entry repeats the reason and message of the second one.
+    let as_before = |stored: &Condition| (&stored.reason, &stored.message) == (&added.reason, &added.message);
     is_interim
         && withdrawn
         && true_entry(old, kind).is_none_or(as_before)
@@ -127,28 +136,33 @@ fn appends_withdrawn_interim(old: &JobStatus, new: &JobStatus, kind: &ConditionK
         && added.status == ConditionStatus::True
 }
 
-/// TC-05: completionTime is set with Complete, never otherwise, and never changed; it does not lie behind the
-/// transition to Complete.
+/// TC-05: `completionTime` is set with Complete and only then, never changes, and is not after the transition to
+/// Complete.
 fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let (what, found) = ("completionTime", || new.completion_time.map_or(Said::Words("none"), Said::Time));
+    let (what, found) =
+        ("completionTime", || new.completion_time.map_or(Operand::Words("none"), Operand::Time));
     let complete = has_true(new, &ConditionKind::Complete);
     if complete || new.completion_time.is_some() {
-        let expected = if complete { "set with Complete" } else { "none without Complete" };
+        let expected = if complete {
+            "a time, because the Job is Complete"
+        } else {
+            "none, because the Job is not Complete"
+        };
         findings.require(
             Req::TC05,
             new.completion_time.is_some() == complete,
             what,
             expected,
-            Said::later(found),
+            Operand::lazy(found),
         );
     }
     if let Some(time) = old.completion_time {
         let stays = new.completion_time == Some(time);
-        findings.require(Req::TC05, stays, what, time, Said::later(found));
+        findings.require(Req::TC05, stays, what, time, Operand::lazy(found));
     }
     let Some(complete) = new.condition(&ConditionKind::Complete) else { return };
     if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
-        let expected = Said::later(|| format!("not after {transition}, the transition to Complete"));
-        findings.require(Req::TC05, completion <= transition, "completionTime", expected, completion);
+        let what = "completionTime, no later than the transition to Complete";
+        findings.require(Req::TC05, completion <= transition, what, transition, completion);
     }
 }

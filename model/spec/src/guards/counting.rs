@@ -1,5 +1,16 @@
-//! Counting pods, each once (KEP-2307; FT-02, FT-06 … FT-13, FT-15, FT-18, PC-19, PC-21, PC-23, BI-01, BI-04,
-//! BI-05, BI-08, BI-14, PF-06).
+//! Counting each pod once (KEP-2307).
+//!
+//! A terminated pod is counted in three steps. A status write records its UID in `uncountedTerminatedPods`. Then the
+//! tracking finalizer is removed. Then a status write drops the UID and raises the counter. An Indexed Job records a
+//! success by its index in `completedIndexes` instead.
+//!
+//! | part of a status write of an executor | requirements | decided by |
+//! | --- | --- | --- |
+//! | UIDs that enter the lists | FT-06 to FT-09, FT-15, FT-18, RP-03, RP-04, BI-08, PF-06 | a view |
+//! | UIDs that stay in the lists | FT-02, FT-04 | a view |
+//! | `completedIndexes`, `failedIndexes` | FT-12, PC-19, PC-20, PC-23, BI-01, BI-04, BI-05, S-02 | a view |
+//! | UIDs that leave the lists, and the counters | FT-02, FT-08, FT-13, FT-31, PC-21, RP-13, J-05 | the truth |
+//! | UIDs that enter the lists a second time, or for another Job | FT-02, FT-13, PC-29, S-05, S-07, J-03 | the truth |
 
 use std::collections::BTreeSet;
 
@@ -9,31 +20,33 @@ use crate::guards::diagnosis;
 use crate::indexes::{Index, IndexSet};
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod};
-use crate::requirement::{Findings, Rule, Said};
+use crate::requirement::{Findings, Operand, Rule};
 use crate::uid::Uid;
 use crate::view::View;
+use crate::words::described;
 
-/// Judges how a status write accounts for pods, against the view that it was decided from.
+/// Judges the UIDs and index lists of a status write against the view from which it was decided.
 pub fn judge_counting(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     judge_recorded(view, new, tally, findings);
-    judge_kept(view, new, findings);
+    judge_remaining(view, new, findings);
     judge_indexes(view, new, tally, findings);
 }
 
-/// The part that reads nothing but conditions, and the UIDs that enter the lists.
+/// Judges the UIDs that enter the lists of a status write. It reads no other part of the write than its conditions.
 pub fn judge_recorded(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
-    let end = End::of(&view.job.status, new);
+    let decision = Decision::of(&view.job.status, new);
     for uid in added(view.job.status.uncounted_succeeded(), new.uncounted_succeeded()) {
-        judge_listed_success(view, uid, findings);
+        judge_recorded_success(view, uid, findings);
     }
     for uid in added(view.job.status.uncounted_failed(), new.uncounted_failed()) {
-        judge_listed_failure(view, uid, tally, end, findings);
+        judge_recorded_failure(view, uid, tally, decision, findings);
     }
 }
 
-/// FT-02, FT-04: a listed UID whose pod has lost the finalizer, or is gone, is counted in this write; one whose
-/// removal failed stays.
-fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
+/// FT-02, FT-04: a UID stays in its list only while its pod holds the finalizer.
+///
+/// If the pod has lost the finalizer, or is gone, this write counts it. If the finalizer removal failed, the UID stays.
+fn judge_remaining(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let old = &view.job.status;
     if old.uncounted_succeeded().is_empty() && old.uncounted_failed().is_empty() {
         return;
@@ -45,33 +58,43 @@ fn judge_kept(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     for uid in before.copied().filter(|uid| still.contains(uid)) {
         let known = view.post.get(uid).or_else(|| view.ownerless.and_then(|ownerless| ownerless.get(uid)));
         let held = known.is_some_and(|pod| pod.finalizer);
-        let what = "a UID that stays in uncountedTerminatedPods";
-        findings.require(req, held, what, "a pod that still has the finalizer; others are counted", uid);
+        let what = "UID that stays in uncountedTerminatedPods";
+        let expected = "a pod that still holds the tracking finalizer";
+        findings.require(
+            req,
+            held,
+            what,
+            expected,
+            Operand::lazy(|| format!("{uid:?}, which does not hold it")),
+        );
     }
 }
 
-/// How far the Job's fate is known in a status write.
+/// The interim condition that is stored before or with a status write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Open,
-    Well,
-    Badly,
+enum Decision {
+    /// The Job is not decided.
+    Undecided,
+    /// The Job has SuccessCriteriaMet.
+    Succeeds,
+    /// The Job has FailureTarget.
+    Fails,
 }
 
-impl End {
-    fn of(old: &JobStatus, new: &JobStatus) -> End {
+impl Decision {
+    fn of(old: &JobStatus, new: &JobStatus) -> Decision {
         let shows = |kind: &ConditionKind| old.is_true(kind) || has_true(new, kind);
         if shows(&ConditionKind::FailureTarget) {
-            End::Badly
+            Decision::Fails
         } else if shows(&ConditionKind::SuccessCriteriaMet) {
-            End::Well
+            Decision::Succeeds
         } else {
-            End::Open
+            Decision::Undecided
         }
     }
 }
 
-/// Whether any entry of this type is true: the API accepts several (S-12).
+/// Returns whether any entry of this condition type is True. The API server accepts several entries (S-12).
 #[must_use]
 pub fn has_true(status: &JobStatus, kind: &ConditionKind) -> bool {
     use crate::job::ConditionStatus;
@@ -86,11 +109,13 @@ pub fn added<'a>(old: &'a [Uid], new: &'a [Uid]) -> impl Iterator<Item = Uid> + 
     new.iter().copied().filter(|uid| !old.contains(uid))
 }
 
-/// FT-06, FT-07: a UID becomes a listed success if the view shows a succeeded pod that still has the
-/// finalizer; Indexed successes are recorded by their index alone.
-fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
+/// FT-06, FT-07: a UID is recorded as a success if the view shows a succeeded pod with the tracking finalizer.
+///
+/// An Indexed Job records the index instead.
+fn judge_recorded_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
     let what = "uncountedTerminatedPods.succeeded";
-    if !findings.require(Req::FT07, !view.spec().is_indexed(), what, "no UID: the index is recorded", uid) {
+    let expected = "no UID, because an Indexed Job records the index";
+    if !findings.require(Req::FT07, !view.spec().is_indexed(), what, expected, uid) {
         return;
     }
     let Some(pod) = known(view, uid, what, findings) else { return };
@@ -99,12 +124,20 @@ fn judge_listed_success(view: &View<'_>, uid: Uid, findings: &mut Findings) {
         pod.phase == Phase::Succeeded,
         what,
         "a pod in phase Succeeded",
-        Said::later(|| said(pod)),
+        Operand::lazy(|| described(pod)),
     );
 }
 
-/// FT-06, FT-08, FT-09, FT-15, FT-18, RP-03, RP-04, PF-06, BI-08: what makes a UID a listed failure.
-fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, findings: &mut Findings) {
+/// A UID is recorded as a failure if the view shows a pod that counts as failed.
+///
+/// The rules are FT-06, FT-08, FT-09, FT-15, FT-18, RP-03, RP-04, PF-06, and BI-08.
+fn judge_recorded_failure(
+    view: &View<'_>,
+    uid: Uid,
+    tally: &Tally,
+    decision: Decision,
+    findings: &mut Findings,
+) {
     let what = "uncountedTerminatedPods.failed";
     let Some(pod) = known(view, uid, what, findings) else { return };
     findings.require(
@@ -112,35 +145,36 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
         view.is_eligible(pod),
         what,
         "a pod whose index is below completions",
-        Said::later(|| said(pod)),
+        Operand::lazy(|| described(pod)),
     );
     let failed = view.has_failed(pod);
-    match end {
-        // FT-15: a Job that fails counts every pod that still holds the finalizer; a success stays one.
-        End::Badly => {
+    match decision {
+        // FT-15: a Job that fails counts every pod that holds the finalizer as failed, except succeeded pods.
+        Decision::Fails => {
             let counts = failed || pod.phase != Phase::Succeeded;
-            findings.require(Req::FT15, counts, what, "no succeeded pod", Said::later(|| said(pod)));
+            let expected = "a pod that has not succeeded";
+            findings.require(Req::FT15, counts, what, expected, Operand::lazy(|| described(pod)));
         }
-        // FT-15: a Job that ends well counts its living pods nowhere.
-        End::Well if !failed && !pod.is_terminated() => {
+        // FT-15: a Job that succeeds counts its running pods nowhere.
+        Decision::Succeeds if !failed && !pod.is_terminated() => {
             findings.require(
                 Req::FT15,
                 false,
                 what,
-                "no living pod of a Job that succeeds",
-                Said::later(|| said(pod)),
+                "a terminated pod, because the Job succeeds",
+                Operand::lazy(|| described(pod)),
             );
         }
-        End::Well => judge_failure_by_policy(view, pod, failed, findings),
-        End::Open => {
+        Decision::Succeeds => judge_failure_by_policy(view, pod, failed, findings),
+        Decision::Undecided => {
             judge_failure_by_policy(view, pod, failed, findings);
-            let expected = "no UID of the last failed pod of an index that waits for its replacement";
+            let expected = "a pod whose index does not wait for a replacement";
             findings.require(
                 Req::BI08,
                 !delays_finalizer_removal(view, pod, tally),
                 what,
                 expected,
-                Said::later(|| said(pod)),
+                Operand::lazy(|| described(pod)),
             );
         }
     }
@@ -149,47 +183,55 @@ fn judge_listed_failure(view: &View<'_>, uid: Uid, tally: &Tally, end: End, find
             Req::PF06,
             !pod.is_ignored(),
             what,
-            "no pod whose failure is ignored",
-            Said::later(|| said(pod)),
+            "a pod whose failure no Ignore rule matches",
+            Operand::lazy(|| described(pod)),
         );
     }
 }
 
-/// FT-18 with RP-03 and RP-04: whether a terminating pod is a failure already.
+/// FT-18, RP-03, RP-04: the replacement policy decides whether a terminating pod is a failure already.
 fn judge_failure_by_policy(view: &View<'_>, pod: &Pod, failed: bool, findings: &mut Findings) {
     let what = "uncountedTerminatedPods.failed";
     if view.spec().replaces_only_failed() {
         let req = if pod.is_terminating() { Req::RP03 } else { Req::FT18 };
-        findings.require(req, failed, what, "a pod in phase Failed", Said::later(|| said(pod)));
+        findings.require(req, failed, what, "a pod in phase Failed", Operand::lazy(|| described(pod)));
     } else {
         let req = if pod.deleting { Req::RP04 } else { Req::FT18 };
         findings.require(
             req,
             failed,
             what,
-            "a pod in phase Failed, or being deleted and not Succeeded",
-            Said::later(|| said(pod)),
+            "a pod in phase Failed, or one that is being deleted and has not succeeded",
+            Operand::lazy(|| described(pod)),
         );
     }
 }
 
-/// FT-06: only pods that the view shows with the finalizer are accounted.
+/// FT-06: the pod of a recorded UID, which the view shows with the tracking finalizer.
 fn known<'a>(view: &View<'a>, uid: Uid, what: &'static str, findings: &mut Findings) -> Option<&'a Pod> {
     let pod = view.cache.get(uid);
     let holds = pod.is_some_and(|pod| pod.finalizer);
-    findings.require(Req::FT06, holds, what, "a pod of this Job with the tracking finalizer", uid);
+    let found = || match pod {
+        None => format!("{uid:?}, which the cache does not show"),
+        Some(_) => format!("{uid:?} without it"),
+    };
+    let expected = "a pod of this Job with the tracking finalizer";
+    findings.require(Req::FT06, holds, what, expected, Operand::lazy(found));
     pod.filter(|_| holds)
 }
 
-/// BI-08: the last failed pod of an index that is neither active, completed, nor failed keeps its finalizer
-/// and stays unrecorded until its replacement exists.
+/// Returns whether a failed pod keeps its finalizer, and stays unrecorded, until its replacement exists (BI-08).
+///
+/// This holds for the last failed pod of an index that has no active pod and is neither completed nor failed.
 #[must_use]
 pub fn delays_finalizer_removal(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
-    // J-10: where no replacement can come, the pod would wait for ever, and its namespace for it.
-    !view.namespace_goes && waits_for_replacement(view, pod, tally, |other, this| other < this)
+    // J-10: in a terminating namespace no replacement is created, and the finalizer would block the namespace for ever.
+    !view.namespace_terminating && waits_for_replacement(view, pod, tally, |other, this| other < this)
 }
 
-/// BI-08, where counts tie: whether the pod may be the one that is kept.
+/// Returns whether a failed pod may be the one that keeps its finalizer (BI-08).
+///
+/// It differs from [`delays_finalizer_removal`] if several pods of an index tie for the last failure.
 #[must_use]
 pub fn may_delay_finalizer_removal(view: &View<'_>, pod: &Pod, tally: &Tally) -> bool {
     waits_for_replacement(view, pod, tally, |other, this| other <= this)
@@ -216,14 +258,14 @@ fn waits_for_replacement(
         .all(|other| comes_before(rank(other), rank(pod)))
 }
 
-/// The largest absolute count is the last.
+/// The order of failures of one index: by the failure counts, then by the finish time.
 type Rank = (u32, crate::time::Time);
 
 fn rank(pod: &Pod) -> Rank {
     (pod.failure_count.saturating_add(pod.ignored_failure_count), pod.finish_time())
 }
 
-/// PC-19, PC-21, PC-23, FT-12, BI-04, BI-05: the index texts and the counter that follows from them.
+/// Judges `completedIndexes` and `failedIndexes` (FT-12, PC-19, PC-20, PC-23, BI-01, BI-04, BI-05, S-02).
 pub fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     if !view.spec().is_indexed() {
         return;
@@ -233,7 +275,10 @@ pub fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
     canonical("completedIndexes", &new.completed_indexes, &completed, findings);
     match (&tally.failed_indexes, new.failed_indexes.as_deref()) {
         (None, found) => {
-            findings.require(Req::BI04, found.is_none(), "failedIndexes", "none", "a text");
+            let (holds, text) = (found.is_none(), found.unwrap_or_default());
+            let expected = "none, because backoffLimitPerIndex is unset";
+            let found = Operand::lazy(|| format!("\"{text}\""));
+            findings.require(Req::BI04, holds, "failedIndexes", expected, found);
         }
         (Some(expected), None) => {
             findings.require(Req::BI04, false, "failedIndexes", expected.clone(), "none");
@@ -250,7 +295,7 @@ pub fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
 fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, findings: &mut Findings) {
     let stored = IndexSet::read(&view.job.status.completed_indexes, None);
     let out_of_range = !stored.minus(&tally.completed).is_empty();
-    // A text that reaches across completions loses what lies beyond (PC-23), and no more (PC-20).
+    // Indexes at or above completions are dropped (PC-23), and no others (PC-20).
     let req = match () {
         () if out_of_range && !completed.minus(&tally.completed).is_empty() => Req::PC23,
         () if out_of_range => Req::PC20,
@@ -260,13 +305,14 @@ fn judge_completed(view: &View<'_>, completed: &IndexSet, tally: &Tally, finding
     equal_sets(req, "completedIndexes", &tally.completed, completed, findings);
 }
 
-/// S-02: whether nothing is wrong but indexes whose only success is a pod that is recorded as failed (FT-13).
+/// Returns whether the write has the pattern of S-02: every surplus index belongs to a pod that is recorded as failed
+/// and has succeeded (FT-13).
 fn completes_by_failures(view: &View<'_>, completed: &IndexSet, tally: &Tally) -> bool {
     let surplus = completed.minus(&tally.completed);
-    let listed = view.job.status.uncounted_failed();
+    let recorded = view.job.status.uncounted_failed();
     let flipped = |index: Index| {
         let is_one = |pod: &Pod| {
-            pod.index == Some(index) && pod.phase == Phase::Succeeded && listed.contains(&pod.uid)
+            pod.index == Some(index) && pod.phase == Phase::Succeeded && recorded.contains(&pod.uid)
         };
         view.cache.iter().any(is_one)
     };
@@ -284,63 +330,60 @@ fn equal_sets(
         rule,
         expected == found,
         what,
-        Said::later(|| expected.clone()),
-        Said::later(|| found.clone()),
+        Operand::lazy(|| expected.clone()),
+        Operand::lazy(|| found.clone()),
     );
 }
 
-/// PC-19.
+/// PC-19: an index list has the canonical text of its set.
 fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Findings) {
-    let (expected, found) = (Said::later(|| set.clone()), Said::later(|| text.to_owned()));
+    let (expected, found) = (Operand::lazy(|| set.clone()), Operand::lazy(|| format!("\"{text}\"")));
     findings.require(Req::PC19, set.is_written_as(text), what, expected, found);
 }
 
-/// What accounting did before: UIDs that a counter holds.
-pub trait Ledger {
-    /// Whether the UID was counted.
+/// The history of a Job's pods before a status write, as the guards on the truth need it.
+pub trait CountingHistory {
+    /// Returns whether the pod was counted: its UID has left its list, and the counter was raised.
     fn is_counted(&self, uid: Uid) -> bool;
-    /// Whether the pod was adopted again after it had been counted (S-05).
+    /// Returns whether the pod was adopted again after it had been counted (S-05).
     fn was_readopted(&self, uid: Uid) -> bool;
-    /// Whether the pod was gone when its manager tried to release it (J-03).
-    fn was_vanished(&self, uid: Uid) -> bool;
-    /// Whether the pod has lost the Job as its owner (J-05).
+    /// Returns whether the pod was gone when its manager tried to remove its finalizer (J-03).
+    fn was_gone_at_removal(&self, uid: Uid) -> bool;
+    /// Returns whether the pod has lost the Job as its owner (J-05).
     fn has_no_owner(&self, _uid: Uid) -> bool {
         false
     }
-    /// Whether the pod is controlled by another Job (PC-29).
-    fn is_strange(&self, uid: Uid) -> bool;
-    /// Whether `podReplacementPolicy` was changed since the Job was created (RP-13).
+    /// Returns whether another Job controls the pod (PC-29).
+    fn has_another_owner(&self, uid: Uid) -> bool;
+    /// Returns whether `podReplacementPolicy` has changed since the Job was created (RP-13).
     fn policy_changed(&self) -> bool;
-    /// The fewest `completions` since the Job was decided, less the successes that others took away from it since, before they
-    /// were recorded; `None` if it was not decided yet, or has none.
+    /// The smallest `completions` since the Job was decided, minus the successes that other actors removed since then
+    /// before they were recorded.
+    ///
+    /// The result is `None` if the Job is not decided or has no `completions`.
     fn decided_completions(&self) -> Option<i32>;
 }
 
-/// Judges a status write against what etcd held when it was made: nothing here is excused by a stale cache.
+/// Judges the counters and lists of a status write against what etcd held. No stale cache excuses the write.
 ///
-/// `finalizer_gone` tells whether a pod has lost its finalizer in etcd, `None` where the trace never showed
+/// `finalizer_gone` returns whether a pod has lost the tracking finalizer in etcd, or `None` if the trace never shows
 /// the pod.
 pub fn judge_counting_truth(
     old: &JobStatus,
     new: &JobStatus,
     indexed: bool,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
-    judge_moves(old, new, indexed, ledger, finalizer_gone, findings);
+    judge_moves(old, new, indexed, history, finalizer_gone, findings);
     for uid in added(old.uncounted_succeeded(), new.uncounted_succeeded())
         .chain(added(old.uncounted_failed(), new.uncounted_failed()))
     {
-        judge_not_counted(uid, ledger, findings);
-        let what = "a UID that enters uncountedTerminatedPods";
-        findings.require(
-            Req::PC29,
-            !ledger.is_strange(uid),
-            what,
-            "a pod that this Job controls by UID",
-            uid,
-        );
+        judge_not_counted(uid, history, findings);
+        let expected = "a pod that this Job controls";
+        let found = Operand::lazy(|| format!("{uid:?}, which another Job controls"));
+        findings.require(Req::PC29, !history.has_another_owner(uid), NEW_UID, expected, found);
     }
     judge_both_lists(old, new, findings);
     if indexed {
@@ -349,13 +392,13 @@ pub fn judge_counting_truth(
     }
 }
 
-/// FT-02: a UID leaves a list only when its pod has lost the finalizer, and the counter moves with it, by
-/// exactly one for each.
+/// FT-02: a UID leaves its list only after its pod has lost the finalizer, and its counter rises by one in the same
+/// write.
 fn judge_moves(
     old: &JobStatus,
     new: &JobStatus,
     indexed: bool,
-    ledger: &dyn Ledger,
+    history: &dyn CountingHistory,
     finalizer_gone: &dyn Fn(Uid) -> Option<bool>,
     findings: &mut Findings,
 ) {
@@ -363,12 +406,13 @@ fn judge_moves(
     let left_failed = || added(new.uncounted_failed(), old.uncounted_failed());
     for uid in left_succeeded().chain(left_failed()) {
         if let Some(gone) = finalizer_gone(uid) {
-            let what = "a UID that left uncountedTerminatedPods";
+            let what = "UID that leaves uncountedTerminatedPods";
             let expected = "a pod without the tracking finalizer";
-            if !gone && ledger.has_no_owner(uid) {
-                findings.deviation(Req::J05, what, expected, uid);
+            let found = Operand::lazy(|| format!("{uid:?}, which still holds it"));
+            if !gone && history.has_no_owner(uid) {
+                findings.deviation(Req::J05, what, expected, found);
             } else {
-                findings.require(Req::FT02, gone, what, expected, uid);
+                findings.require(Req::FT02, gone, what, expected, found);
             }
         }
     }
@@ -383,50 +427,46 @@ fn judge_moves(
         let req = if counters.none_left { Req::FT08 } else { Req::FT02 };
         findings.equal(req, "failed", counters.expected[1], counters.found[1]);
     } else {
-        let rule = || Req::FT02.diagnosed_by(|| diagnosis::of_counters(&counters, ledger));
+        let rule = || Req::FT02.diagnosed_by(|| diagnosis::of_counters(&counters, history));
         findings.equal(rule(), "succeeded", counters.expected[0], counters.found[0]);
         findings.equal(rule(), "failed", counters.expected[1], counters.found[1]);
     }
 }
 
-/// Successes and failures in the counters after a write.
+/// The counters `succeeded` and `failed` after a status write.
 pub struct Counters {
-    /// The numbers that follow from the UIDs that left their lists.
+    /// The values that follow from the UIDs that leave their lists.
     pub expected: [i64; 2],
-    /// The numbers in the write.
+    /// The values in the write.
     pub found: [i64; 2],
-    /// Whether no UID left a list.
+    /// True if no UID leaves a list.
     pub none_left: bool,
 }
 
-fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {
-    let what = "a UID that enters uncountedTerminatedPods";
-    if !ledger.is_counted(uid) {
+const NEW_UID: &str = "UID that enters uncountedTerminatedPods";
+
+/// FT-02, S-05, J-03: no pod is counted twice.
+fn judge_not_counted(uid: Uid, history: &dyn CountingHistory, findings: &mut Findings) {
+    let expected = "a pod that is not counted yet";
+    let found = Operand::lazy(|| format!("{uid:?}, which is counted already"));
+    if !history.is_counted(uid) {
         findings.premise(Req::FT02);
-    } else if ledger.was_readopted(uid) {
-        findings.deviation(Req::S05, what, "a pod that no counter holds", uid);
-    } else if ledger.was_vanished(uid) {
-        findings.deviation(Req::J03, what, "a pod that no counter holds", uid);
+    } else if history.was_readopted(uid) {
+        findings.deviation(Req::S05, NEW_UID, expected, found);
+    } else if history.was_gone_at_removal(uid) {
+        findings.deviation(Req::J03, NEW_UID, expected, found);
     } else {
-        findings.require(Req::FT02, false, what, "a pod that no counter holds", uid);
+        findings.require(Req::FT02, false, NEW_UID, expected, found);
     }
 }
 
-/// S-07: the first record of a UID wins.
+/// S-07, FT-13: a UID is in one list, and the first record wins.
 fn judge_both_lists(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid));
     if let Some(uid) = both {
-        if old.uncounted_succeeded().contains(uid) {
-            // 1.36 tries this (S-07) and is refused; accepted, it is no documented deviation.
-            findings.require(Req::S07, false, "uncountedTerminatedPods", "a UID in one list", *uid);
-        } else {
-            findings.require(Req::FT13, false, "uncountedTerminatedPods", "a UID in one list", *uid);
-        }
+        // The API server refuses this write of 1.36. A stored one is not the known deviation S-07.
+        let req = if old.uncounted_succeeded().contains(uid) { Req::S07 } else { Req::FT13 };
+        let found = Operand::lazy(|| format!("{uid:?} in both lists"));
+        findings.require(req, false, "uncountedTerminatedPods", "each UID in one list", found);
     }
-}
-
-fn said(pod: &Pod) -> Said {
-    let deleting = if pod.deleting { ", being deleted" } else { "" };
-    let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
-    Said::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
 }

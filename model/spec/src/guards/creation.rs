@@ -1,5 +1,12 @@
-//! Creating pods (PC-04, PC-05, PC-08, PC-18, RP-03, RP-11, RP-12, BO-01, BO-02, BO-10, BI-02, BI-04, TC-07,
-//! SU-01, FT-19).
+//! Creation of pods: the Job wants pods, there is room for one more, the index is free, and the delay has passed.
+//!
+//! | question about a creation | requirements | decided by |
+//! | --- | --- | --- |
+//! | Does the Job want pods? | TC-07, BO-15, FT-19, SU-01, SU-09, PC-27, TC-01 | a view |
+//! | Is there room for one more pod? | PC-04, PC-05, RP-03 | a view, with the sync's own creations and deletions |
+//! | Is the index free, and one of the lowest? | PC-17, PC-18, RP-12, BI-04 | the same |
+//! | Has the delay after failures passed? | BO-01, BO-04, BO-10, RP-10 | a view, and the times of the pods |
+//! | Does the pod continue the failure counts of its index? | BI-02 | a view |
 
 use crate::catalogue::Req;
 use crate::guards::decision::{Reason, Tally, decide};
@@ -7,20 +14,20 @@ use crate::guards::diagnosis;
 use crate::indexes::Index;
 use crate::job::{ConditionKind, ConditionStatus};
 use crate::pod::{Pod, PolicyMatch};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 
-/// Judges the creation of `pod`, the view being the one before it.
+/// Judges the creation of `pod` against the view before the creation.
 pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     if !judge_job_wants_pods(view, findings) {
         return;
     }
     let tally = Tally::of(view);
     if let Some(reason) = decide(view, &tally).filter(|reason| *reason != Reason::CompletionsReached) {
-        // SU-09: no time at all.
+        // SU-09: with a deadline of 0 s the Job fails before its first pod.
         let req = if view.spec().active_deadline_seconds == Some(0) { Req::SU09 } else { Req::TC01 };
-        findings.require(req, false, "creation", "none: the Job's fate is decided", reason.as_str());
+        findings.require(req, false, "reason to finish before the creation", "none", reason.as_str());
     }
     let room = judge_room(view, &tally, findings);
     if view.spec().is_indexed() {
@@ -33,24 +40,28 @@ pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     }
 }
 
-/// TC-07, SU-01, FT-19, PC-27: a decided, suspended, or dying Job gets no pod, nor one whose earlier pods the
-/// cache does not show yet. Of the last it is asked, too, how many pods it has (PC-27 is internal to a process).
+/// TC-07, FT-19, SU-01, PC-27: the Job is not decided, not being deleted, and not suspended. The cache shows all pods
+/// that the process created before.
+///
+/// Returns whether the Job wants pods. A broken PC-27 does not end the judgement, because PC-27 is internal to a
+/// process.
 fn judge_job_wants_pods(view: &View<'_>, findings: &mut Findings) -> bool {
     let what = "creation of a pod";
     let job = view.job;
-    let req = if revives(view) { Req::BO15 } else { Req::TC07 };
-    let undecided =
-        findings.require(req, !job.status.is_decided(), what, "none from the interim condition on", "a pod");
-    let alive =
-        findings.require(Req::FT19, !job.deleting, what, "none while the Job is being deleted", "a pod");
-    let running =
-        findings.require(Req::SU01, !job.spec.is_suspended(), what, "none while suspended", "a pod");
-    findings.require(Req::PC27, view.expectations_met, what, "all created pods seen first", "a pod");
-    undecided && alive && running
+    let req = if limit_was_raised(view) { Req::BO15 } else { Req::TC07 };
+    let (expected, found) = ("a Job without an interim condition", "a Job that is decided");
+    let undecided = findings.require(req, !job.status.is_decided(), what, expected, found);
+    let (expected, found) = ("a Job that is not being deleted", "a Job that is being deleted");
+    let exists = findings.require(Req::FT19, !job.deleting, what, expected, found);
+    let (expected, found) = ("a Job that is not suspended", "a suspended Job");
+    let running = findings.require(Req::SU01, !job.spec.is_suspended(), what, expected, found);
+    let (expected, found) = ("a Pod cache with every pod created before", "a Pod cache that lacks some");
+    findings.require(Req::PC27, view.expectations_met, what, expected, found);
+    undecided && exists && running
 }
 
-/// BO-15: the Job failed by a backoffLimit that its failures would not exceed any more.
-fn revives(view: &View<'_>) -> bool {
+/// BO-15: the Job fails because of `backoffLimit`, and its failures do not exceed the present limit any more.
+fn limit_was_raised(view: &View<'_>) -> bool {
     let status = &view.job.status;
     let exceeded = status.condition(&ConditionKind::FailureTarget).is_some_and(|condition| {
         condition.status == ConditionStatus::True
@@ -59,7 +70,7 @@ fn revives(view: &View<'_>) -> bool {
     exceeded && view.spec().backoff_limit.is_some_and(|limit| view.failed() <= i64::from(limit))
 }
 
-/// How many pods should be active (PC-04, PC-05).
+/// The number of pods that should be active (PC-04, PC-05).
 #[must_use]
 pub fn want_active(view: &View<'_>, tally: &Tally) -> i64 {
     let parallelism = i64::from(view.spec().parallelism_count());
@@ -70,7 +81,7 @@ pub fn want_active(view: &View<'_>, tally: &Tally) -> i64 {
     }
 }
 
-/// PC-04, PC-05, PC-08, RP-03: there is room for one more pod. Returns how many there is room for.
+/// PC-04, PC-05, RP-03: there is room for one more pod. Returns the number of pods that there is room for.
 fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
     let want = want_active(view, tally);
     let active = i64::from(view.post.sums().active);
@@ -79,7 +90,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
         req,
         active < want,
         "active pods before the creation",
-        Said::later(|| format!("fewer than {want}")),
+        Operand::lazy(|| format!("fewer than {want}")),
         active,
     );
     if !view.spec().replaces_only_failed() {
@@ -91,19 +102,19 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
             Req::RP03.diagnosed_by(|| diagnosis::of_crowding(view, held, want)),
             held < want,
             "active and terminating pods before the creation",
-            Said::later(|| format!("fewer than {want}")),
+            Operand::lazy(|| format!("fewer than {want}")),
             held,
         );
     }
     want - held
 }
 
-/// PC-18, RP-12, BI-04: the index is free, and one of the lowest that are.
+/// PC-17, PC-18, RP-12, BI-04: the index is below `completions`, needs a pod, and is one of the lowest that do.
 fn judge_index(view: &View<'_>, pod: &Pod, tally: &Tally, room: i64, findings: &mut Findings) {
     let what = "completion index of the created pod";
     let completions = view.spec().completion_count();
     let Some(index) = pod.valid_index(completions) else {
-        let found = pod.index.map_or(Said::Words("none"), Said::from);
+        let found = pod.index.map_or(Operand::Words("none"), Operand::from);
         findings.require(Req::PC17, false, what, "an index below completions", found);
         return;
     };
@@ -121,28 +132,29 @@ fn judge_index(view: &View<'_>, pod: &Pod, tally: &Tally, room: i64, findings: &
     if view.spec().replaces_only_failed() {
         findings.require(Req::RP12, used.terminating == 0, what, "an index without a terminating pod", index);
     }
-    let lower = (0..index).filter(|lower| is_pending(view, *lower, tally)).take(pending_bound(room)).count();
+    let lower = (0..index).filter(|lower| needs_pod(view, *lower, tally)).take(at_least_one(room)).count();
     findings.require(
         Req::PC18,
         i64::try_from(lower).is_ok_and(|lower| lower < room.max(1)),
         what,
-        "one of the lowest pending indexes",
+        "one of the lowest indexes that need a pod",
         index,
     );
 }
 
-fn pending_bound(room: i64) -> usize {
+fn at_least_one(room: i64) -> usize {
     usize::try_from(room.max(1)).unwrap_or(1)
 }
 
-fn is_pending(view: &View<'_>, index: Index, tally: &Tally) -> bool {
+/// Returns whether an index needs a pod: it is neither in use, nor completed, nor failed.
+fn needs_pod(view: &View<'_>, index: Index, tally: &Tally) -> bool {
     let used = view.post.index_use(index);
     let held = view.spec().replaces_only_failed() && used.terminating > 0;
     let failed = tally.failed_indexes.as_ref().is_some_and(|set| set.contains(index));
     used.active == 0 && !held && !failed && !tally.completed.contains(index)
 }
 
-/// BO-01, BO-02: no pod of the Job while the global delay runs.
+/// BO-01: no pod is created before the delay after the latest failures has passed.
 fn judge_global_backoff(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
     let Some(last) = view.backoff.last_failure.filter(|_| view.backoff.failures > 0) else { return };
     let delay = view.constants.backoff_ms(view.backoff.failures);
@@ -150,20 +162,22 @@ fn judge_global_backoff(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
 }
 
 fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, findings: &mut Findings) {
-    // Both times are truncated to seconds: of a part of one nothing is seen.
+    // Both times are truncated to seconds, so that a part of a second does not show.
     let (elapsed, delay) = (latest_creation(view, pod).since(last), delay_ms / 1000);
     findings.require(
-        if elapsed >= delay { req } else { impatience(req, view, last) },
+        if elapsed >= delay { req } else { of_early_creation(req, view, last) },
         elapsed >= delay,
-        "creation after the last failure",
-        Said::later(|| format!("{delay} s or more")),
-        Said::later(|| format!("at most {elapsed} s")),
+        "delay between the last failure and the creation",
+        Operand::lazy(|| format!("{delay} s or more")),
+        Operand::lazy(|| format!("at most {elapsed} s")),
     );
 }
 
-/// What a creation before the end of a delay breaks, besides the delay itself: BO-04 if the failure was ignored,
-/// RP-10 if the pod was deleted. That it was dated wrongly (BO-07) cannot be told from a delay that is too short.
-fn impatience(req: Req, view: &View<'_>, last: Time) -> Req {
+/// The requirement to report for a creation before the end of a delay.
+///
+/// It is BO-04 if the failures were ignored, RP-10 if the failed pod was deleted, else `req`.
+/// A wrong finish time (BO-07) looks like a delay that is too short, and is not reported by itself.
+fn of_early_creation(req: Req, view: &View<'_>, last: Time) -> Req {
     let mut ends =
         view.cache.iter().filter(|pod| view.has_failed(pod) && pod.finish_time() == last).peekable();
     let Some(first) = ends.peek().copied() else { return req };
@@ -174,13 +188,14 @@ fn impatience(req: Req, view: &View<'_>, last: Time) -> Req {
     }
 }
 
-/// `creationTimestamp` is truncated, so the pod may be up to a second younger (BO-09).
+/// The latest time at which the pod was created. `creationTimestamp` is truncated, and may be up to 1 s too early
+/// (BO-09).
 fn latest_creation(view: &View<'_>, pod: &Pod) -> Time {
     let by_object = pod.created.plus(1);
     view.latest.map_or(by_object, |latest| latest.min(by_object))
 }
 
-/// BI-02, BO-10: the failure count that the pod carries on, and the delay of its index.
+/// BI-02, BO-10: the pod continues the failure counts of its index, and the delay of its index has passed.
 fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Findings) {
     let predecessors: Vec<&Pod> = predecessors(view, pod, tally);
     let count = |pod: &Pod| (pod.failure_count, pod.ignored_failure_count);
@@ -193,8 +208,8 @@ fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Fin
         Req::BI02,
         expected.contains(&count(pod)),
         "failure count and ignored failure count of the created pod",
-        Said::later(|| format!("{} and {}", expected[0].0, expected[0].1)),
-        Said::later(|| format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
+        Operand::lazy(|| format!("{} and {}", expected[0].0, expected[0].1)),
+        Operand::lazy(|| format!("{} and {}", pod.failure_count, pod.ignored_failure_count)),
     );
     if let Some(last) = predecessors.first() {
         let failures = last.failure_count.saturating_add(last.ignored_failure_count).saturating_add(1);
@@ -203,8 +218,8 @@ fn judge_per_index(view: &View<'_>, pod: &Pod, tally: &Tally, findings: &mut Fin
     }
 }
 
-/// The failed pods of the index that the new pod may replace: the ones with the largest absolute count that
-/// still hold the finalizer (BI-08); several where they tie.
+/// The failed pods of the index that the new pod may replace: those with the finalizer and the highest failure count
+/// (BI-08). There may be several if they tie.
 fn predecessors<'a>(view: &View<'a>, pod: &Pod, tally: &Tally) -> Vec<&'a Pod> {
     let rank = |pod: &Pod| pod.failure_count.saturating_add(pod.ignored_failure_count);
     let failed: Vec<&Pod> = view
@@ -217,6 +232,7 @@ fn predecessors<'a>(view: &View<'a>, pod: &Pod, tally: &Tally) -> Vec<&'a Pod> {
     failed.into_iter().filter(|pod| rank(pod) == highest).collect()
 }
 
+/// The failure count and the ignored failure count of a replacement of this pod (BI-02).
 fn next_count(pod: &Pod) -> (u32, u32) {
     use crate::job::FailureAction;
     match &pod.policy {

@@ -1,5 +1,20 @@
-//! When a Job's fate is decided, and by what (TC-01, TC-02, TC-14, BO-12, BO-13, SU-08, BI-06, BI-07, PF, SX,
-//! PC-24).
+//! The decision to finish a Job: its reason, and the interim condition that shows it.
+//!
+//! A Job finishes for the first [`Reason`] that holds, in the order of TC-01. The status write that decides adds an
+//! interim condition: FailureTarget or SuccessCriteriaMet. The terminal condition follows once no pod is left (TC-04).
+//!
+//! | reason | holds if | requirements |
+//! | --- | --- | --- |
+//! | PodFailurePolicy | a failed pod matches a FailJob rule | PF-01 to PF-08 |
+//! | BackoffLimitExceeded | there are more failures, or container restarts, than `backoffLimit` | BO-12, BO-13 |
+//! | DeadlineExceeded | `activeDeadlineSeconds` have passed since `startTime` | SU-08, SU-09 |
+//! | MaxFailedIndexesExceeded | there are more failed indexes than `maxFailedIndexes` | BI-06 |
+//! | FailedIndexes | every index is completed or failed, and one has failed | BI-07 |
+//! | SuccessPolicy | a success rule is met | SX-01, SX-02 |
+//! | CompletionsReached | there are enough successes, and no active pod | PC-24, PC-25 |
+//!
+//! All of this is decided by a view: the counts that the caches show. [`judge_interim`] judges the interim condition
+//! of a status write (TC-01, TC-02, TC-07, TC-08, TC-14, PF-07, SX-03).
 
 use crate::catalogue::Req;
 use crate::gates::Gates;
@@ -7,43 +22,43 @@ use crate::guards::diagnosis::{self, of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 use crate::words::or_none;
 
-/// Why a Job ends, in the order in which the reasons are tried (TC-01).
+/// The reason for which a Job finishes, in the order in which reasons are tried (TC-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// A failed pod matches a FailJob rule.
     PodFailurePolicy,
-    /// More failures, or restarts, than the Job allows.
+    /// There are more failures, or container restarts, than `backoffLimit` allows.
     BackoffLimitExceeded,
-    /// Active for longer than allowed.
+    /// The Job has been active for longer than `activeDeadlineSeconds`.
     DeadlineExceeded,
-    /// More failed indexes than allowed.
+    /// There are more failed indexes than `maxFailedIndexes`.
     MaxFailedIndexesExceeded,
-    /// Every index is done and some have failed.
+    /// Every index is completed or failed, and some have failed.
     FailedIndexes,
     /// A rule of the success policy is met.
     SuccessPolicy,
-    /// Enough successes.
+    /// There are enough successes.
     CompletionsReached,
 }
 
-/// Whether a reason holds. Clocks are known to the second only, so a deadline may be undecided.
+/// The truth of a reason in a view. It may be unknown for a deadline, because a view shows no exact time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
-    /// It does not.
+    /// The reason does not hold.
     No,
-    /// It depends on the instant at which the controller looked at its clock.
+    /// The reason holds or not, depending on the time at which the controller read its clock.
     Maybe,
-    /// It does.
+    /// The reason holds.
     Yes,
 }
 
 impl Reason {
-    /// All reasons in order.
+    /// All reasons, in the order in which they are tried.
     pub const ALL: [Reason; 7] = [
         Reason::PodFailurePolicy,
         Reason::BackoffLimitExceeded,
@@ -54,7 +69,7 @@ impl Reason {
         Reason::CompletionsReached,
     ];
 
-    /// The reason as conditions spell it (TC-02).
+    /// The text of the reason in a condition (TC-02).
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -68,24 +83,25 @@ impl Reason {
         }
     }
 
-    /// The reason as a process with these gates writes it: that of a completion came with the success policy, and without
-    /// its gate a Job completes without reason and message (TestSuccessPolicy of Kubernetes).
+    /// The text of the reason as a process with these gates writes it.
+    ///
+    /// With `JobSuccessPolicy` off, a Job completes without reason and message (`TestSuccessPolicy` of Kubernetes).
     #[must_use]
-    pub fn said_with(self, gates: Gates) -> &'static str {
-        if self.is_silent(gates) { "" } else { self.as_str() }
+    pub fn written_with(self, gates: Gates) -> &'static str {
+        if self.is_omitted(gates) { "" } else { self.as_str() }
     }
 
-    fn is_silent(self, gates: Gates) -> bool {
+    fn is_omitted(self, gates: Gates) -> bool {
         self == Reason::CompletionsReached && !gates.job_success_policy
     }
 
-    /// Whether a condition that says this was written for this reason, whatever the gates of who wrote it.
+    /// Returns whether the reason of a condition is this one, as a process with any gates writes it.
     #[must_use]
-    pub fn is_said_by(self, text: &str) -> bool {
-        [self.as_str(), self.said_with(WITHOUT_WORDS)].contains(&text)
+    pub fn is_written_as(self, text: &str) -> bool {
+        [self.as_str(), self.written_with(WITHOUT_REASON)].contains(&text)
     }
 
-    /// The interim condition that announces this end.
+    /// The type of the interim condition with this reason.
     #[must_use]
     pub fn interim(self) -> ConditionKind {
         match self {
@@ -98,7 +114,7 @@ impl Reason {
         }
     }
 
-    /// The requirement that says when the reason holds.
+    /// The requirement that defines when the reason holds.
     #[must_use]
     pub fn requirement(self, view: &View<'_>) -> Req {
         match self {
@@ -117,11 +133,12 @@ impl Reason {
         }
     }
 
-    /// The message as a process with these gates writes it (TC-02); `None` where it names a pod or a rule of a policy.
+    /// The message as a process with these gates writes it (TC-02); `None` if it contains the name of a pod or the
+    /// index of a rule.
     #[must_use]
     pub fn message(self, gates: Gates) -> Option<&'static str> {
         match self {
-            _ if self.is_silent(gates) => Some(""),
+            _ if self.is_omitted(gates) => Some(""),
             Reason::PodFailurePolicy | Reason::SuccessPolicy => None,
             Reason::BackoffLimitExceeded => Some("Job has reached the specified backoff limit"),
             Reason::DeadlineExceeded => Some("Job was active longer than specified deadline"),
@@ -134,24 +151,24 @@ impl Reason {
     }
 }
 
-/// Gates with which a reason may be left out.
-const WITHOUT_WORDS: Gates = Gates { job_success_policy: false, ..Gates::ON };
+/// Gates with which a condition may have no reason.
+const WITHOUT_REASON: Gates = Gates { job_success_policy: false, ..Gates::ON };
 
-/// What the reasons are evaluated on.
+/// The numbers and index sets of a view on which the reasons are evaluated.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// [`View::succeeded`].
     pub succeeded: i64,
     /// [`View::failed`].
     pub failed: i64,
-    /// [`View::completed`], of an Indexed Job.
+    /// [`View::completed`]; empty if the Job is not Indexed.
     pub completed: IndexSet,
-    /// [`View::failed_indexes`].
+    /// [`View::failed_indexes`]; `None` if the Job is not Indexed.
     pub failed_indexes: Option<IndexSet>,
 }
 
 impl Tally {
-    /// Counts a view.
+    /// Evaluates a view once, so that several guards can share the result.
     #[must_use]
     pub fn of(view: &View<'_>) -> Tally {
         let completed = if view.spec().is_indexed() { view.completed() } else { IndexSet::new() };
@@ -161,7 +178,7 @@ impl Tally {
     }
 }
 
-/// Whether a reason holds in a view.
+/// Returns whether a reason holds in a view.
 #[must_use]
 pub fn holds(reason: Reason, view: &View<'_>, tally: &Tally) -> Holds {
     let yes = match reason {
@@ -176,7 +193,7 @@ pub fn holds(reason: Reason, view: &View<'_>, tally: &Tally) -> Holds {
     if yes { Holds::Yes } else { Holds::No }
 }
 
-/// BO-12, BO-13.
+/// BO-12, BO-13: there are more failures than `backoffLimit`, or as many container restarts with `OnFailure`.
 fn exceeds_backoff_limit(view: &View<'_>, tally: &Tally) -> bool {
     let Some(limit) = view.spec().backoff_limit else { return false };
     if tally.failed > i64::from(limit) {
@@ -186,7 +203,8 @@ fn exceeds_backoff_limit(view: &View<'_>, tally: &Tally) -> bool {
     view.spec().template.restart_policy == RestartPolicy::OnFailure && restarts >= i64::from(limit.max(1))
 }
 
-/// SU-08, SU-09: relative to `startTime`, which the sync that finds none sets to its own now.
+/// SU-08, SU-09: `activeDeadlineSeconds` have passed since `startTime`. A sync that finds no `startTime` sets it to
+/// its own time.
 fn past_deadline(view: &View<'_>) -> Holds {
     let Some(deadline) = view.spec().active_deadline_seconds else { return Holds::No };
     if view.spec().is_suspended() {
@@ -203,7 +221,7 @@ fn past_deadline(view: &View<'_>) -> Holds {
     }
 }
 
-/// BI-06.
+/// BI-06: there are more failed indexes than `maxFailedIndexes`.
 fn exceeds_max_failed_indexes(view: &View<'_>, tally: &Tally) -> bool {
     match (&tally.failed_indexes, view.spec().max_failed_indexes) {
         (Some(failed), Some(limit)) => i64::from(failed.len()) > i64::from(limit),
@@ -211,7 +229,7 @@ fn exceeds_max_failed_indexes(view: &View<'_>, tally: &Tally) -> bool {
     }
 }
 
-/// BI-07.
+/// BI-07: every index is completed or failed, and one has failed.
 fn all_done_some_failed(view: &View<'_>, tally: &Tally) -> bool {
     match (&tally.failed_indexes, view.spec().completions) {
         (Some(failed), Some(completions)) => {
@@ -221,7 +239,7 @@ fn all_done_some_failed(view: &View<'_>, tally: &Tally) -> bool {
     }
 }
 
-/// The first success rule that is met (SX-01, SX-02).
+/// The position of the first success rule that is met (SX-01, SX-02).
 fn matching_success_rule(view: &View<'_>, tally: &Tally) -> Option<usize> {
     let policy = view.spec().success_policy.as_ref()?;
     if tally.completed.is_empty() {
@@ -242,7 +260,7 @@ fn meets(rule: &SuccessRule, completions: Option<u32>, tally: &Tally) -> bool {
     }
 }
 
-/// PC-24, PC-25: on what is active after the sync's own deletions and creations.
+/// PC-24, PC-25: there are enough successes, and no pod is active after the creations and deletions of the sync.
 fn reaches_completions(view: &View<'_>, tally: &Tally) -> bool {
     let enough = match view.spec().completions {
         None => tally.succeeded > 0,
@@ -251,13 +269,14 @@ fn reaches_completions(view: &View<'_>, tally: &Tally) -> bool {
     enough && view.post.sums().active == 0
 }
 
-/// The decision that a view forces, if any: the first reason that certainly holds.
+/// The first reason that certainly holds in a view: the controller must finish the Job for it.
 #[must_use]
 pub fn decide(view: &View<'_>, tally: &Tally) -> Option<Reason> {
     Reason::ALL.into_iter().find(|reason| holds(*reason, view, tally) == Holds::Yes)
 }
 
-/// Judges the interim condition of a status write: it appears exactly when the fate is decided.
+/// Judges the interim condition of a status write: it appears in the first write in which a reason holds, and only
+/// then.
 pub fn judge_interim(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: &mut Findings) {
     let old = &view.job.status;
     if old.is_decided() {
@@ -268,19 +287,20 @@ pub fn judge_interim(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
             && matches!(condition.kind, ConditionKind::FailureTarget | ConditionKind::SuccessCriteriaMet)
     };
     match new.conditions.iter().find(is_interim) {
-        Some(condition) => judge_fresh_interim(view, condition, tally, findings),
+        Some(condition) => judge_new_interim(view, condition, tally, findings),
         None => judge_missing_interim(view, tally, findings),
     }
 }
 
-fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, findings: &mut Findings) {
-    let said = |reason: &Reason| *reason.said_with(view.gates) == *condition.reason;
-    let Some(reason) = Reason::ALL.into_iter().find(said) else {
+/// TC-01, TC-02: a new interim condition has the first reason that holds, and the type and message of that reason.
+fn judge_new_interim(view: &View<'_>, condition: &Condition, tally: &Tally, findings: &mut Findings) {
+    let is_written = |reason: &Reason| *reason.written_with(view.gates) == *condition.reason;
+    let Some(reason) = Reason::ALL.into_iter().find(is_written) else {
         findings.require(
             Req::TC02,
             false,
-            "the reason of the interim condition",
-            "a reason of the table in TC-02",
+            "reason of the interim condition",
+            "a reason that Kubernetes defines (TC-02)",
             condition.reason.to_string(),
         );
         return;
@@ -289,9 +309,9 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     findings.require(
         Req::TC02,
         as_expected,
-        "the interim condition for this reason",
-        Said::later(|| reason.interim().as_str().to_owned()),
-        Said::later(|| condition.kind.as_str().to_owned()),
+        "type of the interim condition with this reason",
+        Operand::lazy(|| reason.interim().as_str().to_owned()),
+        Operand::lazy(|| condition.kind.as_str().to_owned()),
     );
     let held = holds(reason, view, tally);
     findings.require(
@@ -300,9 +320,9 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
             Holds::Maybe | Holds::Yes => reason.requirement(view),
         },
         held != Holds::No,
-        "the interim condition",
-        Said::later(|| nearest(reason, view, tally)),
-        Said::later(|| format!("{} ({})", condition.kind.as_str(), condition.reason)),
+        "interim condition",
+        Operand::lazy(|| unmet(reason, view, tally)),
+        Operand::lazy(|| format!("{} ({})", condition.kind.as_str(), condition.reason)),
     );
     if held == Holds::No {
         return;
@@ -310,14 +330,14 @@ fn judge_fresh_interim(view: &View<'_>, condition: &Condition, tally: &Tally, fi
     let earlier = Reason::ALL.into_iter().take_while(|other| *other < reason);
     for other in earlier {
         let wins = holds(other, view, tally) == Holds::Yes;
-        let what = "the reason of the interim condition";
+        let what = "reason of the interim condition";
         findings.require(of_order(reason, other), !wins, what, other.as_str(), reason.as_str());
     }
     judge_message(reason, view, condition, tally, findings);
     judge_nothing_active(reason, view, findings);
 }
 
-/// TC-02, PF-07: the message that belongs to the reason.
+/// TC-02, PF-07, SX-01: the interim condition has the message of its reason.
 fn judge_message(
     reason: Reason,
     view: &View<'_>,
@@ -326,7 +346,7 @@ fn judge_message(
     findings: &mut Findings,
 ) {
     let found = &condition.message;
-    let what = "the message of the interim condition";
+    let what = "message of the interim condition";
     match reason {
         Reason::PodFailurePolicy => {
             let mut messages =
@@ -334,7 +354,13 @@ fn judge_message(
             let first = messages.peek().cloned();
             let expected = || first.map_or(String::new(), |text| text.to_string());
             let fits = messages.any(|message| message == *found);
-            findings.require(Req::PF07, fits, what, Said::later(expected), Said::later(|| found.to_string()));
+            findings.require(
+                Req::PF07,
+                fits,
+                what,
+                Operand::lazy(expected),
+                Operand::lazy(|| found.to_string()),
+            );
         }
         Reason::SuccessPolicy => {
             let rule = matching_success_rule(view, tally).unwrap_or_default();
@@ -353,13 +379,13 @@ fn judge_message(
                 &**found == expected,
                 what,
                 expected,
-                Said::later(|| found.to_string()),
+                Operand::lazy(|| found.to_string()),
             );
         }
     }
 }
 
-/// TC-07, TC-08, SX-03: at the interim condition every active pod has been deleted.
+/// TC-07, TC-08, SX-03: every active pod has been deleted before the interim condition is written.
 fn judge_nothing_active(reason: Reason, view: &View<'_>, findings: &mut Findings) {
     let req = match reason {
         Reason::SuccessPolicy => Req::SX03,
@@ -377,14 +403,16 @@ fn fail_job_message(policy: &PolicyMatch) -> Option<Text> {
     }
 }
 
-/// TC-14: the interim condition stands in the first write in which the decision holds, unless an active pod
-/// could not be deleted or a created one was not seen yet (TC-08; not for CompletionsReached, PC-24).
+/// TC-14: the first write in which a reason holds has the interim condition.
+///
+/// It may be missing if an active pod could not be deleted, or if the cache does not show a created pod yet (TC-08).
+/// The exception does not cover CompletionsReached (PC-24).
 fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings) {
     let Some(reason) = decide(view, tally) else { return };
     let all_seen = view.expectations_met && !view.deletion_unseen && !view.deletes_failed;
     if let Some(req) = of_missing(reason, view).filter(|_| all_seen) {
         let expected = format!("{} ({})", reason.interim().as_str(), reason.as_str());
-        findings.require(req, false, "the interim condition", expected, "no interim condition");
+        findings.require(req, false, "interim condition", expected, "none");
         return;
     }
     let excused = reason != Reason::CompletionsReached && !all_seen;
@@ -392,42 +420,43 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
         findings.require(
             Req::TC14.diagnosed_by(|| diagnosis::of_missing_end(reason, view, tally)),
             false,
-            "the interim condition",
-            Said::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),
-            "no interim condition",
+            "interim condition",
+            Operand::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),
+            "none",
         );
     }
 }
 
-/// The comparison that is false, and the value that would have made it true.
-fn nearest(reason: Reason, view: &View<'_>, tally: &Tally) -> Said {
+/// The condition under which the reason holds, and in parentheses the value in the view that does not satisfy it.
+fn unmet(reason: Reason, view: &View<'_>, tally: &Tally) -> Operand {
     let spec = view.spec();
     let failed_indexes = tally.failed_indexes.as_ref().map_or(0, IndexSet::len);
-    Said::Text(match reason {
-        Reason::PodFailurePolicy => "a failed pod that matches a FailJob rule; none does".to_owned(),
+    Operand::Text(match reason {
+        Reason::PodFailurePolicy => "a failed pod that matches a FailJob rule (none does)".to_owned(),
         Reason::BackoffLimitExceeded => {
-            format!("failed > backoffLimit {}; failed is {}", spec.backoff_limit.unwrap_or(0), tally.failed)
+            let limit = spec.backoff_limit.unwrap_or(0);
+            format!("more failures than backoffLimit {limit} (there are {})", tally.failed)
         }
         Reason::DeadlineExceeded => format!(
-            "{} s since startTime {}; at the latest it is {}",
+            "{} s since startTime {} (the write was sent by {})",
             spec.active_deadline_seconds.unwrap_or(0),
             or_none(view.job.status.start_time),
             or_none(view.latest)
         ),
         Reason::MaxFailedIndexesExceeded => format!(
-            "more than maxFailedIndexes {} failed indexes; there are {failed_indexes}",
+            "more failed indexes than maxFailedIndexes {} (there are {failed_indexes})",
             spec.max_failed_indexes.unwrap_or(0)
         ),
         Reason::FailedIndexes => format!(
-            "a failed index, and completed + failed >= completions {}; there are {} + {failed_indexes}",
+            "a failed index, and {} completed or failed indexes (there are {} and {failed_indexes})",
             spec.completions.unwrap_or(0),
             tally.succeeded
         ),
         Reason::SuccessPolicy => {
-            format!("a success rule that is met; completed indexes are \"{}\"", tally.completed)
+            format!("a success rule that is met (completed indexes are \"{}\")", tally.completed)
         }
         Reason::CompletionsReached => format!(
-            "succeeded >= {} and nothing active; succeeded is {}, active {}",
+            "at least {} successes and no active pod (there are {} and {})",
             spec.completions.unwrap_or(1),
             tally.succeeded,
             view.post.sums().active

@@ -1,11 +1,11 @@
-//! Which requirement to accuse where a comparison is false.
+//! The choice of the requirement that a finding reports.
 //!
-//! The guards decide that something is wrong. The functions here find out which rule was misread, as far as the view and
-//! the write show it: the narrowest one that explains what was found. They change the id of a violation, never whether
-//! there is one.
+//! A guard decides that a comparison is false. The functions here return the most specific requirement that explains
+//! the found value, as far as the view and the write show it. They change the id of a finding, and never whether there
+//! is one.
 
 use crate::catalogue::Req;
-use crate::guards::counting::{Counters, Ledger};
+use crate::guards::counting::{Counters, CountingHistory};
 use crate::guards::decision::{Reason, Tally};
 use crate::guards::ttl::finish_time;
 use crate::indexes::IndexSet;
@@ -14,13 +14,13 @@ use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::time::Time;
 use crate::view::View;
 
-/// What an interim condition breaks whose reason does not hold.
+/// The requirement to report for an interim condition whose reason does not hold.
 #[must_use]
 pub fn of_false_reason(reason: Reason, view: &View<'_>, condition: &Condition, tally: &Tally) -> Req {
     let has_failed_index = tally.failed_indexes.as_ref().is_some_and(|failed| !failed.is_empty());
     match reason {
         Reason::PodFailurePolicy => of_false_match(view, condition),
-        // SU-11: the time before the suspension is not counted.
+        // SU-11: the time before the suspension does not count.
         Reason::DeadlineExceeded if was_resumed(&view.job.status) => Req::SU11,
         Reason::SuccessPolicy if view.spec().success_policy.is_none() || tally.completed.is_empty() => {
             Req::SX01
@@ -35,7 +35,8 @@ pub fn of_false_reason(reason: Reason, view: &View<'_>, condition: &Condition, t
     }
 }
 
-/// PF-01 to PF-04: a FailJob match that does not exist, by the rule that the message names.
+/// The requirement to report for a FailJob match that does not exist: PF-01 to PF-04 or PF-06, by the rule that the
+/// message names.
 fn of_false_match(view: &View<'_>, condition: &Condition) -> Req {
     let failed = || view.cache.iter().filter(|pod| pod.phase == Phase::Failed);
     if failed().next().is_none() {
@@ -64,7 +65,7 @@ fn was_resumed(status: &JobStatus) -> bool {
         .is_some_and(|condition| condition.status == ConditionStatus::False)
 }
 
-/// What a reason breaks that another one precedes.
+/// The requirement to report for a reason although an `earlier` one in the order of TC-01 holds.
 #[must_use]
 pub fn of_order(reason: Reason, earlier: Reason) -> Req {
     match (reason, earlier) {
@@ -74,7 +75,7 @@ pub fn of_order(reason: Reason, earlier: Reason) -> Req {
     }
 }
 
-/// What a missing interim condition breaks besides TC-14; `None` where nothing narrower tells.
+/// The requirement to report in place of TC-14 for a missing interim condition; `None` if no other one explains it.
 #[must_use]
 pub fn of_missing(reason: Reason, view: &View<'_>) -> Option<Req> {
     let withdrawn = |condition: &Condition| {
@@ -97,8 +98,10 @@ pub fn of_missing(reason: Reason, view: &View<'_>) -> Option<Req> {
     }
 }
 
-/// A missing interim condition whose reason holds: BO-16 if successes were subtracted from the failures that are compared
-/// with `backoffLimit`, BO-13 if it is the restarts of containers that exceed it, else TC-14.
+/// The requirement to report for a missing interim condition whose reason holds.
+///
+/// It is BO-16 if successes were subtracted from the failures, BO-13 if container restarts exceed `backoffLimit`, else
+/// TC-14.
 #[must_use]
 pub fn of_missing_end(reason: Reason, view: &View<'_>, tally: &Tally) -> Req {
     let limit = i64::from(view.spec().backoff_limit.unwrap_or(i32::MAX));
@@ -110,14 +113,16 @@ pub fn of_missing_end(reason: Reason, view: &View<'_>, tally: &Tally) -> Req {
     }
 }
 
-/// A wrong message of a success by policy: SX-01 if it names a rule, which is then the wrong one, else TC-02.
+/// The requirement to report for a wrong message with reason SuccessPolicy: SX-01 if it names a rule, else TC-02.
 #[must_use]
 pub fn of_success_message(found: &str) -> Req {
     if found.starts_with("Matched rules at index ") { Req::SX01 } else { Req::TC02 }
 }
 
-/// A creation beside terminating pods: RP-05 if those that suspension or scale-down deleted make the difference, RP-02 if
-/// it is the failure policy that asks to wait, else RP-03.
+/// The requirement to report for a creation while terminating pods take the room.
+///
+/// It is RP-05 if pods that suspension or scale-down deleted make the difference, RP-02 if the Job has a failure
+/// policy, else RP-03.
 #[must_use]
 pub fn of_crowding(view: &View<'_>, held: i64, want: i64) -> Req {
     let chosen = view.post.iter().filter(|pod| pod.is_terminating() && !pod.finalizer).count();
@@ -128,25 +133,33 @@ pub fn of_crowding(view: &View<'_>, held: i64, want: i64) -> Req {
     }
 }
 
-/// Wrong counters: a UID went into the counter of the other list (FT-13, S-07, RP-13), nothing but the removal of a pod
-/// can have moved them (FT-31), or they moved by a wrong number (FT-02).
+/// The requirement to report for wrong counters.
+///
+/// | pattern | requirement |
+/// | --- | --- |
+/// | no UID left a list, so that only the removal of a pod can have changed them | FT-31 |
+/// | a recorded failure was counted as a success after `podReplacementPolicy` had changed | RP-13 |
+/// | a recorded failure was counted as a success | FT-13 |
+/// | a recorded success was counted as a failure | S-07 |
+/// | any other difference | FT-02 |
 #[must_use]
-pub fn of_counters(counters: &Counters, ledger: &dyn Ledger) -> Req {
+pub fn of_counters(counters: &Counters, history: &dyn CountingHistory) -> Req {
     let Counters { expected, found, none_left } = counters;
     let crossed = found.iter().sum::<i64>() == expected.iter().sum::<i64>();
     match () {
         () if *none_left => Req::FT31,
-        () if crossed && found[1] < expected[1] && ledger.policy_changed() => Req::RP13,
+        () if crossed && found[1] < expected[1] && history.policy_changed() => Req::RP13,
         () if crossed && found[1] < expected[1] => Req::FT13,
         () if crossed => Req::S07,
         () => Req::FT02,
     }
 }
 
-/// A DELETE before the expiry: TT-02 if another date than the transition was taken for the finish
-/// time, TT-10 if that time is still to come, else TT-03.
+/// The requirement to report for a DELETE before the expiry.
+///
+/// It is TT-02 if `completionTime` was used as the finish time, TT-10 if the finish time is in the future, else TT-03.
 #[must_use]
-pub fn of_haste(readable: &[&Job], latest: Time) -> Req {
+pub fn of_early_deletion(readable: &[&Job], latest: Time) -> Req {
     let by_completion = |job: &&&Job| {
         let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
         let end = job.status.completion_time;
@@ -161,16 +174,18 @@ pub fn of_haste(readable: &[&Job], latest: Time) -> Req {
     }
 }
 
-/// What differing failed indexes break: BI-05 where a stored index is lost, or one is added by a pod that is
-/// accounted already or lies beyond completions; else BI-01.
+/// The requirement to report for wrong failed indexes.
+///
+/// It is BI-05 if a stored index is lost. It is BI-05 as well if an added index is not below `completions`, or has a
+/// failed pod without the finalizer. Else it is BI-01.
 #[must_use]
 pub fn of_failed_indexes(view: &View<'_>, expected: &IndexSet, found: &IndexSet) -> Req {
     let completions = view.spec().completion_count();
     let lost = !view.job.status.failed_set(completions).minus(found).is_empty();
-    let strange = found.minus(expected).iter().any(|index| {
-        let released = |pod: &&Pod| !pod.finalizer && pod.index == Some(index) && view.has_failed(pod);
+    let unfounded = found.minus(expected).iter().any(|index| {
+        let accounted = |pod: &&Pod| !pod.finalizer && pod.index == Some(index) && view.has_failed(pod);
         completions.is_some_and(|completions| index >= completions)
-            || view.cache.iter().any(|pod| released(&pod))
+            || view.cache.iter().any(|pod| accounted(&pod))
     });
-    if lost || strange { Req::BI05 } else { Req::BI01 }
+    if lost || unfounded { Req::BI05 } else { Req::BI01 }
 }

@@ -1,8 +1,27 @@
-//! The guards: which writes a Job or TTL controller may make.
+//! Guards: the rules for the writes of Job controllers, other managers of Jobs, and the TTL-after-finished controller.
 //!
-//! One function for each kind of write, made of named guards; each guard cites the requirement it decides.
-//! A guard takes a [`crate::view::View`] where the requirement is about a decision, and what etcd held where
-//! it is about the truth (judging.md 1).
+//! One function judges one kind of write. It consists of named guards, and each guard cites the requirement that it
+//! decides. The rules of the API server are in [`crate::apiserver`].
+//!
+//! | write | function | reads |
+//! | --- | --- | --- |
+//! | creation of a pod | [`creation::judge_creation`] | a view |
+//! | deletion of a pod | [`deletion::judge_deletion`] | a view |
+//! | removal of the tracking finalizer | [`finalizer_removal::may_remove_finalizer_by_truth`] | the truth |
+//! | the same, if the truth shows no reason for it | [`finalizer_removal::judge_finalizer_removal`] | a view |
+//! | adoption and release of a pod | [`adoption::judge_adoption`], [`adoption::judge_release`] | the truth |
+//! | status write of an executor: decisions and reported counts | [`status::judge_status_write`] | a view |
+//! | the same: conditions, counters, pods at the end | [`status::judge_status_shape`], [`counting::judge_counting_truth`], [`status::judge_terminal_truth`] | the truth |
+//! | the same, by a process with gates off | [`without_interim::WithoutInterim`] | both |
+//! | status write of any manager | [`contract::judge_contract`] | the truth |
+//! | deletion of a Job by the TTL controller | [`ttl::judge_ttl_deletion`] | the versions that it may have read |
+//!
+//! A guard that reads a [`View`](crate::view::View) judges a decision: the write is admitted if the guard holds in some
+//! allowed view. A guard that reads the truth gets what etcd held, and no stale cache excuses the write
+//! (`docs/reference/judging.md`, section 1).
+//!
+//! [`decision`], [`suspend`], and [`backlog`] are parts of the judgement of a status write. [`diagnosis`] chooses the
+//! requirement that a finding reports, and never whether there is a finding.
 
 pub mod adoption;
 pub mod backlog;

@@ -1,19 +1,26 @@
-//! `startTime` and the Suspended condition (SU-01 … SU-05, SU-14).
+//! Suspension and resumption: `startTime` and the condition Suspended.
+//!
+//! | status write of an executor | requirements | decided by |
+//! | --- | --- | --- |
+//! | suspension: Suspended becomes True, `startTime` is removed, no active pod is left | SU-01, SU-02, SU-03 | a view |
+//! | resumption: Suspended becomes False, `startTime` is set to the present time | SU-04 | a view, and the truth for the time |
+//! | no change while the Job finishes, is deleted, or pods are not managed | SU-05 | a view |
+//! | reason and message of Suspended | TC-02 | the truth |
 
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 
-/// Judges suspension in a status write of an executor.
+/// Judges `startTime` and the condition Suspended in a status write of an executor.
 pub fn judge_suspend(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     let was = suspended(&view.job.status);
     let is = suspended(new);
     let ending = view.job.deleting || view.job.status.is_decided() || new.is_decided();
     if ending || !view.expectations_met {
         let what = if ending {
-            "condition Suspended of a Job that ends"
+            "condition Suspended of a Job that finishes or is being deleted"
         } else {
             "condition Suspended in a sync that manages no pods"
         };
@@ -35,8 +42,8 @@ fn suspended(status: &JobStatus) -> Option<ConditionStatus> {
     status.condition(&ConditionKind::Suspended).map(|condition| condition.status)
 }
 
-/// Whether the sync got as far as the Suspended condition: it does so only after managing pods (SU-05), and
-/// never once the Job ends (SU-06).
+/// Returns whether the sync sets the condition Suspended: it has managed pods (SU-05), and the Job does not finish
+/// (SU-06).
 fn reaches_condition(view: &View<'_>, new: &JobStatus) -> bool {
     let manages = view.expectations_met && !view.deletion_unseen && !view.job.deleting;
     manages && !view.job.status.is_decided() && !new.is_decided()
@@ -54,26 +61,26 @@ fn judge_suspended(
         let req = if view.job.status.start_time.is_none() && was.is_none() { Req::SU03 } else { Req::SU01 };
         findings.require(req, set, "condition Suspended", "True", status_text(is));
     } else {
-        let expected = "True, or as it was";
+        let expected = "True, or no change";
         findings.require(Req::SU01, set || is == was, "condition Suspended", expected, status_text(is));
     }
     let pauses = set && was != Some(ConditionStatus::True);
     if pauses && !view.deletes_failed {
-        // SU-05: the sync has managed pods, and those of a suspended Job go.
+        // SU-05: the sync has managed pods, and has deleted those of the suspended Job.
         let left = i64::from(view.post.sums().active);
-        findings.equal(Req::SU01, "active pods that the suspended Job is left", 0, left);
+        findings.equal(Req::SU01, "active pods at the suspension", 0, left);
     }
     if pauses {
         judge_start_of_suspended(view, new, was, findings);
     } else if new.start_time != view.job.status.start_time {
-        // The interim write of a suspended Job may set it (S-04); nothing else moves it.
+        // The interim write of a suspended Job may set startTime (S-04). No other write changes it.
         let sets = new.is_decided() && view.job.status.start_time.is_none();
         let req = if new.is_decided() { Req::SU04 } else { Req::SU02 };
         findings.require(req, sets, "startTime", time_text(&view.job.status), time_text(new));
     }
 }
 
-/// The write that suspends a Job takes its startTime away; before 1.36 it may leave it to the resumption.
+/// SU-02, SU-03: the write that suspends a Job removes `startTime`. Before 1.36 it may leave `startTime` unchanged.
 fn judge_start_of_suspended(
     view: &View<'_>,
     new: &JobStatus,
@@ -83,8 +90,11 @@ fn judge_start_of_suspended(
     let old = view.job.status.start_time;
     let req = if was.is_none() && old.is_none() { Req::SU03 } else { Req::SU02 };
     let may_keep = view.constants.may_keep_start_time;
-    let expected =
-        if may_keep { "none, or as it was: the Job is suspended" } else { "none: the Job is suspended" };
+    let expected = if may_keep {
+        "none or no change, because the Job is suspended"
+    } else {
+        "none, because the Job is suspended"
+    };
     let fits = new.start_time.is_none() || (may_keep && new.start_time == old);
     findings.require(req, fits, "startTime", expected, time_text(new));
 }
@@ -101,28 +111,29 @@ fn judge_running(
             Req::SU04,
             is == Some(ConditionStatus::False),
             "condition Suspended",
-            "False: the Job is resumed",
+            "False, because the Job is resumed",
             status_text(is),
         );
     } else if was != Some(ConditionStatus::True) {
         findings.require(Req::SU04, is == was, "condition Suspended", status_text(was), status_text(is));
     } else {
         let kept = is == was || is == Some(ConditionStatus::False);
-        findings.require(Req::SU04, kept, "condition Suspended", "False, or as it was", status_text(is));
+        findings.require(Req::SU04, kept, "condition Suspended", "False, or no change", status_text(is));
     }
     let resumed = was == Some(ConditionStatus::True) && is == Some(ConditionStatus::False);
     judge_start_time(view, new, resumed, findings);
 }
 
-/// A Job that is not suspended has a startTime from its first status write on; a resumed one a new one.
+/// SU-04: a Job that is not suspended has a `startTime` from its first status write on, and gets a new one when it is
+/// resumed.
 fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &mut Findings) {
     let old = view.job.status.start_time;
     let Some(start) = new.start_time else {
-        findings.require(Req::SU04, false, "startTime", "set: the Job is not suspended", "none");
+        findings.require(Req::SU04, false, "startTime", "a time, because the Job is not suspended", "none");
         return;
     };
     if let (Some(old), false) = (old, resumed) {
-        // SU-07, SS-09: nothing but a resumption moves it.
+        // SU-07, SS-09: only a resumption changes startTime.
         findings.equal(Req::SU04, "startTime", old, start);
         return;
     }
@@ -133,22 +144,22 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         between(view.job.created, view.latest),
         start,
     );
-    // Both are taken from one clock in one sync.
+    // One sync takes both times from one clock.
     let transition =
         new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
     if let (true, Some(transition)) = (resumed, transition) {
-        findings.require(Req::SU04, start.plus(1) >= transition, "startTime", transition, start);
+        let what = "startTime, no earlier than the transition of Suspended";
+        findings.require(Req::SU04, start.plus(1) >= transition, what, transition, start);
     }
     if let (true, Some(old)) = (resumed, old) {
-        findings.require(Req::SU04, start >= old, "startTime", "the instant of resuming", start);
+        findings.require(Req::SU04, start >= old, "startTime, no earlier than the previous one", old, start);
     }
 }
 
-/// SU-04: a resumption sets startTime to now. The sync that resumes has read the stored Job, so that its now is
-/// not before `since`, the instant at which that version was written.
+/// SU-04: a resumption sets `startTime` to the present time, which is not before the version of the Job that was read.
 ///
-/// The two instants are of two clocks, and startTime is cut to the second: where it is as late as the condition's
-/// own time, which the same clock gave, it may be a second early.
+/// `since` is the time at which that version was written. It comes from another clock than `startTime`, which is also
+/// truncated to the second. `startTime` may therefore be 1 s earlier, if the condition Suspended shows no later time.
 pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Time>, findings: &mut Findings) {
     let resumed =
         suspended(old) == Some(ConditionStatus::True) && suspended(new) == Some(ConditionStatus::False);
@@ -157,18 +168,18 @@ pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Tim
         new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
     let as_late = transition.is_none_or(|transition| start >= transition);
     let earliest = if as_late { since.plus(-1) } else { since };
-    let expected = Said::Text(format!("the instant of resuming, {since} or later"));
-    findings.require(Req::SU04, start >= earliest, "startTime", expected, start);
+    let what = "startTime, no earlier than the Job that was resumed";
+    findings.require(Req::SU04, start >= earliest, what, since, start);
 }
 
-fn between(from: Time, to: Option<Time>) -> Said {
-    Said::Text(match to {
+fn between(from: Time, to: Option<Time>) -> Operand {
+    Operand::Text(match to {
         Some(to) => format!("between {from} and {to}"),
         None => format!("{from} or later"),
     })
 }
 
-/// TC-02: reason and message of the Suspended condition.
+/// TC-02: the condition Suspended has the reason and message of its status.
 fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Findings) {
     let Some(condition) = new.condition(&ConditionKind::Suspended) else { return };
     let (reason, message) = match is {
@@ -179,8 +190,8 @@ fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Find
         Req::TC02,
         (&*condition.reason, &*condition.message) == (reason, message),
         "condition Suspended",
-        Said::later(|| format!("{reason}: {message}")),
-        Said::later(|| format!("{}: {}", condition.reason, condition.message)),
+        Operand::lazy(|| format!("{reason}: {message}")),
+        Operand::lazy(|| format!("{}: {}", condition.reason, condition.message)),
     );
 }
 
@@ -193,6 +204,6 @@ fn status_text(status: Option<ConditionStatus>) -> &'static str {
     }
 }
 
-fn time_text(status: &JobStatus) -> Said {
-    status.start_time.map_or(Said::Words("none"), Said::Time)
+fn time_text(status: &JobStatus) -> Operand {
+    status.start_time.map_or(Operand::Words("none"), Operand::Time)
 }

@@ -18,7 +18,7 @@ use jobcheck_spec::apiserver::{
     would_refuse_spec, would_refuse_status,
 };
 use jobcheck_spec::job::{Job, Selector};
-use jobcheck_spec::{Findings, Req, Said};
+use jobcheck_spec::{Findings, Operand, Req};
 
 use jobcheck_differential::pod::Pod;
 use jobcheck_differential::random::Random;
@@ -154,7 +154,7 @@ fn stored_case(random: &mut Random, rules: &RuleSet) -> Case {
     let mut findings = Findings::new();
     validate_create(rules, &job, &mut findings);
     // What the server itself brings about in a new Job is no reason for a refusal.
-    findings.broken.retain(|broken| broken.found != Said::Words("a selector without it"));
+    findings.broken.retain(|broken| broken.found != Operand::Words("a selector without it"));
     let refused = would_refuse_create(&job).is_some();
     Case { kind: "stored", old: None, new: json::job(&job, &pod), refused, broken: ids(&findings, &[]) }
 }

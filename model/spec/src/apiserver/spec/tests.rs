@@ -258,22 +258,22 @@ fn sp11_and_ss32_created_job_starts_at_generation_one_without_status() {
 #[test]
 fn ug04_and_ug13_fields_are_dropped_without_their_gates() {
     let rules = RuleSet { job_managed_by: false, pod_replacement_policy: false, ..RULES };
-    let mut asked = job();
-    edit(&mut asked, |spec| spec.managed_by = Some("acme.io/x".into()));
+    let mut sent = job();
+    edit(&mut sent, |spec| spec.managed_by = Some("acme.io/x".into()));
     let mut findings = Findings::new();
-    validate_create(&rules, &asked, &mut findings);
+    validate_create(&rules, &sent, &mut findings);
     let broken: Vec<Req> = findings.broken.iter().map(|broken| broken.req).collect();
     assert_eq!(broken, [Req::UG04, Req::UG13]);
     findings.clear();
-    validate_create(&rules, &created(&rules, &asked), &mut findings);
+    validate_create(&rules, &created(&rules, &sent), &mut findings);
     assert!(findings.is_clean());
 }
 
 #[test]
 fn ug08_limits_per_index_are_dropped_without_their_gate_and_leave_their_default_behind() {
     let rules = RuleSet { backoff_limit_per_index: false, success_policy: false, ..RULES };
-    let mut asked = indexed();
-    edit(&mut asked, |spec| {
+    let mut sent = indexed();
+    edit(&mut sent, |spec| {
         spec.backoff_limit = None;
         spec.max_failed_indexes = Some(3);
         let rules = [FailureAction::FailIndex, FailureAction::Count]
@@ -282,10 +282,10 @@ fn ug08_limits_per_index_are_dropped_without_their_gate_and_leave_their_default_
         spec.success_policy = Some(SuccessPolicy::default());
     });
     let mut findings = Findings::new();
-    validate_create(&rules, &created(&RULES, &asked), &mut findings);
+    validate_create(&rules, &created(&RULES, &sent), &mut findings);
     assert!(findings.broken.iter().any(|broken| broken.req == Req::UG08));
     findings.clear();
-    let stored = created(&rules, &asked);
+    let stored = created(&rules, &sent);
     validate_create(&rules, &stored, &mut findings);
     assert!(findings.broken.iter().all(|broken| broken.req != Req::UG08));
     let spec = &stored.spec;

@@ -1,9 +1,9 @@
-//! What a status write changes, as far as the rules ask.
+//! The difference between the statuses before and after a write, as the rules need it.
 
 use crate::apiserver::rules::RuleSet;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
 
-/// A status write, with what most rules ask about it.
+/// A status write: the status before and after it, and the conditions that are True in each.
 pub(super) struct Change<'a> {
     pub(super) rules: &'a RuleSet,
     /// The stored specification. A status write cannot change it (SS-32).
@@ -14,8 +14,7 @@ pub(super) struct Change<'a> {
     pub(super) is: Decisions,
 }
 
-/// Which conditions are true. Any entry of the type counts, not only the first: that is how the API server
-/// reads a list with duplicates (SS-30).
+/// The conditions that are True. The API server reads any entry of a type, not only the first one (SS-30).
 pub(super) struct Decisions {
     pub(super) complete: bool,
     pub(super) failed: bool,
@@ -83,7 +82,7 @@ impl Decisions {
     }
 }
 
-/// Whether some entry of this type has this value.
+/// Returns whether some entry of this condition type has this status.
 pub(super) fn has(status: &JobStatus, kind: &ConditionKind, value: ConditionStatus) -> bool {
     status.conditions.iter().any(|condition| condition.kind == *kind && condition.status == value)
 }

@@ -43,11 +43,11 @@ fn completed() -> Job {
 }
 
 fn complete(status: &mut JobStatus) {
-    say(status, &[SuccessCriteriaMet, Complete]);
+    add_conditions(status, &[SuccessCriteriaMet, Complete]);
     status.completion_time = Some(Time(20));
 }
 
-fn say(status: &mut JobStatus, kinds: &[ConditionKind]) {
+fn add_conditions(status: &mut JobStatus, kinds: &[ConditionKind]) {
     status.conditions.extend(kinds.iter().map(|kind| condition(kind.clone(), ConditionStatus::True)));
 }
 
@@ -73,10 +73,10 @@ fn ss02_uncounted_uids_stand_once_and_are_not_empty() {
 
 #[test]
 fn ss03_and_ss04_success_criteria_met_excludes_every_failure() {
-    accepts(&started(), |new| say(new, &[SuccessCriteriaMet]));
-    accepts(&started(), |new| say(new, &[FailureTarget]));
-    refuses(Req::SS03, &started(), |new| say(new, &[SuccessCriteriaMet, FailureTarget, Failed]));
-    refuses(Req::SS04, &started(), |new| say(new, &[SuccessCriteriaMet, FailureTarget]));
+    accepts(&started(), |new| add_conditions(new, &[SuccessCriteriaMet]));
+    accepts(&started(), |new| add_conditions(new, &[FailureTarget]));
+    refuses(Req::SS03, &started(), |new| add_conditions(new, &[SuccessCriteriaMet, FailureTarget, Failed]));
+    refuses(Req::SS04, &started(), |new| add_conditions(new, &[SuccessCriteriaMet, FailureTarget]));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn ss06_success_criteria_met_stays() {
 }
 
 fn complete_after_criteria(status: &mut JobStatus) {
-    say(status, &[Complete]);
+    add_conditions(status, &[Complete]);
     status.completion_time = Some(Time(20));
 }
 
@@ -107,7 +107,7 @@ fn ss07_success_criteria_met_does_not_follow_complete() {
     let mut old = completed();
     accepts(&old, |new| new.conditions.reverse());
     old.status.conditions.remove(0);
-    refuses(Req::SS07, &old, |new| say(new, &[SuccessCriteriaMet]));
+    refuses(Req::SS07, &old, |new| add_conditions(new, &[SuccessCriteriaMet]));
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn ss19_ready_does_not_exceed_active_once_either_changes() {
 
 #[test]
 fn ss20_failed_needs_failure_target_also_when_failed_indexes_change() {
-    accepts(&started(), |new| say(new, &[FailureTarget, Failed]));
-    refuses(Req::SS20, &started(), |new| say(new, &[Failed]));
+    accepts(&started(), |new| add_conditions(new, &[FailureTarget, Failed]));
+    refuses(Req::SS20, &started(), |new| add_conditions(new, &[Failed]));
     let mut old = started();
     decide(&mut old, &[Failed]);
     accepts(&old, |new| new.failed = 1);
@@ -283,8 +283,8 @@ fn ss21_complete_needs_success_criteria_met() {
 
 #[test]
 fn ss22_and_ss23_complete_excludes_every_failure() {
-    refuses(Req::SS22, &completed(), |new| say(new, &[FailureTarget, Failed]));
-    refuses(Req::SS23, &completed(), |new| say(new, &[FailureTarget]));
+    refuses(Req::SS22, &completed(), |new| add_conditions(new, &[FailureTarget, Failed]));
+    refuses(Req::SS23, &completed(), |new| add_conditions(new, &[FailureTarget]));
     let mut corrupt = completed();
     corrupt.status.conditions.remove(0);
     decide(&mut corrupt, &[FailureTarget, Failed]);
@@ -294,7 +294,7 @@ fn ss22_and_ss23_complete_excludes_every_failure() {
 #[test]
 fn ss24_and_ss25_completion_time_and_complete_come_together() {
     refuses(Req::SS24, &started(), |new| new.completion_time = Some(Time(20)));
-    refuses(Req::SS25, &started(), |new| say(new, &[SuccessCriteriaMet, Complete]));
+    refuses(Req::SS25, &started(), |new| add_conditions(new, &[SuccessCriteriaMet, Complete]));
     refuses(Req::SS25, &completed(), |new| new.completion_time = None);
     let mut corrupt = started();
     corrupt.status.completion_time = Some(Time(20));
@@ -364,16 +364,16 @@ fn ug13_without_managed_by_only_seven_rules_are_left() {
     old.status.failed = 2;
     assert_eq!(broken_under(&rules, &old, |new| (new.failed, new.ready) = (1, Some(3))), []);
     assert_eq!(broken_under(&rules, &old, |new| new.active = -1), [Req::SS01]);
-    assert_eq!(broken_under(&rules, &completed(), |new| say(new, &[Failed])), [Req::SS03]);
+    assert_eq!(broken_under(&rules, &completed(), |new| add_conditions(new, &[Failed])), [Req::SS03]);
 }
 
 #[test]
 fn ug07_without_both_gates_success_criteria_met_needs_a_success_policy() {
     let rules = RuleSet { job_managed_by: false, pod_replacement_policy: false, ..RULES };
     let mut old = started();
-    assert_eq!(broken_under(&rules, &old, |new| say(new, &[SuccessCriteriaMet])), [Req::UG07]);
+    assert_eq!(broken_under(&rules, &old, |new| add_conditions(new, &[SuccessCriteriaMet])), [Req::UG07]);
     edit(&mut old, |spec| spec.success_policy = Some(SuccessPolicy::default()));
-    assert_eq!(broken_under(&rules, &old, |new| say(new, &[SuccessCriteriaMet])), []);
+    assert_eq!(broken_under(&rules, &old, |new| add_conditions(new, &[SuccessCriteriaMet])), []);
 }
 
 #[test]
