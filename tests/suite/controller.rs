@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
 use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::{cause, tell};
+use jobcheck_explorer::narrative::{cause, lines};
 use jobcheck_explorer::process::steps::ProcessStep;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -25,7 +25,7 @@ fn explored(scope: &Scope) -> Exploration {
 }
 
 fn story(scope: &Scope, found: &Counterexample) -> String {
-    tell(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
+    lines(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
 }
 
 /// No property is broken, no write is one that the specification does not admit, and without faults none is refused.
@@ -44,7 +44,7 @@ fn every_quick_scope_is_exhausted_with_the_shipped_controllers_at_its_pinned_siz
         reached.iter_mut().zip(&it.reached).for_each(|(all, here)| *all |= here);
     }
     assert_eq!(sizes, SIZES);
-    let concerned = PROPERTIES.iter().zip(reached).filter(|(property, _)| property.is_of_an_algorithm());
+    let concerned = PROPERTIES.iter().zip(reached).filter(|(property, _)| property.needs_processes);
     let empty: Vec<_> =
         concerned.filter(|(_, reached)| !reached).map(|(property, _)| property.name).collect();
     assert!(empty.is_empty(), "{empty:?}");
@@ -57,10 +57,10 @@ fn every_job_of_the_shipped_controllers_comes_to_its_end() {
     for scope in progress().into_iter().map(of_the_controller) {
         let it = explore(&scope, &Bounds::none(2));
         if let Some(found) = it.found() {
-            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, found.turn, story(&scope, found));
+            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, found.cycle_start, story(&scope, found));
         }
         assert!(it.holds(), "{}: {:?}", scope.name, it.outcome);
-        sizes.push((scope.name, it.states, it.rests.unwrap()));
+        sizes.push((scope.name, it.states, it.quiescent_states.unwrap()));
     }
     assert_eq!(sizes, PROGRESS);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_explorer::ghost::End;
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -237,7 +237,10 @@ fn no_job_ends_while_only_the_server_has_the_gates() {
     assert!(broken(&skewed, Req::SS37).is_some());
     let found = progress::explore_for(&skewed, &Bounds::none(1), &|_| false);
     let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
-    assert!(found.turn.is_some_and(|turn| turn < found.path.len()), "the write is tried again and again");
+    assert!(
+        found.cycle_start.is_some_and(|turn| turn < found.path.len()),
+        "the write is tried again and again"
+    );
     // Until the gates return.
     assert_eq!(ends(&plain(RuleSet::V1_36, vec![WITHOUT_DELAY, Gates::ON])).len(), 2);
 }
@@ -297,7 +300,7 @@ fn while_the_gate_is_off_two_managers_write_one_status() {
     let found = explore_for(&skewed, &Bounds::none(1), &|it| it == number);
     let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
     let lines: Vec<String> =
-        tell(&skewed, &found.path).iter().map(|line| format!("{} {}", line.who, line.what)).collect();
+        lines(&skewed, &found.path).iter().map(|line| format!("{} {}", line.who, line.what)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     controller starts a sync
     controller creates pod 1

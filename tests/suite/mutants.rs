@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_explorer::narrative::{Narrative, REST, ROUND};
+use jobcheck_explorer::narrative::{CYCLE_FOLLOWS, NOTHING_FOLLOWS, Narrative};
 use jobcheck_explorer::process::steps::{Delivery, ProcessStep};
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 use jobcheck_spec::catalogue::CATALOGUE;
@@ -52,16 +52,16 @@ fn the_story_of_a_defect_is_as_reviewed() {
 fn plain(story: &Narrative) -> String {
     let mut text = story.head.join("\n") + "\n";
     for (number, line) in story.lines.iter().enumerate() {
-        if story.turn == Some(number) {
-            writeln!(text, "{ROUND}").unwrap();
+        if story.cycle_start == Some(number) {
+            writeln!(text, "{CYCLE_FOLLOWS}").unwrap();
         }
         writeln!(text, "{:18} {}", line.who, line.what).unwrap();
         for note in line.notes(story.asked) {
             writeln!(text, "{:18}   {note}", "").unwrap();
         }
     }
-    if story.rests() {
-        writeln!(text, "{REST}").unwrap();
+    if story.stutters() {
+        writeln!(text, "{NOTHING_FOLLOWS}").unwrap();
     }
     text + &story.end + "\n"
 }
@@ -72,7 +72,7 @@ fn plain(story: &Narrative) -> String {
 #[test]
 fn with_the_reductions_each_defect_is_caught_too() {
     let (mut shorter, mut alike) = (0, 0);
-    for mutant in MUTANTS.iter().filter(|mutant| mutant.shows_in_a_world()) {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.breaks_a_safety_property()) {
         let id = mutant.id;
         let plain = broken_way(mutant, &Bounds::none(1));
         for (partial_order, symmetry) in [(true, false), (false, true), (true, true)] {
@@ -116,15 +116,16 @@ fn deliveries(step: &Step) -> usize {
 #[test]
 fn a_missing_safeguard_is_not_what_breaks_the_requirement() {
     let mut compared = 0;
-    for mutant in MUTANTS.iter().filter(|mutant| mutant.shows_in_a_world() && mutant.mutations.len() > 1) {
+    for mutant in
+        MUTANTS.iter().filter(|mutant| mutant.breaks_a_safety_property() && mutant.mutations.len() > 1)
+    {
         let sound = mutant.sound_scope();
-        let algorithm =
-            Algorithm { mutations: Mutations::of(&mutant.mutations[1..]), ..sound.algorithm.clone() };
+        let partial = sound.with_mutations(Mutations::of(&mutant.mutations[1..]));
         let own = mutant.requirement();
         // The rules of the server stay; they are no guards.
         let others =
             CATALOGUE.iter().map(|entry| entry.req).filter(|req| *req != own && !req.id().starts_with("SS"));
-        let scope = others.fold(Scope { algorithm, ..sound }, Scope::without);
+        let scope = others.fold(partial, Scope::without);
         let bounds = Bounds { partial_order: true, ..Bounds::none(2) };
         let is_own = |number: Option<usize>| number.is_some_and(|number| asks_for(number, own));
         let outcome = explore_for(&scope, &bounds, &is_own).outcome;

@@ -4,9 +4,9 @@ use jobcheck_explorer::check::{Bounds, Cut, Exploration, Outcome, explore};
 use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::{Mutation, Mutations};
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::progress::explore_for;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::progress::progress;
 use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
 use jobcheck_explorer::scopes::{initial, named};
@@ -137,12 +137,12 @@ fn every_job_comes_to_its_end_and_the_controller_to_rest() {
     for scope in progress() {
         let found = explore(&scope, &Bounds::none(2));
         if let Outcome::Broken(found) = &found.outcome {
-            let lines = tell(&scope, &found.path);
+            let lines = lines(&scope, &found.path);
             let story: String = lines.iter().map(|line| format!("{} {}\n", line.who, line.what)).collect();
-            panic!("{}: {}, {:?}:\n{story}", scope.name, found.why, found.turn);
+            panic!("{}: {}, {:?}:\n{story}", scope.name, found.why, found.cycle_start);
         }
         assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
-        sizes.push((scope.name, found.states, found.rests.unwrap()));
+        sizes.push((scope.name, found.states, found.quiescent_states.unwrap()));
     }
     assert_eq!(sizes, SIZES);
 }
@@ -176,9 +176,9 @@ fn a_round_is_one_that_can_be_walked_for_ever() {
     let scope = suspended_end();
     assert!(matches!(searched(&scope, &Bounds::none(1)).outcome, Outcome::Holds));
     let mutations = Mutations::of(&[Mutation::FinishesSuspendedWithoutStartTime]);
-    let wrong = Scope { algorithm: Algorithm { mutations, ..scope.algorithm.clone() }, ..scope };
+    let wrong = scope.clone().with_mutations(mutations);
     let Outcome::Broken(found) = searched(&wrong, &Bounds::none(2)).outcome else { panic!() };
-    let (prefix, round) = found.path.split_at(found.turn.unwrap());
+    let (prefix, round) = found.path.split_at(found.cycle_start.unwrap());
     assert!(!round.is_empty(), "the write is tried again and again: {found:?}");
     let walk = |world, steps: &[_]| {
         steps.iter().fold(world, |world: jobcheck_explorer::world::World, step| {
@@ -195,7 +195,7 @@ fn a_round_is_one_that_can_be_walked_for_ever() {
 fn a_job_that_nobody_looks_at_again_is_found() {
     let mutant = Mutant::named("B35").unwrap();
     let Outcome::Broken(found) = searched(&mutant.scope(), &Bounds::none(1)).outcome else { panic!() };
-    assert_eq!((found.req, found.turn), (Some(Req::PC11), Some(found.path.len())), "{found:?}");
+    assert_eq!((found.req, found.cycle_start), (Some(Req::PC11), Some(found.path.len())), "{found:?}");
     assert!(found.why.starts_with("the Job is not finished"), "{}", found.why);
     assert!(matches!(searched(&mutant.sound_scope(), &Bounds::none(1)).outcome, Outcome::Holds));
 }
@@ -218,7 +218,7 @@ fn whatever_others_do_every_job_comes_to_its_end() {
     {
         let scope = run_by_the_algorithm(named(name).unwrap(), 1);
         if let Outcome::Broken(found) = searched(&scope, &Bounds::none(2)).outcome {
-            panic!("{name}: {}: {:#?}", found.why, tell(&scope, &found.path));
+            panic!("{name}: {}: {:#?}", found.why, lines(&scope, &found.path));
         }
     }
 }
@@ -227,10 +227,10 @@ fn whatever_others_do_every_job_comes_to_its_end() {
 fn a_search_for_progress_that_is_cut_finds_nothing_and_proves_nothing() {
     let scope = suspended_end();
     let cut = searched(&scope, &Bounds { max_states: Some(50), ..Bounds::none(1) });
-    assert!(matches!(cut.outcome, Outcome::NotFinished(Cut::States)) && cut.rests.is_none());
+    assert!(matches!(cut.outcome, Outcome::NotFinished(Cut::States)) && cut.quiescent_states.is_none());
     // The worlds are all there when the limit is met.
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let stop = move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0;
     let late = searched(&scope, &Bounds { stop: std::sync::Arc::new(stop), ..Bounds::none(1) });
-    assert!(matches!(late.outcome, Outcome::NotFinished(Cut::Time)) && late.rests.is_none());
+    assert!(matches!(late.outcome, Outcome::NotFinished(Cut::Time)) && late.quiescent_states.is_none());
 }

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use jobcheck_explorer::check::{Bounds, explore};
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
-use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::script::{RequestHandling, What};
@@ -84,7 +84,7 @@ fn interferes(scope: &Scope, world: &World) -> bool {
         What::Request(_, fate) => fate != RequestHandling::Sent(RequestOutcome::Handled),
         _ => false,
     });
-    script.holds(world).paused || diverts
+    script.paused(world).controllers || diverts
 }
 
 #[test]

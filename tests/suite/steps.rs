@@ -50,7 +50,7 @@ const OF_ALGORITHMS_ALONE: &[StepKind] = &[
 #[test]
 fn the_specification_takes_every_kind_of_step_that_its_scopes_have() {
     let lacks = never_taken([scopes::all(), scopes::gates::gates()].concat());
-    let of_algorithms = |kind: &StepKind| kind.is_of_an_algorithm() || OF_ALGORITHMS_ALONE.contains(kind);
+    let of_algorithms = |kind: &StepKind| kind.needs_processes() || OF_ALGORITHMS_ALONE.contains(kind);
     let names = StepKind::outside_scripts().filter(of_algorithms).map(StepKind::name);
     assert_eq!(lacks, names.collect::<Vec<_>>());
 }

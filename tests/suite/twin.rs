@@ -56,7 +56,7 @@ fn scopes() -> Vec<Scope> {
             scope.jobs[0].pod_failure_policy = ignoring.jobs[0].pod_failure_policy.clone();
             (scope.exit_codes, scope.pods) = (ignoring.exit_codes, 3);
         }),
-        change("ttl", "ttl-lag", |scope| (scope.lag, scope.job_lag) = (1, true)),
+        change("ttl", "ttl-lag", |scope| (scope.lag, scope.job_lag) = (1, 1)),
     ];
     twinned().into_iter().chain(combined).collect()
 }

@@ -1,7 +1,7 @@
 //! Two processes that lead for a while (SY-01): what comes of it, and what holds all the same.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference::{NEEDS_ONE_LEADER, all, safe_with_two_leaders};
@@ -23,7 +23,7 @@ fn of_two_leaders_one_counts_a_pod_that_the_other_has_counted() {
     let found = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(1) });
     let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
     assert!(found.why.ends_with("broke FT-02"), "{found:?}");
-    let told: Vec<String> = tell(&scope, &found.path).iter().map(|line| line.what.clone()).collect();
+    let told: Vec<String> = lines(&scope, &found.path).iter().map(|line| line.what.clone()).collect();
     assert!(told.iter().any(|line| line.starts_with("loses its lease")), "{told:#?}");
     assert!(told.last().unwrap().ends_with("uncounted.failed +pod 1"), "{told:#?}");
 }
@@ -39,7 +39,7 @@ fn whatever_does_not_need_one_leader_holds_all_the_same() {
 /// What is left out is left out for a reason: two leaders break each of them.
 #[test]
 fn each_requirement_that_needs_one_leader_is_broken_by_two() {
-    let scope = Scope { unasked: &[], ..safe("two-leaders-safe/non-indexed") };
+    let scope = Scope { not_checked: &[], ..safe("two-leaders-safe/non-indexed") };
     for req in NEEDS_ONE_LEADER {
         let number = PROPERTIES.iter().position(|property| property.req == *req);
         let found = explore_for(&scope, &reduced(), &|asked| asked == number);

@@ -7,7 +7,7 @@ use jobcheck_controller::job::enactment::Enactment;
 use jobcheck_controller::values;
 use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;

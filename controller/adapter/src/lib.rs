@@ -1,6 +1,6 @@
 //! The shipped controllers' decisions in the environment of the model.
 //!
-//! The model explores a [`Subject`]: its decisions as functions. [`CONTROLLER`] is `plan` of the crate
+//! The model explores a [`Decisions`]: its decisions as functions. [`CONTROLLER`] is `plan` of the crate
 //! `jobcheck-controller`. Here facts are copied from the model to what `plan` reads ([`facts`]), the calls of the shipped
 //! enactment are answered by the model ([`mod@enact`]), and what it remembers is kept in the model's state ([`mod@sync`]).
 //! Nothing is decided here.
@@ -38,11 +38,11 @@ pub mod orphan;
 pub mod sync;
 pub mod ttl;
 
-use jobcheck_explorer::scope::{Algorithm, Scope};
-use jobcheck_explorer::subject::Subject;
+use jobcheck_explorer::process::decisions::Decisions;
+use jobcheck_explorer::scope::Scope;
 
 /// The decisions of the shipped controllers.
-pub const CONTROLLER: Subject = Subject {
+pub const CONTROLLER: Decisions = Decisions {
     name: "controller",
     writes_first: true,
     // It takes equals in the order of their UIDs, which the environment chooses ([`order`]).
@@ -50,12 +50,11 @@ pub const CONTROLLER: Subject = Subject {
     sync: sync::sync,
     orphan: orphan::decide,
     ttl: ttl::decide,
-    outlook: sync::outlook,
+    explain: sync::explain,
 };
 
 /// The scope with the shipped controllers in the place of the reference algorithm.
 #[must_use]
 pub fn of_the_controller(scope: Scope) -> Scope {
-    let algorithm = Algorithm { subject: CONTROLLER, ..scope.algorithm };
-    Scope { algorithm, ..scope }
+    scope.with_algorithm(|algorithm| algorithm.decisions = CONTROLLER)
 }

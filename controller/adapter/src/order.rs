@@ -18,8 +18,8 @@ use std::time::Duration;
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
-use jobcheck_explorer::reference::read::{Failures, Kept, Read};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::read::{Failures, Kept, Read};
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Job, JobStatus};
@@ -110,7 +110,7 @@ thread_local! {
 
 fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce() -> Choice) -> Choice {
     KNOWN.with_borrow_mut(|known| {
-        let Settings { subject: _, mutations, constants, gates, has_delays, exit_codes } = settings;
+        let Settings { decisions: _, mutations, constants, gates, has_delays, exit_codes } = settings;
         let same = known.settings.as_ref().is_some_and(|known| {
             (known.0, known.1, known.2.as_slice(), known.3) == (*gates, **constants, *exit_codes, *has_delays)
                 && known.4 == **mutations

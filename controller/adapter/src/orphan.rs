@@ -2,7 +2,7 @@
 
 use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan};
 use jobcheck_explorer::mutations::{Mutation, Mutations};
-use jobcheck_explorer::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
+use jobcheck_explorer::process::decisions::{OrphanDecision, OrphanRead, Owner, Precondition};
 use jobcheck_spec::constants::Constants;
 
 use crate::facts;

@@ -7,8 +7,8 @@ use jobcheck_controller::job::command::Plan;
 use jobcheck_controller::job::observed::{self, BackoffRecord, Memory, Observed};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::io::{Effect, Io, Stop};
-use jobcheck_explorer::reference::read::{Failures, Kept, Read};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::read::{Failures, Kept, Read};
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
@@ -47,7 +47,7 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
 
 /// What the plan says of its reasons, where it does something.
 #[must_use]
-pub fn outlook(read: &Read, settings: &Settings<'_>) -> Option<String> {
+pub fn explain(read: &Read, settings: &Settings<'_>) -> Option<String> {
     let job = read.job.as_ref()?;
     let names = Names::in_order(named(job, read));
     let plan = planned(job, read, settings, &names);

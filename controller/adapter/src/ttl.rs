@@ -6,7 +6,7 @@ use jobcheck_controller::job::conditions::{FAILED, FAILURE_TARGET, SUCCESS_CRITE
 use jobcheck_controller::ttl::plan::{TtlFacts, TtlObserved, TtlPlan, plan};
 use jobcheck_controller::values;
 use jobcheck_explorer::mutations::{Mutation, Mutations};
-use jobcheck_explorer::subject::{TtlDecision, TtlRead};
+use jobcheck_explorer::process::decisions::{TtlDecision, TtlRead};
 use jobcheck_explorer::ttl::Request;
 
 use crate::facts::{self, status, time};

@@ -82,7 +82,7 @@ pub struct PodHistory {
     pub flipped: bool,
     /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
     /// once had no controller: then nobody can have reckoned with it.
-    pub unasked: bool,
+    pub unexpected: bool,
     /// Whether another pod of its index was created after it, where each index has a limit.
     pub replaced: bool,
     /// In which list it was recorded first.
@@ -191,7 +191,7 @@ impl GhostHistory {
         if let Some(job) = job {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
-            let surprised = self.pods.iter().any(|ghost| ghost.unasked && ghost.index == pod.index);
+            let surprised = self.pods.iter().any(|ghost| ghost.unexpected && ghost.index == pod.index);
             // UG-10: what failed while nobody counted is not known.
             let known = self.gates.job_backoff_limit_per_index;
             // A pod that was chosen for deletion counts nowhere, and what it had carried on is forgotten (FT-16).
@@ -216,8 +216,8 @@ impl GhostHistory {
     }
 
     /// A pod was created that no living process knew of.
-    pub fn created_unasked(&mut self, pod: &Pod) {
-        self.pods.push(PodHistory { unasked: true, ..PodHistory::of(pod) });
+    pub fn created_unexpectedly(&mut self, pod: &Pod) {
+        self.pods.push(PodHistory { unexpected: true, ..PodHistory::of(pod) });
     }
 
     fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
@@ -253,7 +253,7 @@ impl GhostHistory {
     /// A pod changed in etcd.
     pub fn pod_changed(&mut self, after: &Pod) {
         let Some(ghost) = self.pod_mut(after.uid) else { return };
-        ghost.unasked |= !after.controlled;
+        ghost.unexpected |= !after.controlled;
         if ghost.end.is_none() {
             ghost.deleted = after.deleting;
             ghost.finalizer_removed = !after.finalizer;
@@ -345,7 +345,8 @@ impl GhostHistory {
         self.violations.write_after_end |= self.ending.is_some() && old != new;
         self.violations.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|ghost| !ghost.unasked);
+            let known =
+                |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|ghost| !ghost.unexpected);
             let living = pods.iter().filter(known);
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
@@ -428,7 +429,7 @@ impl PodHistory {
             ignored: false,
             restarts: 0,
             flipped: false,
-            unasked: false,
+            unexpected: false,
             replaced: false,
             listed: None,
             counted_succeeded: 0,

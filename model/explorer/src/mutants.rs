@@ -18,7 +18,7 @@ use crate::mutations::{Mutation, Mutations};
 use crate::narrative::cause;
 use crate::progress;
 use crate::properties::PROPERTIES;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
 use jobcheck_spec::catalogue::Req;
 
 /// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; then
@@ -83,7 +83,7 @@ pub enum Shows {
     Breaks(Req, usize),
     /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
     /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
-    Ownerless(Req, usize),
+    NoProgress(Req, usize),
 }
 
 /// What a search for a defect found.
@@ -109,14 +109,14 @@ impl Mutant {
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Ownerless(req, _) => req,
+            Shows::Breaks(req, _) | Shows::NoProgress(req, _) => req,
         }
     }
 
     /// Whether it shows in one world: then reductions keep it.
     #[must_use]
-    pub fn shows_in_a_world(&self) -> bool {
-        !matches!(self.shows, Shows::Ownerless(..))
+    pub fn breaks_a_safety_property(&self) -> bool {
+        !matches!(self.shows, Shows::NoProgress(..))
     }
 
     /// Its world with the defect.
@@ -134,8 +134,7 @@ impl Mutant {
     fn scope_with(&self, mutations: Mutations) -> Scope {
         let scope = (self.world)();
         let rules = mutations.on_server(scope.rules);
-        let algorithm = Algorithm { mutations, ..scope.algorithm.clone() };
-        Scope { rules, algorithm, progress: !self.shows_in_a_world(), ..scope }
+        Scope { rules, progress: !self.breaks_a_safety_property(), ..scope }.with_mutations(mutations)
     }
 
     /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence
@@ -156,7 +155,7 @@ impl Mutant {
     #[must_use]
     pub fn hunt_of(&self, with: &dyn Fn(Scope) -> Scope) -> Hunt {
         let scope = with(self.scope());
-        if !self.shows_in_a_world() {
+        if !self.breaks_a_safety_property() {
             return Hunt::of(&scope, &|_| false);
         }
         let own = |number: usize| PROPERTIES[number].req == self.requirement();
@@ -177,7 +176,9 @@ impl Mutant {
         let steps = found.path.len();
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
-            Shows::Ownerless(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
+            Shows::NoProgress(req, expected) => {
+                hunt.requirement == Some(req) && found.cycle_start == Some(expected)
+            }
         }
     }
 }

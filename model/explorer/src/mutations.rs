@@ -187,6 +187,9 @@ pub enum Mutation {
 pub struct Mutations(Vec<Mutation>);
 
 impl Mutations {
+    /// No mutation.
+    pub const NONE: Mutations = Mutations(Vec::new());
+
     /// These switches.
     #[must_use]
     pub fn of(mutations: &[Mutation]) -> Mutations {

@@ -3,6 +3,7 @@
 mod head;
 pub(crate) mod pods;
 pub(crate) mod process;
+pub(crate) mod staleness;
 pub(crate) mod status;
 pub mod user;
 mod verdict;
@@ -10,27 +11,28 @@ mod whole;
 
 pub use head::{head, spec_text, world_text};
 pub use status::{change, status_text};
-pub use verdict::Told;
-pub use whole::{Narrative, REST, ROUND, cause};
+pub use verdict::Objection;
+pub use whole::{CYCLE_FOLLOWS, NOTHING_FOLLOWS, Narrative, cause};
 
 use crate::alphabet::Write;
 use crate::env::collector;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::{UserAction, UserStep, namespace_goes};
+use crate::knowledge::Knowledge;
 use crate::narrative::process::{decided, delayed_request_handled, process_step, read, ttl_step};
-use crate::process::lag::{delivered, old_job, pod_staleness};
+use crate::narrative::staleness::{delivered, old_job, pod_staleness};
 use crate::process::steps::ProcessStep;
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::scopes::initial;
 use crate::step::Step;
-use crate::world::{JobId, JobState, World};
+use crate::world::{Driver, JobId, JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::JobStatus;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
-use user::said;
+use user::action_text;
 use verdict::{Judgement, judgement};
 
 /// One step of a story.
@@ -45,9 +47,9 @@ pub struct Line {
     /// The end that a sync decides on.
     pub decides: Option<String>,
     /// Why the server refuses a status write (422).
-    pub refusal: Option<Told>,
+    pub refusal: Option<Objection>,
     /// What the write breaks, whatever an earlier one broke.
-    pub objections: Vec<Told>,
+    pub objections: Vec<Objection>,
     /// Events that reach caches because these may lag no further.
     pub events: Vec<String>,
     /// The Job's whole status afterwards, where the step changed it.
@@ -62,12 +64,12 @@ impl Line {
         let mut notes = Vec::new();
         notes.extend(self.stale.as_ref().map(|stale| format!("although {stale}")));
         notes.extend(self.decides.as_ref().map(|decides| format!("decides: {decides}")));
-        if let Some(Told { req, text }) = &self.refusal {
+        if let Some(Objection { req, text }) = &self.refusal {
             notes.push(format!("refused (422), {req}: {}", req.entry().sentence));
             notes.push(format!("  {text}"));
         }
         let main = self.objections.iter().find(|told| Some(told.req) == asked).or(self.objections.first());
-        if let Some(Told { req, text }) = main {
+        if let Some(Objection { req, text }) = main {
             let also = if asked.is_some_and(|asked| asked != *req) { "also " } else { "" };
             if asked == Some(*req) {
                 // What is looked for is told at the end.
@@ -89,7 +91,7 @@ impl Line {
 
 /// Tells the way that these steps take.
 #[must_use]
-pub fn tell(scope: &Scope, path: &[Step]) -> Vec<Line> {
+pub fn lines(scope: &Scope, path: &[Step]) -> Vec<Line> {
     let mut world = initial(scope);
     let mut lines = Vec::new();
     for step in path {
@@ -128,7 +130,7 @@ pub fn line(step: &Step, before: &World, scope: &Scope) -> Line {
 /// The events that a step brings to caches besides itself.
 fn events(step: &Step, job: JobId, job_state: &JobState, after: &World, scope: &Scope) -> Vec<String> {
     let mut told = Vec::new();
-    for (number, process) in (0u8..).zip(&job_state.processes) {
+    for (number, process) in (0u8..).zip(job_state.processes()) {
         let is_told = match step {
             Step::Process(id, by, what) if (*id, *by) == (job, number) => {
                 use ProcessStep::{
@@ -149,7 +151,7 @@ fn events(step: &Step, job: JobId, job_state: &JobState, after: &World, scope: &
             }
             _ => false,
         };
-        let same_processes = after.job_state(job).processes.len() == job_state.processes.len();
+        let same_processes = after.job_state(job).processes().len() == job_state.processes().len();
         if is_told || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0 {
             continue;
         }
@@ -187,7 +189,7 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         }
         Step::User(_, _, UserStep::Relabel(uid)) => ("user", format!("changes the labels of {}", name(*uid))),
         Step::User(job, _, UserStep::Job(action)) => {
-            (editor(*action), format!("{}{}", said(*action), reported(*job, *action, before, after)))
+            (editor(*action), format!("{}{}", action_text(*action), reported(*job, *action, before, after)))
         }
         Step::Collect(job, uid) if collector::orphans(before.job_state(*job)) => {
             ("garbage collector", format!("removes the ownerReference of {}", name(*uid)))
@@ -317,7 +319,7 @@ fn reported(job: JobId, action: UserAction, before: &World, after: &World) -> St
 
 /// The oldest change that the cache of the specification lacks.
 fn shown(job_state: &JobState) -> String {
-    let behind = &job_state.manager.behind;
+    let Driver::Specification(Knowledge { behind, .. }) = &job_state.driver else { return String::new() };
     let Some(unseen) = behind.first() else { return "shows nothing new".to_owned() };
     let later = behind[1..].iter().find(|it| it.uid == unseen.uid);
     let then = later.map_or_else(|| job_state.pods.get(unseen.uid), |later| later.before.as_ref());
@@ -326,7 +328,8 @@ fn shown(job_state: &JobState) -> String {
 
 /// What the Job cache of the specification comes to show.
 fn newer(job_state: &JobState) -> String {
-    match (&job_state.manager.old_job, &job_state.job) {
+    let Driver::Specification(Knowledge { old_job, .. }) = &job_state.driver else { return String::new() };
+    match (old_job, &job_state.job) {
         (Some(_), None) => "shows that the Job is gone".to_owned(),
         (Some(old), Some(new)) if old.status != new.status => {
             format!("shows the status {}", change(&old.status, &new.status))
@@ -337,18 +340,18 @@ fn newer(job_state: &JobState) -> String {
 
 /// What the caches of the specification lack.
 fn unseen(job_state: &JobState) -> Option<String> {
-    let foreign: Vec<_> =
-        job_state.manager.behind.iter().filter(|unseen| unseen.own.is_none()).cloned().collect();
-    let uids: Vec<Uid> = foreign.iter().map(|unseen| unseen.uid).collect();
+    let Driver::Specification(knowledge) = &job_state.driver else { return None };
+    let foreign = knowledge.behind.iter().filter(|unseen| unseen.own.is_none());
+    let uids: Vec<Uid> = foreign.map(|unseen| unseen.uid).collect();
     let mut parts = Vec::new();
-    // Of the pods that others changed; what it did itself it knows without its cache.
+    // The manager knows its own changes without its cache.
     let behind: Vec<_> =
-        job_state.manager.behind.iter().filter(|unseen| uids.contains(&unseen.uid)).cloned().collect();
+        knowledge.behind.iter().filter(|unseen| uids.contains(&unseen.uid)).cloned().collect();
     let lacks = pod_staleness(job_state, &behind);
     if !lacks.is_empty() {
         parts.push(format!("its Pod cache {}", lacks.join(", ")));
     }
-    if let Some(old) = &job_state.manager.old_job {
+    if let Some(old) = &knowledge.old_job {
         let still = job_state
             .job
             .as_ref()

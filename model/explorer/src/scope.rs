@@ -4,10 +4,10 @@ use crate::env::disruption::Disruption;
 use crate::env::refusals::Refusal;
 use crate::env::user::UserAction;
 use crate::mutations::Mutations;
+use crate::process::decisions::Decisions;
+use crate::process::settings::Settings;
 use crate::process::steps::Faults;
-use crate::reference::sync::Settings;
 use crate::script::Script;
-use crate::subject::Subject;
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::catalogue::Req;
@@ -31,8 +31,8 @@ pub struct Scope {
     pub pods: usize,
     /// By how many changes of pods a Pod cache may lag.
     pub lag: usize,
-    /// Whether a Job cache may lag, by one version.
-    pub job_lag: bool,
+    /// By how many versions a Job cache may lag. The specification's cache lags by one version at most.
+    pub job_lag: usize,
     /// How many seconds pass.
     pub ticks: i64,
     /// Whether pods run and become ready before they end; else they end at once.
@@ -55,8 +55,8 @@ pub struct Scope {
     pub found: Vec<FoundPod>,
     /// What others do to pods, each at most once.
     pub disruptions: Vec<Disruption>,
-    /// The algorithm that manages the Jobs, if not the specification itself.
-    pub algorithm: Algorithm,
+    /// What manages the Jobs.
+    pub subject: Subject,
     /// How often faults happen to a Job at most.
     pub faults: Faults,
     /// What the API server refuses, however often it is asked.
@@ -74,11 +74,13 @@ pub struct Scope {
     /// What the environment does, one thing after the other; else it does what it can, at any time.
     pub script: Option<Script>,
     /// Properties, by their requirements, that are not asked for: the world is one in which they cannot hold.
-    pub unasked: &'static [Req],
+    pub not_checked: &'static [Req],
     /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
     /// notices.
     pub without: Vec<Req>,
 }
+
+static NO_MUTATIONS: Mutations = Mutations::NONE;
 
 /// A pod without the tracking finalizer that is there from the start, and that the selector matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,36 +92,123 @@ pub struct FoundPod {
     pub phase: Phase,
 }
 
-/// The algorithm that is explored.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+/// The subject of an exploration: what manages the Jobs of a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The specification: a manager that may make every write that the guards admit.
+    Specification,
+    /// A process that runs an algorithm.
+    Algorithm(Algorithm),
+}
+
+/// An algorithm that is explored.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// Whose decisions they are: those of the reference algorithm, or of controllers that are shipped.
-    pub subject: Subject,
-    /// Processes that run it, each for itself; with none, the specification manages the Jobs.
-    pub processes: usize,
-    /// Its departures from what is right.
+    /// The decisions: those of the reference algorithm, or those of the shipped controllers.
+    pub decisions: Decisions,
+    /// Deliberate changes that make the algorithm wrong.
     pub mutations: Mutations,
-    /// By how many versions a Job cache may lag.
-    pub job_lag: usize,
-    /// Seconds by which the clock of the TTL controller is ahead of the API server's, where its algorithm is explored
-    /// ([`crate::reference::ttl`]); else the specification deletes Jobs as their TTL allows.
-    pub ttl: Option<i64>,
-    /// Whether events are held back until a sync reads the caches ([`crate::process::deliveries`]).
+    /// What deletes expired Jobs.
+    pub ttl: TtlSubject,
+    /// Whether events wait until a sync reads the caches, which is a partial-order reduction
+    /// ([`crate::process::deliveries`]).
     pub lazy_caches: bool,
 }
 
-impl Scope {
-    /// What the syncs of the algorithm depend on.
+/// What deletes the expired Jobs of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlSubject {
+    /// The specification: every deletion that the guards admit.
+    Specification,
+    /// A TTL-after-finished controller ([`crate::process::ttl`]).
+    Controller {
+        /// Seconds by which the controller's clock is ahead of the API server's.
+        clock_ahead: i64,
+    },
+}
+
+impl Subject {
+    /// The name in options and reports: `specification`, `algorithm` or `controller`.
     #[must_use]
-    pub fn settings(&self) -> Settings<'_> {
-        Settings {
-            subject: &self.algorithm.subject,
-            mutations: &self.algorithm.mutations,
+    pub fn name(&self) -> &'static str {
+        match self {
+            Subject::Specification => "specification",
+            Subject::Algorithm(algorithm) => algorithm.decisions.name,
+        }
+    }
+}
+
+impl Algorithm {
+    /// These decisions without mutations. The specification deletes expired Jobs.
+    #[must_use]
+    pub fn of(decisions: Decisions) -> Algorithm {
+        Algorithm {
+            decisions,
+            mutations: Mutations::default(),
+            ttl: TtlSubject::Specification,
+            lazy_caches: false,
+        }
+    }
+
+    /// The clock of the TTL-after-finished controller at this time of the API server.
+    #[must_use]
+    pub fn ttl_clock(&self, now: Time) -> Time {
+        match self.ttl {
+            TtlSubject::Specification => now,
+            TtlSubject::Controller { clock_ahead } => now.plus(clock_ahead),
+        }
+    }
+}
+
+impl Scope {
+    /// The algorithm that manages the Jobs; `None` if the specification manages them.
+    #[must_use]
+    pub fn algorithm(&self) -> Option<&Algorithm> {
+        match &self.subject {
+            Subject::Specification => None,
+            Subject::Algorithm(algorithm) => Some(algorithm),
+        }
+    }
+
+    /// The algorithm's mutations; none if the specification manages the Jobs.
+    #[must_use]
+    pub fn mutations(&self) -> &Mutations {
+        self.algorithm().map_or(&NO_MUTATIONS, |algorithm| &algorithm.mutations)
+    }
+
+    /// The settings of the algorithm's processes, all feature gates on; `None` if the specification manages the Jobs.
+    #[must_use]
+    pub fn settings(&self) -> Option<Settings<'_>> {
+        let algorithm = self.algorithm()?;
+        Some(Settings {
+            decisions: &algorithm.decisions,
+            mutations: &algorithm.mutations,
             constants: &self.constants,
             gates: Gates::ON,
             has_delays: self.has_delays(),
             exit_codes: self.exit_codes(),
+        })
+    }
+
+    /// The clock by which expired Jobs are deleted, at this time of the API server.
+    #[must_use]
+    pub fn ttl_clock(&self, now: Time) -> Time {
+        self.algorithm().map_or(now, |algorithm| algorithm.ttl_clock(now))
+    }
+
+    /// The scope after a change of its algorithm. A scope of the specification stays as it is.
+    #[must_use]
+    pub fn with_algorithm(mut self, change: impl FnOnce(&mut Algorithm)) -> Scope {
+        if let Subject::Algorithm(algorithm) = &mut self.subject {
+            change(algorithm);
         }
+        self
+    }
+
+    /// The scope with these mutations of its algorithm.
+    #[must_use]
+    pub fn with_mutations(self, mutations: Mutations) -> Scope {
+        self.with_algorithm(|algorithm| algorithm.mutations = mutations)
     }
 
     /// The gates of the process that manages a Job after so many have taken over.

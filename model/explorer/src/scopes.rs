@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use crate::env::user::{SpecEdit, UserAction};
 use crate::ghost::GhostHistory;
+use crate::knowledge::Knowledge;
 use crate::process::state::Process;
 use crate::process::steps::Faults;
-use crate::reference::ttl::TtlController;
-use crate::scope::{Algorithm, Scope};
-use crate::world::{JobState, Manager, World};
+use crate::process::ttl::TtlController;
+use crate::scope::{Scope, Subject, TtlSubject};
+use crate::world::{Driver, JobState, TtlDriver, World};
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::apiserver::{RuleSet, created};
 use jobcheck_spec::constants::Constants;
@@ -29,18 +30,28 @@ use jobcheck_spec::uid::Uid;
 #[must_use]
 pub fn initial(scope: &Scope) -> World {
     let job_states = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
-        let manager = Manager { gates: scope.gates_after(0), ..Manager::default() };
-        let process = Process { knowledge: manager.clone(), ..Process::started() };
-        let processes = vec![process; scope.algorithm.processes];
-        let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
+        let gates = scope.gates_after(0);
         let job_state = JobState::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
-        let ghost = GhostHistory { gates: manager.gates, ..job_state.ghost };
-        let mut job_state = JobState { manager, processes, ttl, ghost, ..job_state };
+        let ghost = GhostHistory { gates, ..job_state.ghost };
+        let (driver, ttl) = drivers(&scope.subject, Knowledge::up_to_date(gates));
+        let mut job_state = JobState { driver, ttl, ghost, ..job_state };
         scope.found.iter().for_each(|found| job_state.find(*found));
         job_state
     });
     let job_states = job_states.collect();
     World { now: Time(0), position: 0, job_states }
+}
+
+fn drivers(subject: &Subject, knowledge: Knowledge) -> (Driver, TtlDriver) {
+    let Subject::Algorithm(algorithm) = subject else {
+        return (Driver::Specification(knowledge), TtlDriver::Specification);
+    };
+    let process = Process { knowledge, ..Process::started() };
+    let ttl = match algorithm.ttl {
+        TtlSubject::Specification => TtlDriver::Specification,
+        TtlSubject::Controller { .. } => TtlDriver::Controller(Box::new(TtlController::started())),
+    };
+    (Driver::Processes { processes: vec![process], delayed: None }, ttl)
 }
 
 /// The Job of this number as it is created; its UID tells it from others of the name.
@@ -142,12 +153,12 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         jobs: vec![spec],
         pods,
         lag: 0,
-        job_lag: false,
+        job_lag: 0,
         ticks: 0,
         phases: false,
         unready: false,
         endless: false,
-        unasked: &[],
+        not_checked: &[],
         unscheduled: false,
         flips: false,
         restarts: 0,
@@ -155,7 +166,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         user: Vec::new(),
         found: Vec::new(),
         disruptions: Vec::new(),
-        algorithm: Algorithm::default(),
+        subject: Subject::Specification,
         faults: Faults::default(),
         refused: Vec::new(),
         delayed_requests: false,
@@ -354,7 +365,7 @@ fn stale_job() -> Scope {
     let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
     Scope {
         lag: 1,
-        job_lag: true,
+        job_lag: 1,
         user: vec![UserAction::SUSPEND, UserAction::RESUME],
         ..scope("stale-job", about, spec, 3)
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::ghost::Removal;
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState, World};
+use crate::world::{JobId, JobState, TtlDriver, World};
 use jobcheck_spec::apiserver::{Propagation, deleted};
 use jobcheck_spec::guards::ttl::{JobDeletion, judge_ttl_deletion};
 use jobcheck_spec::job::Job;
@@ -13,14 +12,13 @@ use jobcheck_spec::requirement::Findings;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// The DELETE, where the specification admits it.
-pub fn enabled(world: &World, id: JobId, scope: &Scope, steps: &mut Vec<Step>) {
+/// Whether the specification deletes expired Jobs in this scope, and admits the DELETE of this one.
+#[must_use]
+pub fn is_enabled(world: &World, id: JobId, scope: &Scope) -> bool {
     let job_state = world.job_state(id);
-    let Some(job) = job_state.job.as_ref().filter(|_| job_state.ttl.is_none()) else { return };
-    let concerned = job.spec.ttl_seconds_after_finished.is_some();
-    if concerned && !job.deleting && scope.admits(&judge(world, id)) {
-        steps.push(Step::Expire(id));
-    }
+    let (TtlDriver::Specification, Some(job)) = (&job_state.ttl, &job_state.job) else { return false };
+    let has_ttl = job.spec.ttl_seconds_after_finished.is_some();
+    has_ttl && !job.deleting && scope.admits(&judge(world, id))
 }
 
 /// Judges the DELETE by the stored Job: the controller has just read it afresh (TT-06).

@@ -83,7 +83,7 @@ fn every_defect_that_can_be_made_is_caught_as_it_is_pinned() {
     for mutant in MUTANTS.iter().filter(|mutant| can_have(mutant)) {
         let hunt = mutant.hunt_of(&of_the_controller);
         let found = hunt.found().unwrap_or_else(|| panic!("{} is not caught", mutant.id));
-        caught.push((mutant.id, hunt.requirement.unwrap(), found.turn.unwrap_or(found.path.len())));
+        caught.push((mutant.id, hunt.requirement.unwrap(), found.cycle_start.unwrap_or(found.path.len())));
     }
     assert_eq!(caught, CAUGHT);
 }

@@ -5,7 +5,7 @@ use jobcheck_explorer::compact::{Specification, width};
 use jobcheck_explorer::engine::{Limits, Run, System, explore as search};
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 
 use crate::check::scope;
 
@@ -45,10 +45,9 @@ fn compare<const N: usize>(scope: &Scope) {
 fn memory_changes_nothing() {
     let mutated = MUTANTS.iter().map(|mutant| mutant.scope());
     for scope in scopes().into_iter().chain(mutated) {
-        let is_of_an_algorithm = scope.algorithm.processes > 0;
-        for lazy_caches in [false, true].into_iter().filter(|lazy| is_of_an_algorithm || !lazy) {
-            let algorithm = Algorithm { lazy_caches, ..scope.algorithm.clone() };
-            let scope = Scope { algorithm, ..scope.clone() };
+        let has_processes = scope.algorithm().is_some();
+        for lazy_caches in [false, true].into_iter().filter(|lazy| has_processes || !lazy) {
+            let scope = scope.clone().with_algorithm(|algorithm| algorithm.lazy_caches = lazy_caches);
             match scope.jobs.len() {
                 1 => compare::<{ width(1) }>(&scope),
                 2 => compare::<{ width(2) }>(&scope),

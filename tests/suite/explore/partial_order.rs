@@ -22,7 +22,7 @@ type OutsideOfJob = (Option<Arc<Job>>, Arc<Pods>, GhostHistory, Option<DelayedRe
 impl Outside {
     fn of(world: &World) -> Outside {
         let job_states = world.job_states.iter().map(|job_state| {
-            let late = job_state.delayed.clone();
+            let late = job_state.delayed().cloned();
             (
                 job_state.job.clone(),
                 job_state.pods.clone(),

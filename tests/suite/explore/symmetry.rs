@@ -6,7 +6,7 @@ use jobcheck_explorer::check::{Bounds, Outcome, explore, symmetry_is_sound};
 use jobcheck_explorer::compact::{Identity, Renaming};
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference as algorithm;
 use jobcheck_explorer::scopes::{all, initial};
 use jobcheck_explorer::world::{JobState, World};
@@ -107,8 +107,7 @@ fn of_the_algorithm_too() {
 }
 
 fn with_lazy_caches(scope: Option<Scope>) -> Scope {
-    let scope = scope.unwrap();
-    Scope { algorithm: Algorithm { lazy_caches: true, ..scope.algorithm.clone() }, ..scope }
+    scope.unwrap().with_algorithm(|algorithm| algorithm.lazy_caches = true)
 }
 
 /// A renamed world can do what the world can do, under other names, and breaks the same properties.

@@ -1,6 +1,6 @@
 //! Creating pods.
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::guards::creation::judge_creation;
@@ -16,7 +16,7 @@ pub fn admitted(context: &DecisionContext<'_>) -> Vec<Pod> {
 }
 
 /// Whether nothing but the scope's bound holds a creation back.
-pub fn is_held_back(context: &DecisionContext<'_>) -> bool {
+pub fn pod_bound_reached(context: &DecisionContext<'_>) -> bool {
     is_full(context) && !wanted(context).is_empty()
 }
 
@@ -76,14 +76,13 @@ pub fn judge(context: &DecisionContext<'_>, pod: &Pod) -> Findings {
 }
 
 /// The pod exists.
-pub fn apply(job_state: &mut JobState, pod: &Pod, scope: &Scope) {
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
+pub fn apply(job_state: &mut JobState, manager: &Manager, pod: &Pod, scope: &Scope) {
     // BO-05: the record of failures is lost with the process.
     let remembers = job_state.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
-    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
+    let (job, fresh) = (manager.job.as_deref(), manager.fresh);
     let always = scope.constants.pod_failure_backoff_ms / 1000;
-    job_state.ghost.retries(pod, job.as_deref(), fresh, always, &job_state.pods);
-    job_state.ghost.created(pod, job.as_deref(), fresh, first_delay, &job_state.pods);
+    job_state.ghost.retries(pod, job, fresh, always, &job_state.pods);
+    job_state.ghost.created(pod, job, fresh, first_delay, &job_state.pods);
     job_state.write_pod(pod.clone(), scope.lag);
 }

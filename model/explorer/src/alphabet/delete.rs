@@ -1,6 +1,6 @@
 //! Deleting pods.
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::guards::deletion::judge_deletion;
@@ -28,12 +28,9 @@ pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
 }
 
 /// The pod is asked to end.
-pub fn apply(job_state: &mut JobState, uid: Uid, now: Time, scope: &Scope) {
-    let Some(pod) = job_state.pods.get(uid) else { return };
-    let pod = pod.clone();
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
-    job_state.ghost.deleted(&pod, job.as_deref(), fresh, &job_state.pods);
+pub fn apply(job_state: &mut JobState, manager: &Manager, uid: Uid, now: Time, scope: &Scope) {
+    let Some(pod) = job_state.pods.get(uid).cloned() else { return };
+    job_state.ghost.deleted(&pod, manager.job.as_deref(), manager.fresh, &job_state.pods);
     let mut after = pod;
     after.delete(scope.stamp(now));
     job_state.ghost.pod_changed(&after);

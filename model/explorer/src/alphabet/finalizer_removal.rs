@@ -1,6 +1,6 @@
 //! Removing the tracking finalizer.
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
@@ -52,11 +52,10 @@ pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
 }
 
 /// The finalizer is gone.
-pub fn apply(job_state: &mut JobState, uid: Uid, scope: &Scope) {
+pub fn apply(job_state: &mut JobState, manager: &Manager, uid: Uid, scope: &Scope) {
     let Some(pod) = job_state.pods.get(uid).cloned() else { return };
-    let seen = job_state.seen().post.get(uid).cloned();
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
-    job_state.ghost.finalizer_removed(&pod, seen.as_ref(), job.as_deref(), fresh, &job_state.pods);
+    let seen = super::pod_cache(job_state).and_then(|seen| seen.post.get(uid).cloned());
+    let (job, fresh) = (manager.job.as_deref(), manager.fresh);
+    job_state.ghost.finalizer_removed(&pod, seen.as_ref(), job, fresh, &job_state.pods);
     job_state.write_pod(Pod { finalizer: false, ..pod }, scope.lag);
 }

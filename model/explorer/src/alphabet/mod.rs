@@ -11,9 +11,9 @@ mod status;
 
 use std::sync::Arc;
 
+use crate::knowledge::{Knowledge, PodCache};
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState, Seen, World};
+use crate::world::{Driver, JobId, JobState, World};
 use jobcheck_spec::backoff::BackoffRecord;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
@@ -47,7 +47,7 @@ pub enum Write {
 /// A manager that is about to write.
 struct DecisionContext<'a> {
     job_state: &'a JobState,
-    seen: Seen,
+    seen: PodCache,
     /// The feature gates of its process.
     gates: Gates,
     /// The Job as its Job cache shows it, read with those gates.
@@ -69,20 +69,29 @@ struct DecisionContext<'a> {
 }
 
 impl<'a> DecisionContext<'a> {
-    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> DecisionContext<'a> {
-        DecisionContext::of_job_state(world.job_state(job), world.now, scope)
+    /// The specification's manager of a Job; `None` if processes manage the Job.
+    fn of(world: &'a World, job: JobId, scope: &'a Scope) -> Option<DecisionContext<'a>> {
+        let job_state = world.job_state(job);
+        let Driver::Specification(knowledge) = &job_state.driver else { return None };
+        Some(DecisionContext::with_knowledge(job_state, knowledge, world.now, scope))
     }
 
-    fn of_job_state(job_state: &'a JobState, now: Time, scope: &'a Scope) -> DecisionContext<'a> {
-        let gates = job_state.manager.gates;
+    /// A manager that the specification stands for, with this knowledge.
+    fn with_knowledge(
+        job_state: &'a JobState,
+        knowledge: &'a Knowledge,
+        now: Time,
+        scope: &'a Scope,
+    ) -> DecisionContext<'a> {
+        let (gates, stored) = (knowledge.gates, job_state.job.as_ref());
         DecisionContext {
             job_state,
-            seen: job_state.seen(),
+            seen: knowledge.pod_cache(&job_state.pods, stored),
             gates,
-            cached: job_state.cached_job().map(|job| gates.read(job)),
-            stored: job_state.job.as_ref().map(|job| gates.read(job)),
-            is_current: job_state.manager.old_job.is_none(),
-            record: &job_state.manager.backoff,
+            cached: knowledge.cached_job(stored).map(|job| gates.read(job)),
+            stored: stored.map(|job| gates.read(job)),
+            is_current: knowledge.old_job.is_none(),
+            record: &knowledge.backoff,
             deletes_failed: false,
             namespace_goes: false,
             in_sync: false,
@@ -99,13 +108,13 @@ impl<'a> DecisionContext<'a> {
         now: Time,
         scope: &'a Scope,
     ) -> Option<DecisionContext<'a>> {
-        let process = job_state.processes.get(by)?;
+        let process = job_state.processes().get(by)?;
         let (seen, cached, deletes_failed) = match &process.sync {
             Some(sync) => (sync.seen.clone(), sync.job(), sync.deletes_failed),
             None => {
                 let cached = process.cached_job(job_state.job.as_ref());
                 let incarnation = incarnation::of(cached.map(AsRef::as_ref));
-                (Seen::of(&job_state.pods, &process.knowledge.behind, incarnation), cached, false)
+                (PodCache::of(&job_state.pods, &process.knowledge.behind, incarnation), cached, false)
             }
         };
         let gates = process.knowledge.gates;
@@ -131,10 +140,10 @@ impl<'a> DecisionContext<'a> {
     /// decision was taken from the caches as they were at the start of the sync, and the status that it wrote meanwhile
     /// counts what they still show as not counted. None where its sync wrote none.
     fn before_own_writes(self, by: usize) -> Option<DecisionContext<'a>> {
-        let process = self.job_state.processes.get(by)?;
+        let process = self.job_state.processes().get(by)?;
         let sync = process.sync.as_ref()?;
-        let subject = &self.scope.algorithm.subject;
-        let wrote = subject.writes_first && sync.replies.has_written();
+        let algorithm = self.scope.algorithm()?;
+        let wrote = algorithm.decisions.writes_first && sync.replies.has_written();
         let read = sync.read.job.as_ref().filter(|_| wrote)?;
         Some(DecisionContext { cached: Some(self.gates.read(read)), ..self })
     }
@@ -167,33 +176,34 @@ fn is_same(cached: Option<&Arc<Job>>, job: &Job) -> bool {
     cached.is_none_or(|cached| cached.uid == job.uid)
 }
 
-/// Adds the writes that the specification admits.
-pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let context = DecisionContext::of(world, job, scope);
+/// The writes that the specification admits; none if processes manage the Job.
+#[must_use]
+pub fn admitted(world: &World, job: JobId, scope: &Scope) -> Vec<Write> {
+    let Some(context) = DecisionContext::of(world, job, scope) else { return Vec::new() };
     if context.is_of_another_manager() && !scope.without.contains(&Req::MB03) {
-        return;
+        return Vec::new();
     }
-    let writes = create::admitted(&context)
+    create::admitted(&context)
         .into_iter()
         .map(|pod| Write::CreatePod(Box::new(pod)))
         .chain(delete::admitted(&context).into_iter().map(Write::DeletePod))
         .chain(finalizer_removal::admitted(&context).into_iter().map(Write::RemoveFinalizer))
         .chain(adoption::admitted(&context))
-        .chain(status::admitted(&context).into_iter().map(|status| Write::Status(Box::new(status))));
-    steps.extend(writes.map(|write| Step::Write(job, write)));
+        .chain(status::admitted(&context).into_iter().map(|status| Write::Status(Box::new(status))))
+        .collect()
 }
 
 /// Whether nothing but the scope's bound on pods holds a creation back.
 #[must_use]
-pub fn is_held_back(world: &World, job: JobId, scope: &Scope) -> bool {
-    let context = DecisionContext::of(world, job, scope);
-    !context.is_of_another_manager() && create::is_held_back(&context)
+pub fn pod_bound_reached(world: &World, job: JobId, scope: &Scope) -> bool {
+    DecisionContext::of(world, job, scope)
+        .is_some_and(|context| !context.is_of_another_manager() && create::pod_bound_reached(&context))
 }
 
 /// Judges a write by the guards of the specification.
 #[must_use]
 pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
-    judge_at(&DecisionContext::of(world, job, scope), write)
+    DecisionContext::of(world, job, scope).map_or_else(Findings::new, |context| judge_at(&context, write))
 }
 
 /// Judges a write of a process of the algorithm by the same guards.
@@ -233,15 +243,43 @@ fn judge_at(context: &DecisionContext<'_>, write: &Write) -> Findings {
 pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
-    job_state.ghost.built_in_wrote(job_state.manager.gates, job_state.job.as_deref());
+    let Some(manager) = Manager::of(job_state) else { return };
+    job_state.ghost.built_in_wrote(manager.gates, job_state.job.as_deref());
     match write {
-        Write::CreatePod(pod) => create::apply(job_state, pod, scope),
-        Write::DeletePod(uid) => delete::apply(job_state, *uid, now, scope),
-        Write::RemoveFinalizer(uid) => finalizer_removal::apply(job_state, *uid, scope),
+        Write::CreatePod(pod) => create::apply(job_state, &manager, pod, scope),
+        Write::DeletePod(uid) => delete::apply(job_state, &manager, *uid, now, scope),
+        Write::RemoveFinalizer(uid) => finalizer_removal::apply(job_state, &manager, *uid, scope),
         Write::AdoptPod(uid) => adoption::apply(job_state, *uid, true, scope),
         Write::ReleasePod(uid) => adoption::apply(job_state, *uid, false, scope),
-        Write::Status(status) => status::apply(job_state, status, now, scope),
+        Write::Status(status) => status::apply(job_state, &manager, status, now, scope),
     }
+}
+
+/// The manager that makes a write, as the history variables need it.
+struct Manager {
+    gates: Gates,
+    /// Whether its caches show everything.
+    fresh: bool,
+    /// The stored Job, read with its gates.
+    job: Option<Arc<Job>>,
+}
+
+impl Manager {
+    fn of(job_state: &JobState) -> Option<Manager> {
+        let Driver::Specification(knowledge) = &job_state.driver else { return None };
+        let stored = job_state.job.as_ref();
+        Some(Manager {
+            gates: knowledge.gates,
+            fresh: knowledge.is_up_to_date(),
+            job: stored.map(|job| knowledge.gates.read(job)),
+        })
+    }
+}
+
+/// The Pod cache of the specification's manager.
+fn pod_cache(job_state: &JobState) -> Option<PodCache> {
+    let Driver::Specification(knowledge) = &job_state.driver else { return None };
+    Some(knowledge.pod_cache(&job_state.pods, job_state.job.as_ref()))
 }
 
 /// The findings of a write that the manager is in no position to make.

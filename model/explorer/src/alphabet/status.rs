@@ -10,9 +10,10 @@ mod alphabet;
 
 use jobcheck_spec::guards::without_interim::{Unannounced, in_mind};
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
+use crate::knowledge::Knowledge;
 use crate::scope::Scope;
-use crate::world::JobState;
+use crate::world::{Driver, JobState};
 use jobcheck_spec::apiserver::{status_updated, validate_status_update, would_refuse_status};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::backlog::judge_backlog;
@@ -86,7 +87,7 @@ fn judge_truth(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findin
 
 /// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
 fn is_known(job_state: &JobState, uid: Uid) -> bool {
-    job_state.ghost.pod(uid).is_some_and(|ghost| !ghost.unasked)
+    job_state.ghost.pod(uid).is_some_and(|ghost| !ghost.unexpected)
 }
 
 fn judge_accounts(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
@@ -96,24 +97,22 @@ fn judge_accounts(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, fin
 }
 
 /// The status is stored, unless the server refuses it.
-pub fn apply(job_state: &mut JobState, new: &JobStatus, now: Time, scope: &Scope) {
-    let Some(job) = job_state.job.clone() else { return };
+pub fn apply(job_state: &mut JobState, manager: &Manager, new: &JobStatus, now: Time, scope: &Scope) {
+    let (Some(job), Some(read)) = (job_state.job.clone(), &manager.job) else { return };
     let sent = Job { status: new.clone(), ..Job::clone(&job) };
     if let Some(broken) = refusal(&job, &sent, scope) {
         job_state.ghost.refused.get_or_insert(broken.req);
         return;
     }
-    let mut backoff = std::mem::take(&mut job_state.manager.backoff);
-    let record = backoff.clone();
-    backoff.keep(&job_state.seen().view(&job_state.manager.gates.read(&job), now, &record, &scope.constants));
-    job_state.manager.backoff = backoff;
-    let read = job_state.manager.gates.read(&job);
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    job_state.ghost.announces(&read, new, fresh, &job_state.pods);
+    let seen = super::pod_cache(job_state);
+    job_state.ghost.announces(read, new, manager.fresh, &job_state.pods);
     job_state.ghost.status_written(&read.spec, &job.status, new, &job_state.pods, now);
-    job_state.ghost.status_written_with(job_state.manager.gates, &job, new, now);
+    job_state.ghost.status_written_with(manager.gates, &job, new, now);
     job_state.job = Some(status_updated(&job, &sent).into());
-    job_state.manager.end_sync();
+    let (Driver::Specification(knowledge), Some(seen)) = (&mut job_state.driver, seen) else { return };
+    let record = knowledge.backoff.clone();
+    knowledge.backoff.keep(&seen.view(read, now, &record, &scope.constants));
+    knowledge.end_sync();
 }
 
 /// Why the server refuses a write. The rules that the scope switches off are no rules.
@@ -130,7 +129,12 @@ pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
 /// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
 #[must_use]
 pub fn has_refusable_candidate(job_state: &JobState, now: Time, scope: &Scope) -> bool {
-    let context = DecisionContext::of_job_state(job_state, now, scope);
+    let up_to_date = Knowledge::up_to_date(job_state.gates());
+    let knowledge = match &job_state.driver {
+        Driver::Specification(knowledge) => knowledge,
+        Driver::Processes { .. } => &up_to_date,
+    };
+    let context = DecisionContext::with_knowledge(job_state, knowledge, now, scope);
     let Some(job) = context.writable_job() else { return false };
     let view = context.view(job);
     let mut sent = Job { status: alphabet::base(&view), ..job.clone() };

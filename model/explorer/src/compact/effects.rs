@@ -258,12 +258,10 @@ impl Facts<'_> {
         if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
             return None;
         }
-        let room = parts.managers.part(&tables.managers, ids[KNOWLEDGE]).behind.len() < scope.lag;
+        let room = parts.knowledge.part(&tables.knowledge, ids[KNOWLEDGE]).behind.len() < scope.lag;
         let idle = parts.idle.part(&tables.idle, ids[IDLE]).as_ref().as_ref();
-        let quiet = room
-            && idle.is_none_or(|idle| {
-                idle.job_behind.len() < scope.algorithm.job_lag && idle.orphans.is_empty()
-            });
+        let quiet =
+            room && idle.is_none_or(|idle| idle.job_behind.len() < scope.job_lag && idle.orphans.is_empty());
         let so_far = so_far(parts.ghosts.part(&tables.ghosts, ids[GHOST]));
         let mut slots = [0; SLOTS];
         slots[..PARTS].copy_from_slice(&ids);

@@ -19,7 +19,7 @@ type Key = ([Id; 7], bool);
 
 /// What is to be seen of one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct Observation {
     broken: Properties,
     /// Premises that are reached; those that were reached before were not looked at.
     reached: Properties,
@@ -28,7 +28,7 @@ struct Seen {
 /// What a thread remembers of Jobs that it has looked at.
 #[derive(Debug)]
 pub struct Looks {
-    known: Lossy<Key, Seen>,
+    known: Lossy<Key, Observation>,
 }
 
 impl Looks {
@@ -51,7 +51,7 @@ impl<const N: usize> Specification<'_, N> {
         (0..PROPERTIES.len()).find(|number| broken >> number & 1 == 1 && self.wanted[*number])
     }
 
-    fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Seen {
+    fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Observation {
         let ids = ids_of(state, job);
         let is_managed = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_none();
         let asks = is_managed || self.scope.recreates();
@@ -71,10 +71,10 @@ impl<const N: usize> Specification<'_, N> {
 }
 
 /// Looks at a Job, but not at premises that were `reached` already.
-fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Seen {
+fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Observation {
     let job_state = &world.job_states[job];
     let situation = Situation { world, job_state, scope };
-    let mut seen = Seen { broken: 0, reached: 0 };
+    let mut seen = Observation { broken: 0, reached: 0 };
     for (number, property) in PROPERTIES.iter().enumerate() {
         seen.broken |= Properties::from((property.broken)(job_state).is_some()) << number;
         let is_asked = !reached.get(number).copied().unwrap_or_default();

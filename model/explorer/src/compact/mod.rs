@@ -32,7 +32,7 @@ pub const fn width(jobs: usize) -> usize {
 }
 
 /// The number by which [`System::look`] names a standstill.
-pub const STANDSTILL_NUMBER: usize = PROPERTIES.len();
+pub const DEADLOCK_NUMBER: usize = PROPERTIES.len();
 
 /// A step with its number, by which steps are told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub struct Scratch<const N: usize> {
     /// For each of [`PROPERTIES`], whether its premise was reached.
     pub reached: Vec<bool>,
     /// Whether creations were held back by the scope's bound on pods.
-    pub held_back: bool,
+    pub pod_bound_reached: bool,
 }
 
 impl<const N: usize> Scratch<N> {
@@ -153,7 +153,7 @@ impl<const N: usize> System for Specification<'_, N> {
             possible: Possible::new(),
             looks: Looks::new(),
             reached: vec![false; PROPERTIES.len()],
-            held_back: false,
+            pod_bound_reached: false,
         }
     }
 
@@ -180,9 +180,9 @@ impl<const N: usize> System for Specification<'_, N> {
 
     fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Numbered]) -> Option<usize> {
         let broken = self.broken(scratch, state);
-        let asked = steps.is_empty() && self.wanted[STANDSTILL_NUMBER];
+        let asked = steps.is_empty() && self.wanted[DEADLOCK_NUMBER];
         let mut stuck = || deadlock(scratch.load(&self.tables, state), &[], self.scope).is_some();
-        broken.or_else(|| (asked && stuck()).then_some(STANDSTILL_NUMBER))
+        broken.or_else(|| (asked && stuck()).then_some(DEADLOCK_NUMBER))
     }
 
     fn kind(&self, step: &Numbered) -> usize {

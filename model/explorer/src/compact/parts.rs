@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::table::{Id, Known, Table};
 use crate::ghost::GhostHistory;
+use crate::knowledge::Knowledge;
 use crate::process::state::{Process, Sync};
 use crate::process::steps::{DelayedRequest, Faults};
-use crate::reference::ttl::TtlController;
-use crate::world::{JobState, Manager, World};
+use crate::world::{Driver, JobState, TtlDriver, World};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 
@@ -74,12 +74,10 @@ impl From<Pods> for PodsPart {
 /// What changes seldom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rest {
-    pub ttl: Option<Box<TtlController>>,
+    pub ttl: TtlDriver,
     pub faults: Faults,
     pub rollouts: u8,
     pub used: u16,
-    /// The manager, where there is a process: it has nothing to do then, but for its gates.
-    pub manager: Manager,
     /// Processes after the first.
     pub others: Vec<Process>,
 }
@@ -90,7 +88,7 @@ pub struct Tables {
     pub frames: Table<World>,
     pub jobs: Table<JobPart>,
     pub pods: Table<PodsPart>,
-    pub managers: Table<Manager>,
+    pub knowledge: Table<Knowledge>,
     pub ghosts: Table<GhostHistory>,
     pub syncs: Table<Option<Sync>>,
     pub idle: Table<Option<Process>>,
@@ -104,7 +102,7 @@ pub struct KnownParts {
     pub frames: Known<World>,
     pub jobs: Known<JobPart>,
     pub pods: Known<PodsPart>,
-    pub managers: Known<Manager>,
+    pub knowledge: Known<Knowledge>,
     pub ghosts: Known<GhostHistory>,
     pub syncs: Known<Option<Sync>>,
     pub idle: Known<Option<Process>>,
@@ -119,7 +117,7 @@ impl Tables {
             frames: Table::new(),
             jobs: Table::new(),
             pods: Table::new(),
-            managers: Table::new(),
+            knowledge: Table::new(),
             ghosts: Table::new(),
             syncs: Table::new(),
             idle: Table::new(),
@@ -131,7 +129,7 @@ impl Tables {
     /// How many parts there are.
     pub fn len(&self) -> usize {
         let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.ghosts.len();
-        let own = self.managers.len() + self.syncs.len() + self.idle.len();
+        let own = self.knowledge.len() + self.syncs.len() + self.idle.len();
         shared + own + self.delayed.len() + self.rests.len()
     }
 }
@@ -143,7 +141,7 @@ impl KnownParts {
             frames: Known::new(),
             jobs: Known::new(),
             pods: Known::new(),
-            managers: Known::new(),
+            knowledge: Known::new(),
             ghosts: Known::new(),
             syncs: Known::new(),
             idle: Known::new(),
@@ -162,24 +160,26 @@ impl KnownParts {
     }
 
     fn unpack_job_state(&mut self, tables: &Tables, ids: &[Id]) -> JobState {
-        let Rest { ttl, faults, rollouts, used, manager, others } =
+        let Rest { ttl, faults, rollouts, used, others } =
             Rest::clone(self.rests.part(&tables.rests, ids[REST]));
-        let knowledge = Manager::clone(self.managers.part(&tables.managers, ids[KNOWLEDGE]));
+        let knowledge = Knowledge::clone(self.knowledge.part(&tables.knowledge, ids[KNOWLEDGE]));
         let idle = Option::clone(self.idle.part(&tables.idle, ids[IDLE]));
-        let (manager, first) = match idle {
-            None => (knowledge, None),
+        let driver = match idle {
+            None => Driver::Specification(knowledge),
             Some(idle) => {
                 let sync = Option::clone(self.syncs.part(&tables.syncs, ids[SYNC]));
-                (manager, Some(Process { knowledge, sync, ..idle }))
+                let first = Process { knowledge, sync, ..idle };
+                Driver::Processes {
+                    processes: std::iter::once(first).chain(others).collect(),
+                    delayed: Option::clone(self.delayed.part(&tables.delayed, ids[DELAYED])),
+                }
             }
         };
         JobState {
             job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
             pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
-            manager,
-            processes: first.into_iter().chain(others).collect(),
+            driver,
             ttl,
-            delayed: Option::clone(self.delayed.part(&tables.delayed, ids[DELAYED])),
             faults,
             rollouts,
             ghost: GhostHistory::clone(self.ghosts.part(&tables.ghosts, ids[GHOST])),
@@ -219,17 +219,9 @@ impl KnownParts {
         given: Ids,
         before: Option<(&JobState, Ids)>,
     ) -> Ids {
-        let JobState { job, pods, manager, mut processes, ttl, delayed, faults, rollouts, ghost, used } =
-            job_state;
-        let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
-        let (knowledge, sync, idle, manager) = match first {
-            None => (manager, None, None, Manager::default()),
-            Some(mut first) => {
-                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
-                (knowledge, sync, Some(first), manager)
-            }
-        };
-        let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
+        let JobState { job, pods, driver, ttl, faults, rollouts, ghost, used } = job_state;
+        let DriverParts { knowledge, sync, idle, delayed, others } = DriverParts::of(driver);
+        let rest = Rest { ttl, faults, rollouts, used, others };
         // A part that may have been left as it was is compared with what it was first.
         let known = |part: usize, is_same: &mut dyn FnMut(&JobState, Id) -> bool| {
             let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
@@ -241,7 +233,7 @@ impl KnownParts {
             (Some(_), None) | (None, Some(_)) => false,
         };
         let old_sync =
-            |old: &JobState| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
+            |old: &JobState| old.processes().first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
         let known = [
             known(JOB, &mut |old, _| same_job(old)),
             known(PODS, &mut |old, _| Arc::ptr_eq(&old.pods, &pods)),
@@ -249,13 +241,13 @@ impl KnownParts {
             known(GHOST, &mut |old, _| old.ghost == ghost),
             known(SYNC, &mut |old, _| old_sync(old)),
             known(IDLE, &mut |_, id| **self.idle.part(&tables.idle, id) == idle),
-            known(DELAYED, &mut |old, _| old.delayed == delayed),
+            known(DELAYED, &mut |old, _| old.delayed() == delayed.as_ref()),
             known(REST, &mut |_, id| **self.rests.part(&tables.rests, id) == rest),
         ];
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
             known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
-            known[KNOWLEDGE].unwrap_or_else(|| self.managers.id_of(&tables.managers, knowledge)),
+            known[KNOWLEDGE].unwrap_or_else(|| self.knowledge.id_of(&tables.knowledge, knowledge)),
             known[GHOST].unwrap_or_else(|| self.ghosts.id_of(&tables.ghosts, ghost)),
             known[SYNC].unwrap_or_else(|| self.syncs.id_of(&tables.syncs, sync)),
             known[IDLE].unwrap_or_else(|| self.idle.id_of(&tables.idle, idle)),
@@ -265,7 +257,34 @@ impl KnownParts {
     }
 }
 
-/// What stands in a Job's part [`KNOWLEDGE`].
-fn knowledge_of(job_state: &JobState) -> &Manager {
-    job_state.processes.first().map_or(&job_state.manager, |first| &first.knowledge)
+/// A driver, taken apart.
+struct DriverParts {
+    knowledge: Knowledge,
+    sync: Option<Sync>,
+    idle: Option<Process>,
+    delayed: Option<DelayedRequest>,
+    others: Vec<Process>,
+}
+
+impl DriverParts {
+    fn of(driver: Driver) -> DriverParts {
+        match driver {
+            Driver::Specification(knowledge) => {
+                DriverParts { knowledge, sync: None, idle: None, delayed: None, others: Vec::new() }
+            }
+            Driver::Processes { mut processes, delayed } => {
+                let mut first = processes.remove(0);
+                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
+                DriverParts { knowledge, sync, idle: Some(first), delayed, others: processes }
+            }
+        }
+    }
+}
+
+/// A Job's part [`KNOWLEDGE`].
+fn knowledge_of(job_state: &JobState) -> &Knowledge {
+    match &job_state.driver {
+        Driver::Specification(knowledge) => knowledge,
+        Driver::Processes { processes, .. } => &processes[0].knowledge,
+    }
 }

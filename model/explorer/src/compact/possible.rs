@@ -9,11 +9,12 @@ use super::lossy::Lossy;
 use super::parts::{DELAYED, GHOST, IDLE, JOB, KNOWLEDGE, PARTS, PODS, Packed, REST, SYNC, ids_of};
 use super::table::{Id, Known, Table};
 use super::{Numbered, Scratch, Specification};
-use crate::alphabet::is_held_back;
+use crate::alphabet::pod_bound_reached;
 use crate::ghost::{GhostHistory, PodHistory};
-use crate::process::steps::holds_back;
-use crate::scope::Scope;
+use crate::process::steps as processes;
+use crate::scope::{Scope, Subject};
 use crate::step::Step;
+use crate::transition::ProcessSteps;
 use crate::world::{JobId, World};
 use jobcheck_spec::guards::counting::Ledger;
 use jobcheck_spec::uid::Uid;
@@ -26,7 +27,7 @@ type Read = [Id; 6];
 #[derive(Debug)]
 struct Managed {
     steps: Vec<Numbered>,
-    held_back: bool,
+    pod_bound_reached: bool,
 }
 
 /// What the specification of managers is shown of the past. Nothing else of it has a bearing on what a manager may do, and
@@ -47,7 +48,7 @@ struct ShownPod {
     /// Whether it was counted (FT-02).
     counted: bool,
     /// Whether nobody can have reckoned with it (TC-04, S-08): what was adopted looks like what always had its owner.
-    unasked: bool,
+    unexpected: bool,
 }
 
 impl Shown {
@@ -55,7 +56,7 @@ impl Shown {
         debug_assert_eq!(ghost.former, 0, "the specification manages no Job that is created again");
         let shown = |(uid, pod): (Uid, &PodHistory)| ShownPod {
             counted: ghost.is_counted(uid),
-            unasked: pod.unasked,
+            unexpected: pod.unexpected,
         };
         Shown {
             pods: ghost.numbered().map(shown).collect(),
@@ -103,7 +104,7 @@ struct Listed<S> {
     /// Whether nothing else of the Job is possible.
     alone: bool,
     /// Whether a creation is held back by the scope's bound on pods.
-    held_back: bool,
+    pod_bound_reached: bool,
 }
 
 /// What a thread remembers of possible steps.
@@ -133,10 +134,10 @@ impl<const N: usize> Specification<'_, N> {
             return self.scripted(scratch, state, steps);
         }
         for job in 0..self.scope.jobs.len() {
-            if self.scope.algorithm.processes == 0 {
+            if self.scope.subject == Subject::Specification {
                 let managed = self.managed(scratch, state, job);
                 steps.extend_from_slice(&managed.steps);
-                scratch.held_back |= managed.held_back;
+                scratch.pod_bound_reached |= managed.pod_bound_reached;
             }
             let key = self.key_of_processes(scratch, state, job);
             let alone = self.listed(scratch, state, key, steps);
@@ -152,8 +153,9 @@ impl<const N: usize> Specification<'_, N> {
     fn scripted(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
         let world = scratch.load(&self.tables, state);
         let possible = world.enabled(self.scope);
-        let held_back = world.job_states.iter().any(|job_state| holds_back(job_state, self.scope));
-        scratch.held_back |= held_back;
+        let pod_bound_reached =
+            world.job_states.iter().any(|job_state| processes::pod_bound_reached(job_state, self.scope));
+        scratch.pod_bound_reached |= pod_bound_reached;
         let numbered = possible.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
         steps.extend(numbered);
     }
@@ -186,14 +188,14 @@ impl<const N: usize> Specification<'_, N> {
     ) -> bool {
         if let Some(listed) = scratch.possible.listed.get(&key) {
             steps.extend_from_slice(&listed.steps);
-            scratch.held_back |= listed.held_back;
+            scratch.pod_bound_reached |= listed.pod_bound_reached;
             return listed.alone;
         }
         let world = scratch.load(&self.tables, state);
         let listed = Listed::of(world, key.0, self.scope);
         let listed = listed.numbered(&mut scratch.steps, &self.steps);
         steps.extend_from_slice(&listed.steps);
-        scratch.held_back |= listed.held_back;
+        scratch.pod_bound_reached |= listed.pod_bound_reached;
         let alone = listed.alone;
         scratch.possible.listed.put(key, listed);
         alone
@@ -221,9 +223,9 @@ impl<const N: usize> Specification<'_, N> {
         let known = all.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
         let managed = known.unwrap_or_else(|| {
             let world = scratch.load(&self.tables, state);
-            let (steps, held_back) = managed(world, JobId(small(job)), self.scope);
+            let (steps, pod_bound_reached) = managed(world, JobId(small(job)), self.scope);
             let steps = steps.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
-            let managed = Arc::new(Managed { steps: steps.collect(), held_back });
+            let managed = Arc::new(Managed { steps: steps.collect(), pod_bound_reached });
             all.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
             managed
         });
@@ -247,8 +249,8 @@ fn key_of_all<const N: usize>(state: &Packed<N>) -> Key {
 
 fn managed(world: &World, job: JobId, scope: &Scope) -> (Vec<Step>, bool) {
     let mut steps = Vec::new();
-    world.admitted_of(job, scope, &mut steps);
-    (steps, is_held_back(world, job, scope))
+    world.manager_steps(job, scope, &mut steps);
+    (steps, pod_bound_reached(world, job, scope))
 }
 
 impl Numbered {
@@ -260,23 +262,27 @@ impl Numbered {
 impl Listed<Step> {
     fn of(world: &World, whose: Whose, scope: &Scope) -> Listed<Step> {
         let mut steps = Vec::new();
-        let (alone, held_back) = match whose {
-            Whose::Processes(job) => world.processes_of(JobId(job), scope, &mut steps),
+        let (alone, pod_bound_reached) = match whose {
+            Whose::Processes(job) => {
+                let ProcessSteps { alone, pod_bound_reached } =
+                    world.process_steps(JobId(job), scope, &mut steps);
+                (alone, pod_bound_reached)
+            }
             Whose::Environment(job) => {
-                world.environment_of(JobId(job), scope, &mut steps);
+                world.environment_steps(JobId(job), scope, &mut steps);
                 (false, false)
             }
             Whose::Nobody => {
-                world.happenings(scope, &mut steps);
+                world.clock_steps(scope, &mut steps);
                 (false, false)
             }
         };
-        Listed { steps: steps.into(), alone, held_back }
+        Listed { steps: steps.into(), alone, pod_bound_reached }
     }
 
     fn numbered(&self, known: &mut Known<Step>, table: &Table<Step>) -> Listed<Numbered> {
         let steps = self.steps.iter().map(|step| Numbered::of(step.clone(), known, table)).collect();
-        Listed { steps, alone: self.alone, held_back: self.held_back }
+        Listed { steps, alone: self.alone, pod_bound_reached: self.pod_bound_reached }
     }
 }
 

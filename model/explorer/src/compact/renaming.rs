@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub use self::identity::Identity;
 use super::parts::JobPart;
 use crate::ghost::{Decision, Ending, GhostHistory, PodHistory, Violations};
-use crate::world::{JobState, Manager, OwnWrite, Unseen};
+use crate::knowledge::{Knowledge, OwnWrite, Unseen};
+use crate::world::{Driver, JobState};
 use jobcheck_spec::job::{Condition, Job, JobStatus, Text, Uncounted};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::pods::Pods;
@@ -141,10 +142,20 @@ impl Renaming {
         Pod { uid: self.uid(*uid), policy, ..pod.clone() }
     }
 
-    /// The manager.
-    pub fn manager(&self, manager: &Manager) -> Manager {
-        let Manager { old_job, behind, backoff, gates } = manager;
-        Manager {
+    fn driver(&self, driver: &Driver) -> Driver {
+        match driver {
+            Driver::Specification(knowledge) => Driver::Specification(self.knowledge(knowledge)),
+            Driver::Processes { processes, delayed } => Driver::Processes {
+                processes: processes.iter().map(|process| self.process(process)).collect(),
+                delayed: delayed.as_ref().map(|delayed| self.delayed(delayed)),
+            },
+        }
+    }
+
+    /// The knowledge of a manager.
+    pub fn knowledge(&self, knowledge: &Knowledge) -> Knowledge {
+        let Knowledge { old_job, behind, backoff, gates } = knowledge;
+        Knowledge {
             old_job: old_job.as_ref().map(|job| self.job(job)),
             behind: behind.iter().map(|unseen| self.unseen(unseen)).collect(),
             backoff: backoff.renamed(|uid| self.uid(uid)),
@@ -208,7 +219,7 @@ impl Renaming {
             ignored: _,
             restarts: _,
             flipped: _,
-            unasked: _,
+            unexpected: _,
             replaced: _,
             listed: _,
             counted_succeeded: _,
@@ -263,24 +274,11 @@ impl Renaming {
 
     /// A Job's whole life.
     pub fn job_state(&self, job_state: &JobState) -> JobState {
-        let JobState {
-            job,
-            pods,
-            manager,
-            processes,
-            ttl: _,
-            delayed,
-            faults: _,
-            rollouts: _,
-            ghost,
-            used: _,
-        } = job_state;
+        let JobState { job, pods, driver, ttl: _, faults: _, rollouts: _, ghost, used: _ } = job_state;
         JobState {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
-            manager: self.manager(manager),
-            processes: processes.iter().map(|process| self.process(process)).collect(),
-            delayed: delayed.as_ref().map(|delayed| self.delayed(delayed)),
+            driver: self.driver(driver),
             ghost: self.ghost(ghost),
             ..job_state.clone()
         }

@@ -39,7 +39,7 @@ use super::parts::{
 };
 use super::renaming::{Identity, Renaming};
 use super::table::{Id, hash_of};
-use crate::scope::Scope;
+use crate::scope::{Algorithm, Scope, Subject, TtlSubject};
 use crate::world::World;
 use jobcheck_spec::catalogue::Req;
 
@@ -53,11 +53,12 @@ pub fn is_sound(scope: &Scope) -> bool {
     // The TTL controller keeps versions of the Job, which are not renamed.
     // Nor are pods that no Job of the present has; and a script names pods, as a refusal may.
     // A subject that reads the order of UIDs tells pods apart by their names.
-    let is_renamed = scope.algorithm.ttl.is_none()
+    let tells_pods_apart =
+        |algorithm: &Algorithm| algorithm.ttl != TtlSubject::Specification || algorithm.decisions.reads_uids;
+    let is_renamed = !scope.algorithm().is_some_and(tells_pods_apart)
         && !scope.recreates()
         && scope.script.is_none()
-        && scope.refused.iter().all(|refusal| refusal.pod().is_none())
-        && !scope.algorithm.subject.reads_uids;
+        && scope.refused.iter().all(|refusal| refusal.pod().is_none());
     is_renamed && !scope.without.iter().any(|req| by_first_pod.contains(req))
 }
 
@@ -82,10 +83,9 @@ impl Group {
             renamings: (0..=most).map(Renaming::all).collect(),
             identities: Identity::of_all(first),
             classes: (0..scope.jobs.len()).map(class).collect(),
-            naming: if scope.algorithm.processes > 0 {
-                &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST]
-            } else {
-                &[PODS, JOB, KNOWLEDGE]
+            naming: match scope.subject {
+                Subject::Specification => &[PODS, JOB, KNOWLEDGE],
+                Subject::Algorithm(_) => &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST],
             },
         }
     }
@@ -253,8 +253,8 @@ impl Finder<'_> {
                 parts.rests.id_of(&tables.rests, part)
             }
             _ => {
-                let part = renaming.manager(parts.managers.part(&tables.managers, id));
-                parts.managers.id_of(&tables.managers, part)
+                let part = renaming.knowledge(parts.knowledge.part(&tables.knowledge, id));
+                parts.knowledge.id_of(&tables.knowledge, part)
             }
         };
         self.memory.renamed.insert(key, renamed);
@@ -296,8 +296,8 @@ impl Finder<'_> {
                 parts.rests.id_of(&tables.rests, part)
             }
             _ => {
-                let part = identity.manager(parts.managers.part(&tables.managers, id));
-                parts.managers.id_of(&tables.managers, part)
+                let part = identity.knowledge(parts.knowledge.part(&tables.knowledge, id));
+                parts.knowledge.id_of(&tables.knowledge, part)
             }
         };
         self.memory.placed.insert((kind, id, place), placed);
@@ -318,7 +318,7 @@ impl Finder<'_> {
             IDLE => parts.idle.rank(&tables.idle, id),
             DELAYED => parts.delayed.rank(&tables.delayed, id),
             REST => parts.rests.rank(&tables.rests, id),
-            _ => parts.managers.rank(&tables.managers, id),
+            _ => parts.knowledge.rank(&tables.knowledge, id),
         }
     }
 }

@@ -5,38 +5,46 @@
 
 use super::user;
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState};
+use crate::world::JobState;
 use jobcheck_spec::apiserver::ORPHAN;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
+/// A step of the garbage collector or the namespace controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectorStep {
+    /// Deletes a pod, or removes its owner.
+    Collect(Uid),
+    /// Removes the Job.
+    RemoveJob,
+}
+
 /// What may be collected.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(CollectorStep)) {
     if user::namespace_goes(job_state, scope) {
-        return of_a_namespace(job, job_state, steps);
+        return of_a_namespace(job_state, add);
     }
     let deleted = job_state.job.as_ref().is_none_or(|job| job.deleting);
     let orphans = orphans(job_state);
     // PC-29: the owner of a pod of another incarnation is gone.
     let depends = |pod: &Pod| pod.controlled && (deleted || !job_state.ghost.owns(pod));
     for pod in job_state.pods.iter().filter(|pod| depends(pod) && (orphans || !pod.deleting)) {
-        steps.push(Step::Collect(job, pod.uid));
+        add(CollectorStep::Collect(pod.uid));
     }
     let last = |pod: &Pod| pod.controlled && job_state.ghost.owns(pod);
     if deleted && job_state.job.is_some() && !job_state.pods.iter().any(last) {
-        steps.push(Step::RemoveJob(job));
+        add(CollectorStep::RemoveJob);
     }
 }
 
 /// What the namespace controller does: the pods of the namespace are deleted, and nothing else before the last of them is
 /// gone (OrderedNamespaceDeletion, always on since 1.34; PC-12). Its DELETE of the Job takes away what others wait for.
-fn of_a_namespace(job: JobId, job_state: &JobState, steps: &mut Vec<Step>) {
+fn of_a_namespace(job_state: &JobState, add: &mut dyn FnMut(CollectorStep)) {
     let left = job_state.pods.iter().filter(|pod| !pod.deleting);
-    steps.extend(left.map(|pod| Step::Collect(job, pod.uid)));
+    left.for_each(|pod| add(CollectorStep::Collect(pod.uid)));
     if job_state.job.is_some() && job_state.pods.is_empty() {
-        steps.push(Step::RemoveJob(job));
+        add(CollectorStep::RemoveJob);
     }
 }
 

@@ -5,26 +5,27 @@
 //! predecessor to what it holds (SY-10); what others did later may still be missing. The Job cache needs no look: a
 //! status is written over the version that it shows, so it shows every own write.
 
+use crate::knowledge::Knowledge;
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState};
+use crate::world::{Driver, JobState};
 use jobcheck_spec::backoff::BackoffRecord;
 
 /// A crash, if the scope has one left, and if it would lose anything: else it is no step.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
-    let is_left = job_state.processes.is_empty() && job_state.faults.crashes < scope.faults.crashes;
-    if is_left && remembers(job_state) {
-        steps.push(Step::Crash(job));
-    }
+#[must_use]
+pub fn is_enabled(job_state: &JobState, scope: &Scope) -> bool {
+    let Driver::Specification(knowledge) = &job_state.driver else { return false };
+    job_state.faults.crashes < scope.faults.crashes && remembers(knowledge)
 }
 
-fn remembers(job_state: &JobState) -> bool {
-    let manager = &job_state.manager;
-    manager.backoff != BackoffRecord::default() || manager.behind.iter().any(|unseen| unseen.own.is_some())
+fn remembers(knowledge: &Knowledge) -> bool {
+    knowledge.backoff != BackoffRecord::default()
+        || knowledge.behind.iter().any(|unseen| unseen.own.is_some())
 }
 
 /// The memory is lost.
 pub fn apply(job_state: &mut JobState) {
     job_state.faults.crashes += 1;
-    job_state.manager.restart();
+    if let Driver::Specification(knowledge) = &mut job_state.driver {
+        knowledge.restart();
+    }
 }

@@ -13,7 +13,6 @@
 //! turns false at the same moment as its phase.
 
 use crate::scope::Scope;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -65,7 +64,7 @@ impl Disruption {
 }
 
 /// What others can still do, and what they have begun.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Uid, DisruptionStep)) {
     if scope.disruptions.is_empty() && !scope.unscheduled {
         return;
     }
@@ -76,7 +75,7 @@ pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<
         let begun = (pod.disrupted && !pod.deleting).then_some(DisruptionStep::Delete);
         let released = pod.forced.then_some(DisruptionStep::FailByPodGc);
         let all = possible.map(|disruption| disruption.step()).chain(begun).chain(released);
-        steps.extend(all.map(|what| Step::Disrupt(job, pod.uid, what)));
+        all.for_each(|what| add(pod.uid, what));
     }
 }
 

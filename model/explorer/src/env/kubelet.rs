@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::scope::Scope;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
 use jobcheck_spec::job::{Job, JobSpec, RestartPolicy};
@@ -35,11 +34,11 @@ pub enum KubeletStep {
 }
 
 /// What can happen to each pod.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Uid, KubeletStep)) {
     let restarts = may_restart(job_state);
     for pod in job_state.pods.iter() {
         for what in possible(pod, restarts, scope) {
-            steps.push(Step::Kubelet(job, pod.uid, what));
+            add(pod.uid, what);
         }
     }
 }

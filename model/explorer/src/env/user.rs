@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::ghost::GhostHistory;
 use crate::scope::Scope;
 use crate::scopes::job_with;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::apiserver::{
     Propagation, deleted, finalizers_after_delete, spec_updated, status_updated, would_refuse_spec,
@@ -117,23 +116,23 @@ pub fn namespace_goes(job_state: &JobState, scope: &Scope) -> bool {
 }
 
 /// What the user can still do.
-pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
-    let Some(job) = &job_state.job else { return recreates(id, job_state, scope, steps) };
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
+    let Some(job) = &job_state.job else { return recreates(job_state, scope, add) };
     if job.deleting {
-        return deletes_again(id, job_state, job, scope, steps);
+        return deletes_again(job_state, job, scope, add);
     }
     for (number, action) in (0u8..).zip(&scope.user) {
         if job_state.used >> number & 1 == 1 {
             continue;
         }
         match action {
-            UserAction::DeletePod => delete_pods(id, number, job_state, |pod| !pod.is_terminated(), steps),
-            UserAction::DeleteEndedPod => delete_pods(id, number, job_state, Pod::is_terminated, steps),
+            UserAction::DeletePod => delete_pods(number, job_state, |pod| !pod.is_terminated(), add),
+            UserAction::DeleteEndedPod => delete_pods(number, job_state, Pod::is_terminated, add),
             UserAction::StripOwner | UserAction::Relabel => {
                 let controlled = job_state.pods.iter().filter(|pod| pod.controlled && pod.selected);
                 let step =
                     if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
-                steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
+                controlled.for_each(|pod| add(number, step(pod.uid)));
             }
             UserAction::Edit(_)
             | UserAction::DenyFailureTarget
@@ -143,12 +142,12 @@ pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<S
             | UserAction::DeleteOwner
             | UserAction::DeleteNamespace => {
                 if is_possible(job, *action, scope) {
-                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                    add(number, UserStep::Job(*action));
                 }
             }
             UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
                 if mirror::is_possible(job, *action, scope) {
-                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                    add(number, UserStep::Job(*action));
                 }
             }
             UserAction::Recreate | UserAction::DeleteAgain(_) => {}
@@ -156,28 +155,28 @@ pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<S
     }
 }
 
-fn recreates(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+fn recreates(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let is_left = job_state.used >> number & 1 == 0;
         if *action == UserAction::Recreate && is_left && !namespace_goes(job_state, scope) {
-            steps.push(Step::User(id, number, UserStep::Job(*action)));
+            add(number, UserStep::Job(*action));
         }
     }
 }
 
-fn deletes_again(id: JobId, job_state: &JobState, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
+fn deletes_again(job_state: &JobState, job: &Job, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let UserAction::DeleteAgain(asked) = *action else { continue };
         let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
         if changes && job_state.used >> number & 1 == 0 {
-            steps.push(Step::User(id, number, UserStep::Job(*action)));
+            add(number, UserStep::Job(*action));
         }
     }
 }
 
-fn delete_pods(id: JobId, number: u8, job_state: &JobState, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
+fn delete_pods(number: u8, job_state: &JobState, which: fn(&Pod) -> bool, add: &mut dyn FnMut(u8, UserStep)) {
     for pod in job_state.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
-        steps.push(Step::User(id, number, UserStep::DeletePod(pod.uid)));
+        add(number, UserStep::DeletePod(pod.uid));
     }
 }
 
@@ -258,7 +257,7 @@ fn recreate(job_state: &mut JobState, id: JobId, now: Time, scope: &Scope) {
     job_state.ghost =
         GhostHistory { gates: scope.gates_after(job_state.rollouts), ..job_state.ghost.again(&job) };
     job_state.job = Some(Arc::new(job));
-    for process in &mut job_state.processes {
+    for process in job_state.driver.processes_mut() {
         process.note_job(None, None);
     }
 }

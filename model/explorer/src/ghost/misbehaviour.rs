@@ -42,7 +42,7 @@ impl GhostHistory {
         // A success of the index, stored or not, makes the pod surplus; one that nobody knew of may have failed for it,
         // or make any pod one too many.
         let settles = |ghost: &PodHistory| {
-            ghost.unasked || (ghost.index == Some(index) && ghost.end == Some(End::Success))
+            ghost.unexpected || (ghost.index == Some(index) && ghost.end == Some(End::Success))
         };
         let known = !self.pods.iter().any(settles);
         let alone = pods.index_use(index).active == 1 && known;
@@ -139,7 +139,7 @@ impl GhostHistory {
             let completes =
                 ghost.end == Some(End::Success) && ghost.index.is_some_and(|it| completed.contains(it));
             let told = ghost.listed.is_some() || completes;
-            let known = !ghost.finalizer_removed && !ghost.unasked && !ghost.flipped;
+            let known = !ghost.finalizer_removed && !ghost.unexpected && !ghost.flipped;
             known && (told || pods.get(uid).is_some_and(|pod| pod.finalizer))
         };
         self.numbered().filter(move |(uid, ghost)| counts(*uid, ghost)).map(|(_, ghost)| ghost)
@@ -164,7 +164,7 @@ impl GhostHistory {
         let is_other = |other: &Pod| other.index == Some(index) && other.uid != pod.uid;
         let carried = pods.iter().any(|other| is_other(other) && knows(other));
         // One of the index that nobody knew of takes the place of a replacement, and counts nothing (BI-02).
-        let surprised = self.pods.iter().any(|ghost| ghost.unasked && ghost.index == pod.index);
+        let surprised = self.pods.iter().any(|ghost| ghost.unexpected && ghost.index == pod.index);
         // It was recorded once its replacement was there; what becomes of that is another matter (FT-16).
         let settled = self.pod(pod.uid).is_some_and(|ghost| ghost.listed.is_some() && ghost.replaced);
         // J-10: none can come.

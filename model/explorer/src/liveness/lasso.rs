@@ -16,7 +16,7 @@ pub struct Lasso {
 impl Lasso {
     /// The node in which the cycle starts and ends.
     #[must_use]
-    pub fn turn(&self) -> Node {
+    pub fn cycle_start(&self) -> Node {
         self.prefix.last().map_or(self.start, |edge| edge.to)
     }
 

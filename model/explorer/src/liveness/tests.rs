@@ -72,7 +72,7 @@ fn the_retry_loop_is_told_as_a_prefix_and_a_cycle() {
     let task = eventually(4, path(&[0, 1, 2, 1]), Fairness::weak_each([0]), 3);
     let lasso = task.check().unwrap_err();
     assert_eq!(lasso, Lasso { start: 0, prefix: path(&[0, 1]), cycle: path(&[1, 2, 1]) });
-    assert_eq!((lasso.turn(), lasso.stutters()), (1, false));
+    assert_eq!((lasso.cycle_start(), lasso.stutters()), (1, false));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn an_end_is_told_as_a_prefix_and_nothing() {
     let task = eventually(4, path(&[0, 1, 2]), Fairness::strong_each([0]), 3);
     let lasso = task.check().unwrap_err();
     assert_eq!(lasso, Lasso { start: 0, prefix: path(&[0, 1, 2]), cycle: Vec::new() });
-    assert_eq!((lasso.turn(), lasso.stutters()), (2, true));
+    assert_eq!((lasso.cycle_start(), lasso.stutters()), (2, true));
 }
 
 #[test]

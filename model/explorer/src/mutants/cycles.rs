@@ -24,7 +24,7 @@ pub const CYCLES: &[Mutant] = &[
             user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
             ..small(patient(many(1, 1)), 1)
         },
-        shows: Shows::Ownerless(Req::SS10, 16),
+        shows: Shows::NoProgress(Req::SS10, 16),
     },
     Mutant {
         id: "L2",
@@ -32,7 +32,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "an index is completed and failed at once, and the same status write is refused for ever (S-02b again)",
         mutations: &[Mutation::FailedIndexNotMinusCompleted],
         world: || Scope { user: vec![UserAction::DeletePod], ..small(per_index(1, many_indexes(1, 1)), 2) },
-        shows: Shows::Ownerless(Req::SS17, 11),
+        shows: Shows::NoProgress(Req::SS17, 11),
     },
     Mutant {
         id: "B16b",
@@ -40,7 +40,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "a pod whose finalizer no webhook lets go keeps all others from being counted",
         mutations: &[Mutation::StopsAtFailedRemoval],
         world: || small(many(2, 2), 2).refusing(Refusal::Patch(Uid(1))),
-        shows: Shows::Ownerless(Req::FT01, 9),
+        shows: Shows::NoProgress(Req::FT01, 9),
     },
     Mutant {
         id: "PC-13",
@@ -48,7 +48,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "no status is written while a quota refuses pods",
         mutations: &[Mutation::ForgetsStatusAfterFailedCreation],
         world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::PodsBeyond(1)) },
-        shows: Shows::Ownerless(Req::PC01, 3),
+        shows: Shows::NoProgress(Req::PC01, 3),
     },
     Mutant {
         id: "TC-08",
@@ -56,7 +56,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "no pod is counted while one that has to go cannot be deleted",
         mutations: &[Mutation::ForgetsCountsAfterFailedDeletion],
         world: || Scope { endless: true, ..small(many(2, 2), 2).refusing(Refusal::Deletion(Uid(1))) },
-        shows: Shows::Ownerless(Req::FT01, 5),
+        shows: Shows::NoProgress(Req::FT01, 5),
     },
     Mutant {
         id: "J-06",
@@ -64,7 +64,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "a pod that a late request creates for a finished Job keeps its finalizer",
         mutations: &[Mutation::ForgetsLatePods],
         world: || crashing(many(1, 1)),
-        shows: Shows::Ownerless(Req::FT23, 13),
+        shows: Shows::NoProgress(Req::FT23, 13),
     },
     Mutant {
         id: "J-09",
@@ -73,7 +73,7 @@ pub const CYCLES: &[Mutant] = &[
         // As 1.36 is: without S-08 a Job whose pod has succeeded would wait, too.
         mutations: &[Mutation::OverlooksCreationsInLists, Mutation::CompletesBeforeAllPodsAreSeen],
         world: || Scope { user: vec![UserAction::DeletePod], ..lagging(2, small(retries(1, many(1, 1)), 2)) },
-        shows: Shows::Ownerless(Req::PC11, 14),
+        shows: Shows::NoProgress(Req::PC11, 14),
     },
     Mutant {
         id: "J-10",
@@ -84,7 +84,7 @@ pub const CYCLES: &[Mutant] = &[
             let spec = many_indexes(1, 1);
             Scope { user: vec![UserAction::DeleteNamespace], ..small(per_index(1, spec), 2) }
         },
-        shows: Shows::Ownerless(Req::PC11, 10),
+        shows: Shows::NoProgress(Req::PC11, 10),
     },
     Mutant {
         id: "B09",
@@ -92,7 +92,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "a Job that lists one UID in both lists tries the same refused write for ever (S-07 again)",
         mutations: &[Mutation::RecordsFlippedSuccess],
         world: || Scope { flips: true, faults: failing(1), ..small(retries(1, many(1, 1)), 1) },
-        shows: Shows::Ownerless(Req::SS02, 10),
+        shows: Shows::NoProgress(Req::SS02, 10),
     },
     Mutant {
         id: "B04",
@@ -103,7 +103,7 @@ pub const CYCLES: &[Mutant] = &[
             user: vec![UserAction::DeleteJob(Propagation::Background)],
             ..small(many(1, 1), 1)
         },
-        shows: Shows::Ownerless(Req::FT20, 7),
+        shows: Shows::NoProgress(Req::FT20, 7),
     },
     Mutant {
         id: "B06",
@@ -111,7 +111,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "nobody looks at the pods of a finished Job, and its deletion by TTL never ends",
         mutations: &[Mutation::ForgetsPodsOfFinishedJobs],
         world: || crashing(JobSpec { ttl_seconds_after_finished: Some(0), ..many(1, 1) }),
-        shows: Shows::Ownerless(Req::TT15, 17),
+        shows: Shows::NoProgress(Req::TT15, 17),
     },
     Mutant {
         id: "B20",
@@ -119,7 +119,7 @@ pub const CYCLES: &[Mutant] = &[
         title: "terminating is written only where something else has changed",
         mutations: &[Mutation::ComparesTerminatingWithItself],
         world: || Scope { user: vec![UserAction::SUSPEND], ..small(many(1, 1), 1) },
-        shows: Shows::Ownerless(Req::RP08, 11),
+        shows: Shows::NoProgress(Req::RP08, 11),
     },
     Mutant {
         id: "B47",
@@ -131,6 +131,6 @@ pub const CYCLES: &[Mutant] = &[
             let faults = Faults { crashes: 1, ..Faults::default() };
             Scope { ticks: 1, faults, ..lagging(1, small(deadline, 1)) }
         },
-        shows: Shows::Ownerless(Req::SU10, 6),
+        shows: Shows::NoProgress(Req::SU10, 6),
     },
 ];

@@ -68,6 +68,6 @@ pub const ENVIRONMENT: &[Mutant] = &[
         title: "pods of a Job deleted with --cascade=orphan keep their finalizer for ever",
         mutations: &[Mutation::ForgetsOwnerlessPods],
         world: || Scope { user: vec![UserAction::DeleteJob(Propagation::Orphan)], ..small(many(1, 1), 1) },
-        shows: Shows::Ownerless(Req::FT20, 9),
+        shows: Shows::NoProgress(Req::FT20, 9),
     },
 ];

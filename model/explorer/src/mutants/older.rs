@@ -26,7 +26,7 @@ pub const OLDER: &[Mutant] = &[
         title: "the server refuses the end of a suspended Job without completions, for ever",
         mutations: &[Mutation::ServerAsksEmptyJobForStartTime, Mutation::FinishesSuspendedWithoutStartTime],
         world: || small(JobSpec { suspend: Some(true), ..many(0, 1) }, 1),
-        shows: Shows::Ownerless(Req::SS10, 3),
+        shows: Shows::NoProgress(Req::SS10, 3),
     },
     Mutant {
         id: "B26",

@@ -4,7 +4,7 @@ use super::worlds::{delayed, lagging, retries, small};
 use super::{Mutant, Shows};
 use crate::env::user::UserAction;
 use crate::mutations::Mutation;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
 use crate::scopes::many;
 use jobcheck_spec::catalogue::Req;
 
@@ -47,5 +47,5 @@ pub const RECREATION: &[Mutant] = &[
 /// The Job goes and comes again, and the Job cache lags by so many versions.
 fn again(job_lag: usize, scope: Scope) -> Scope {
     let user = vec![UserAction::DeleteOwner, UserAction::Recreate];
-    Scope { user, algorithm: Algorithm { job_lag, ..scope.algorithm.clone() }, ..scope }
+    Scope { user, job_lag, ..scope }
 }

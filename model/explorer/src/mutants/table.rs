@@ -3,12 +3,12 @@
 use super::{Mutant, Shows};
 use crate::env::user::{SpecEdit, UserAction};
 use crate::mutants::worlds::{
-    capped, crashing, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, one, per_index, retries,
+    capped, crashing, delayed, failing, fails_at_42, ignores_3, lagging, on_failure, per_index, retries,
     small,
 };
 use crate::mutations::Mutation;
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, patient};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::JobSpec;
@@ -302,7 +302,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#130103"],
         title: "a third pod is created for two completions: the Job cache lacks the last two status writes",
         mutations: &[Mutation::SyncsBeforeOwnWritesAreSeen],
-        world: || Scope { algorithm: Algorithm { job_lag: 2, ..one() }, ..small(many(2, 2), 3) },
+        world: || Scope { job_lag: 2, ..small(many(2, 2), 3) },
         shows: Shows::Breaks(Req::PC04, 12),
     },
     Mutant {
@@ -310,7 +310,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#130103"],
         title: "a second pod is created for a finished Job: the Job cache lacks the last two status writes",
         mutations: &[Mutation::SyncsBeforeOwnWritesAreSeen, Mutation::ForgetsFinishedJobs],
-        world: || Scope { algorithm: Algorithm { job_lag: 3, ..one() }, ..small(many(1, 1), 2) },
+        world: || Scope { job_lag: 3, ..small(many(1, 1), 2) },
         shows: Shows::Breaks(Req::TC07, 11),
     },
     Mutant {
@@ -436,7 +436,7 @@ pub const JOBS: &[Mutant] = &[
         title: "a sync whose creation failed is not tried again",
         mutations: &[Mutation::SwallowsCreateErrors],
         world: || Scope { faults: failing(2), ..small(many(1, 1), 1) },
-        shows: Shows::Ownerless(Req::PC11, 5),
+        shows: Shows::NoProgress(Req::PC11, 5),
     },
     Mutant {
         id: "B38",

@@ -60,7 +60,7 @@ pub const TTL: &[Mutant] = &[
         title: "a Job that is not expired yet is not looked at again",
         mutations: &[Mutation::TtlIsNotQueuedAgain],
         world: || small(empty(1), 1, 0),
-        shows: Shows::Ownerless(Req::TT14, 7),
+        shows: Shows::NoProgress(Req::TT14, 7),
     },
     Mutant {
         id: "B50",

@@ -1,21 +1,17 @@
 //! Small worlds, and what makes them harder.
 
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
+use crate::scopes::reference::run_by_the_algorithm;
 use crate::scopes::{policy, scope};
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::job::{
     FailureAction, JobSpec, PodFailureRule, RestartPolicy, SuccessPolicy, SuccessRule, Template,
 };
 
-/// One process of the algorithm, as the algorithm is meant.
-pub fn one() -> Algorithm {
-    Algorithm { processes: 1, ..Algorithm::default() }
-}
-
 /// One Job, managed by the algorithm, in a world where nothing goes wrong.
 pub fn small(spec: JobSpec, pods: usize) -> Scope {
-    Scope { algorithm: one(), ..scope("mutant", "the smallest world that shows a known defect", spec, pods) }
+    run_by_the_algorithm(scope("mutant", "the smallest world that shows a known defect", spec, pods), 0)
 }
 
 /// The Pod cache lags by so many changes.

@@ -1,6 +1,6 @@
 //! What a story begins with: the Jobs as the server stores them, and what the world allows.
 
-use super::user::said;
+use super::user::action_text;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::scope::{FoundPod, Scope};
@@ -9,6 +9,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{
     FailureAction, JobSpec, PodFailureRule, PodReplacementPolicy, RestartPolicy, SuccessRule,
 };
+use jobcheck_spec::time::Time;
 use jobcheck_spec::words::numbers;
 
 /// One line for each Job, one for the world that it is in.
@@ -129,9 +130,8 @@ fn caches(scope: &Scope, parts: &mut Vec<String>) {
     if scope.lag > 0 {
         parts.push(format!("Pod cache up to {} behind", counted(scope.lag, "change", "changes")));
     }
-    let versions = scope.algorithm.job_lag.max(usize::from(scope.job_lag));
-    if versions > 0 {
-        parts.push(format!("Job cache up to {} behind", counted(versions, "version", "versions")));
+    if scope.job_lag > 0 {
+        parts.push(format!("Job cache up to {} behind", counted(scope.job_lag, "version", "versions")));
     }
 }
 
@@ -145,12 +145,10 @@ fn constants(scope: &Scope, parts: &mut Vec<String>) {
     if scope.ticks > 0 {
         parts.push(format!("{} s pass", scope.ticks));
     }
-    match scope.algorithm.ttl {
-        Some(ahead) if ahead != 0 => {
-            let side = if ahead > 0 { "ahead" } else { "behind" };
-            parts.push(format!("the TTL controller's clock is {} s {side}", ahead.abs()));
-        }
-        Some(_) | None => {}
+    let ahead = scope.ttl_clock(Time(0)).0;
+    if ahead != 0 {
+        let side = if ahead > 0 { "ahead" } else { "behind" };
+        parts.push(format!("the TTL controller's clock is {} s {side}", ahead.abs()));
     }
 }
 
@@ -178,8 +176,8 @@ fn actions(scope: &Scope, parts: &mut Vec<String>) {
             _ => super::editor(*action),
         };
         match told.iter_mut().find(|(other, _)| *other == who) {
-            Some((_, what)) => what.push(said(*action)),
-            None => told.push((who, vec![said(*action)])),
+            Some((_, what)) => what.push(action_text(*action)),
+            None => told.push((who, vec![action_text(*action)])),
         }
     }
     let once = |(who, what): &(&str, Vec<String>)| format!("{who}, if at all: {}", what.join(", "));

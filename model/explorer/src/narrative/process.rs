@@ -1,19 +1,19 @@
 //! The steps of a process in words.
 
 use crate::narrative::{name, written};
+use crate::process::decisions::OrphanDecision;
 use crate::scope::Scope;
-use crate::subject::OrphanDecision;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::time::Time;
 
 use crate::mutations::Mutation;
+use crate::narrative::staleness::{delivered, staleness};
 use crate::process::commit::{as_write, commit};
 use crate::process::io::{Answer, Call, CallName};
-use crate::process::lag::{delivered, staleness};
+use crate::process::settings::Settings;
 use crate::process::state::Process;
 use crate::process::steps::{Delivery, ProcessStep, RequestOutcome, orphan_decision};
-use crate::reference::sync::Settings;
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 
 const NAMES: [&str; 3] = ["controller", "second controller", "third controller"];
 
@@ -28,7 +28,7 @@ pub(crate) fn process_step(
 ) -> (&'static str, String) {
     let job_state = before.job_state(job);
     let by = usize::from(number);
-    let process = &job_state.processes[by];
+    let process = &job_state.processes()[by];
     let who = NAMES[by.min(NAMES.len() - 1)];
     let text = match what {
         ProcessStep::Sync(_) => "starts a sync".to_owned(),
@@ -83,8 +83,8 @@ fn event(job_state: &JobState, after: &JobState, by: usize, relists: bool, scope
 /// What a process does not see at a step that reads its caches, and what it decides by what it sees.
 pub(crate) fn read(job_state: &JobState, after: &JobState, number: u8, what: ProcessStep) -> Option<String> {
     let ProcessStep::Sync(Delivery { pods, jobs, .. }) = what else { return None };
-    let process = job_state.processes.get(usize::from(number))?;
-    after.processes.get(usize::from(number))?;
+    let process = job_state.processes().get(usize::from(number))?;
+    after.processes().get(usize::from(number))?;
     staleness(job_state, process, pods, jobs)
 }
 
@@ -93,9 +93,9 @@ pub(crate) fn decided(after: &JobState, number: u8, what: ProcessStep, scope: &S
     if !matches!(what, ProcessStep::Sync(_)) {
         return None;
     }
-    let process = after.processes.get(usize::from(number))?;
-    let settings = Settings { gates: process.knowledge.gates, ..scope.settings() };
-    (settings.subject.outlook)(&process.sync.as_ref()?.read, &settings)
+    let process = after.processes().get(usize::from(number))?;
+    let settings = Settings { gates: process.knowledge.gates, ..scope.settings()? };
+    (settings.decisions.explain)(&process.sync.as_ref()?.read, &settings)
 }
 
 /// What the server answers, where it is not plain success.
@@ -108,13 +108,14 @@ fn answered(
     scope: &Scope,
 ) -> String {
     let mut job_state = before.job_state(job).clone();
-    let Some(call) = job_state.processes[by].sync.as_ref().and_then(|sync| sync.call(which)).cloned() else {
+    let Some(call) = job_state.processes()[by].sync.as_ref().and_then(|sync| sync.call(which)).cloned()
+    else {
         return String::new();
     };
     if outcome == RequestOutcome::Fails {
         return termination(outcome).to_owned();
     }
-    let conflicts = job_state.processes[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
+    let conflicts = job_state.processes()[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
     let is_status = matches!(call, Call::WriteStatus(_));
     let answer = commit(&mut job_state, by, &call, outcome == RequestOutcome::Handled, before.now, scope);
     let text = match answer {
@@ -133,18 +134,23 @@ fn answered(
 /// What the TTL controller does.
 pub(crate) fn ttl_step(job_state: &JobState, what: TtlStep, now: Time, scope: &Scope) -> String {
     let looks = |fresh: bool| {
-        let ttl = job_state.ttl.as_ref();
-        ttl.map_or(String::new(), |ttl| ttl.outlook(job_state.job.as_ref(), fresh, now, scope))
+        let ttl = job_state.ttl.controller().zip(scope.algorithm());
+        ttl.map_or(String::new(), |(ttl, algorithm)| {
+            ttl.explain(job_state.job.as_ref(), fresh, now, algorithm)
+        })
     };
-    let request = job_state.ttl.as_ref().and_then(|ttl| ttl.request());
+    let request = job_state.ttl.controller().and_then(|ttl| ttl.request());
     match what {
         TtlStep::Sync => format!("looks at the Job in its cache ({})", looks(false)),
         TtlStep::Get(RequestOutcome::Handled) => format!("reads the Job ({})", looks(true)),
         TtlStep::Get(outcome) => format!("reads the Job{}", termination(outcome)),
         TtlStep::Delete(outcome) => {
             let propagation = request.map_or("", |request| request.propagation());
-            let finds =
-                job_state.ttl.as_ref().zip(job_state.job.as_ref()).is_some_and(|(ttl, job)| ttl.fits(job));
+            let finds = job_state
+                .ttl
+                .controller()
+                .zip(job_state.job.as_ref())
+                .is_some_and(|(ttl, job)| ttl.fits(job));
             let same = request.zip(job_state.job.as_ref()).is_some_and(|(it, job)| it.uid == Some(job.uid));
             let lost = match (finds, same) {
                 (true, _) => "",
@@ -168,7 +174,7 @@ fn termination(outcome: RequestOutcome) -> &'static str {
 
 /// What a late request does.
 pub(crate) fn delayed_request_handled(job_state: &JobState) -> String {
-    let Some(delayed) = &job_state.delayed else { return String::new() };
+    let Some(delayed) = job_state.delayed() else { return String::new() };
     let base = job_state.job.as_ref().map(|job| &job.status);
     let answer = match (&delayed.call, delayed.conflicts) {
         (Call::WriteStatus(_), true) => ", made from an older version (409)",
@@ -183,7 +189,7 @@ pub(crate) fn delayed_request_handled(job_state: &JobState) -> String {
 /// A call, told of the version that the server holds where it is that which is overwritten (B02).
 fn called_in(job_state: &JobState, process: &Process, which: CallName, scope: &Scope) -> String {
     let Some(sync) = &process.sync else { return String::new() };
-    let overwrites = sync.conflicts && scope.algorithm.mutations.on(Mutation::OverwritesOnConflict);
+    let overwrites = sync.conflicts && scope.mutations().on(Mutation::OverwritesOnConflict);
     match sync.call(which).filter(|_| overwrites) {
         Some(call) => written(&as_write(job_state, call), job_state.job.as_ref().map(|job| &job.status)),
         None => called(job_state, process, which),

@@ -5,7 +5,7 @@ use jobcheck_spec::apiserver::Propagation;
 
 /// What the user does.
 #[must_use]
-pub fn said(action: UserAction) -> String {
+pub fn action_text(action: UserAction) -> String {
     match action {
         UserAction::Edit(edit) => edit_in_words(edit),
         UserAction::DenyFailureTarget => "sets FailureTarget=False in the status".to_owned(),

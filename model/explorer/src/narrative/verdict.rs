@@ -4,7 +4,7 @@ use crate::alphabet::{self, Write, refusal};
 use crate::process::commit;
 use crate::process::io::Call;
 use crate::process::steps::{ProcessStep, RequestOutcome, orphan_call, orphan_decision};
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::ttl;
@@ -17,18 +17,18 @@ use jobcheck_spec::uid::Uid;
 
 /// A requirement that a write breaks, with both sides of the comparison that is false.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Objection {
     /// The requirement.
     pub req: Req,
     /// What was compared, what is asked for, and what was found.
     pub text: String,
 }
 
-impl Told {
-    fn of(broken: &Broken) -> Told {
+impl Objection {
+    fn of(broken: &Broken) -> Objection {
         let text =
             format!("{}: expected {}, found {}", broken.what, said(&broken.expected), said(&broken.found));
-        Told { req: broken.req, text }
+        Objection { req: broken.req, text }
     }
 }
 
@@ -56,9 +56,9 @@ fn named(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Judgement {
     /// What the specification does not admit.
-    pub objections: Vec<Told>,
+    pub objections: Vec<Objection>,
     /// Why the server answers 422.
-    pub refusal: Option<Told>,
+    pub refusal: Option<Objection>,
 }
 
 /// Judges a step that is taken in the world `before`.
@@ -80,7 +80,7 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
         }
         Step::Process(job, number, ProcessStep::Call(name, outcome)) if *outcome != RequestOutcome::Fails => {
             let (job_state, by) = (before.job_state(*job), usize::from(*number));
-            let sync = job_state.processes.get(by).and_then(|process| process.sync.as_ref());
+            let sync = job_state.processes().get(by).and_then(|process| process.sync.as_ref());
             let Some(call) = sync.and_then(|sync| sync.call(*name)) else { return Judgement::default() };
             let asked = |req: Req| !scope.without.contains(&req);
             let objections = told(commit::objections(job_state, by, call, now, scope), &asked);
@@ -100,12 +100,12 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
         }
         Step::HandleDelayed(job) => {
             let job_state = before.job_state(*job);
-            let delayed = job_state.delayed.as_ref().filter(|delayed| !delayed.conflicts);
+            let delayed = job_state.delayed().filter(|delayed| !delayed.conflicts);
             let refusal = delayed.and_then(|delayed| refused_call(job_state, &delayed.call, scope));
             Judgement { objections: Vec::new(), refusal }
         }
         Step::Ttl(job, TtlStep::Delete(outcome)) if *outcome != RequestOutcome::Fails => {
-            let findings = crate::reference::ttl::objections(before, *job, scope);
+            let findings = crate::process::ttl::objections(before, *job, scope);
             let asked = |req: Req| !scope.without.contains(&req);
             Judgement { objections: told(findings, &asked), refusal: None }
         }
@@ -113,29 +113,29 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
     }
 }
 
-fn told(findings: Findings, asked: &dyn Fn(Req) -> bool) -> Vec<Told> {
-    let mut all: Vec<Told> = Vec::new();
+fn told(findings: Findings, asked: &dyn Fn(Req) -> bool) -> Vec<Objection> {
+    let mut all: Vec<Objection> = Vec::new();
     for broken in findings.broken.iter().filter(|broken| asked(broken.req)) {
         if !all.iter().any(|other| other.req == broken.req) {
-            all.push(Told::of(broken));
+            all.push(Objection::of(broken));
         }
     }
     all
 }
 
-fn refused_call(job_state: &JobState, call: &Call, scope: &Scope) -> Option<Told> {
+fn refused_call(job_state: &JobState, call: &Call, scope: &Scope) -> Option<Objection> {
     match call {
         Call::WriteStatus(status) => refused(job_state, status, scope),
         _ => None,
     }
 }
 
-fn refused(job_state: &JobState, status: &JobStatus, scope: &Scope) -> Option<Told> {
+fn refused(job_state: &JobState, status: &JobStatus, scope: &Scope) -> Option<Objection> {
     let job = job_state.job.as_deref()?;
     let sent = Job { status: status.clone(), ..job.clone() };
     let broken = refusal(job, &sent, scope)?;
-    let told = Told::of(&broken);
+    let told = Objection::of(&broken);
     let by_this_server_alone = would_refuse_status(&RuleSet::V1_36, job, &sent).is_none();
     let note = if by_this_server_alone { "; the API server of 1.36 takes it" } else { "" };
-    Some(Told { text: format!("{}{note}", told.text), ..told })
+    Some(Objection { text: format!("{}{note}", told.text), ..told })
 }

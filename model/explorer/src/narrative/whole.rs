@@ -1,7 +1,7 @@
 //! A whole story: the head, the way, and what is broken at its end.
 
 use super::head::head;
-use super::{Line, tell};
+use super::{Line, lines};
 use crate::counterexample::Counterexample;
 use crate::ghost::GhostHistory;
 use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
@@ -11,10 +11,10 @@ use crate::world::World;
 use jobcheck_spec::catalogue::Req;
 
 /// What is said before the round that goes on for ever.
-pub const ROUND: &str = "and from here on again and again, for ever:";
+pub const CYCLE_FOLLOWS: &str = "and from here on again and again, for ever:";
 
 /// What is said where nothing goes on.
-pub const REST: &str = "and no event or timer will wake anyone";
+pub const NOTHING_FOLLOWS: &str = "and no event or timer will wake anyone";
 
 /// A counterexample, told.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct Narrative {
     pub head: Vec<String>,
     /// The steps.
     pub lines: Vec<Line>,
-    /// [`Counterexample::turn`].
-    pub turn: Option<usize>,
+    /// [`Counterexample::cycle_start`].
+    pub cycle_start: Option<usize>,
     /// What is broken.
     pub end: String,
     /// The requirement that was looked for: what lines say of others is said as a thing besides.
@@ -35,14 +35,14 @@ impl Narrative {
     /// Tells what was found in a scope, with the requirement that was looked for, where there is one.
     #[must_use]
     pub fn of(scope: &Scope, found: &Counterexample, asked: Option<Req>) -> Narrative {
-        let lines = tell(scope, &found.path);
-        Narrative { head: head(scope), lines, turn: found.turn, end: end(scope, found), asked }
+        let lines = lines(scope, &found.path);
+        Narrative { head: head(scope), lines, cycle_start: found.cycle_start, end: end(scope, found), asked }
     }
 
     /// Whether nothing goes on where it ends.
     #[must_use]
-    pub fn rests(&self) -> bool {
-        self.turn == Some(self.lines.len())
+    pub fn stutters(&self) -> bool {
+        self.cycle_start == Some(self.lines.len())
     }
 }
 

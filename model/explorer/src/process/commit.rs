@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::alphabet::{Write, judge_by, refusal};
 use crate::env::user;
+use crate::knowledge::{OwnWrite, Unseen};
 use crate::scope::Scope;
-use crate::world::{JobState, OwnWrite, Unseen};
+use crate::world::{Driver, JobState};
 use jobcheck_spec::apiserver::status_updated;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
@@ -53,7 +54,7 @@ impl Writer {
     }
 
     fn process(self, job_state: &JobState) -> Option<&Process> {
-        self.number().and_then(|number| job_state.processes.get(number))
+        self.number().and_then(|number| job_state.processes().get(number))
     }
 }
 
@@ -67,7 +68,7 @@ pub fn commit(
     scope: &Scope,
 ) -> Answer {
     object(job_state, by, call, now, scope);
-    let conflicts = job_state.processes[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
+    let conflicts = job_state.processes()[by].sync.as_ref().is_none_or(|sync| sync.conflicts);
     let writer = if answered { Writer::Process(by) } else { Writer::Nobody(gates_of(job_state, by)) };
     if answered {
         remember_failures(job_state, by, call, now, scope);
@@ -119,7 +120,7 @@ fn carry_out(
 }
 
 fn gates_of(job_state: &JobState, number: usize) -> Gates {
-    job_state.processes.get(number).map_or(Gates::ON, |process| process.knowledge.gates)
+    job_state.processes().get(number).map_or(Gates::ON, |process| process.knowledge.gates)
 }
 
 /// Whether a call is about the Job, and not about a pod that it does not control (FT-21).
@@ -134,7 +135,7 @@ fn is_about(job_state: &JobState, call: &Call) -> bool {
 
 /// B02: the write is made again on the stored version.
 fn overwrites(scope: &Scope) -> bool {
-    scope.algorithm.mutations.on(Mutation::OverwritesOnConflict)
+    scope.mutations().on(Mutation::OverwritesOnConflict)
 }
 
 /// A call as the specification sees it: the server gives a pod its UID.
@@ -164,7 +165,7 @@ fn object(job_state: &mut JobState, by: usize, call: &Call, now: Time, scope: &S
 #[must_use]
 pub fn objections(job_state: &JobState, by: usize, call: &Call, now: Time, scope: &Scope) -> Findings {
     let mut findings = Findings::new();
-    let Some(sync) = job_state.processes.get(by).and_then(|process| process.sync.as_ref()) else {
+    let Some(sync) = job_state.processes().get(by).and_then(|process| process.sync.as_ref()) else {
         return findings;
     };
     if sync.conflicts && matches!(call, Call::WriteStatus(_)) {
@@ -187,7 +188,7 @@ pub fn objections(job_state: &JobState, by: usize, call: &Call, now: Time, scope
 /// Whether the server answers 409 to a status write of this process (SY-04).
 #[must_use]
 pub fn conflicts(job_state: &JobState, by: usize, scope: &Scope) -> bool {
-    let sync = job_state.processes.get(by).and_then(|process| process.sync.as_ref());
+    let sync = job_state.processes().get(by).and_then(|process| process.sync.as_ref());
     sync.is_none_or(|sync| sync.conflicts) && !overwrites(scope)
 }
 
@@ -242,11 +243,11 @@ fn create(job_state: &mut JobState, writer: Writer, pod: &Pod, scope: &Scope) ->
     let remembers = job_state.faults.crashes == 0 && job_state.faults.second_leaders == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
     // SY-01: of two leaders neither knows what the other one does; nor does, at first, the one that is left.
-    let rivals = job_state.processes.len() > 1 || (job_state.faults.second_leaders > 0 && !fresh);
+    let rivals = job_state.processes().len() > 1 || (job_state.faults.second_leaders > 0 && !fresh);
     if !job_state.ghost.owns(&pod) {
         job_state.ghost.strangers += 1;
     } else if matches!(writer, Writer::Nobody(_)) || rivals {
-        job_state.ghost.created_unasked(&pod);
+        job_state.ghost.created_unexpectedly(&pod);
     } else {
         let job = job_state.job.as_ref().map(|job| writer.gates(job_state).read(job));
         let always = scope.constants.pod_failure_backoff_ms / 1000;
@@ -272,7 +273,7 @@ fn refuse_creation(job_state: &mut JobState, writer: Writer) -> Answer {
 fn change(job_state: &mut JobState, writer: Writer, uid: Uid, change: impl Fn(&mut Pod)) -> Answer {
     let Some(mut pod) = job_state.pods.get(uid).cloned() else {
         if let Some(by) = writer.number() {
-            job_state.processes[by].miss(uid);
+            job_state.driver.processes_mut()[by].miss(uid);
         }
         return Answer::NotFound;
     };
@@ -320,9 +321,9 @@ fn remove_finalizer(job_state: &mut JobState, writer: Writer, uid: Uid) -> Answe
 
 /// FT-24, and the pod is the one that was seen: the PATCH carries its resourceVersion, unlike that of 1.36 (S-05).
 fn may_adopt(job_state: &JobState, by: usize, uid: Uid, scope: &Scope) -> bool {
-    let sync = job_state.processes.get(by).and_then(|process| process.sync.as_ref());
+    let sync = job_state.processes().get(by).and_then(|process| process.sync.as_ref());
     let seen = sync.and_then(|sync| sync.seen.ownerless.get(uid));
-    let blind = scope.algorithm.mutations.on(Mutation::AdoptsEndedPods);
+    let blind = scope.mutations().on(Mutation::AdoptsEndedPods);
     // The GET before it: the same Job, by its UID, which is not being deleted.
     let read = sync.and_then(|sync| sync.read.job.as_deref());
     let is_same = |job: &Arc<Job>| !job.deleting && incarnation::of(Some(job)) == incarnation::of(read);
@@ -344,8 +345,8 @@ fn adopt(job_state: &mut JobState, writer: Writer, uid: Uid) -> Answer {
 fn claimed(job_state: &mut JobState, writer: Writer, uid: Uid, to: fn(&mut Pod)) -> Answer {
     let answer = change(job_state, writer, uid, to);
     let stored = job_state.pods.get(uid).cloned();
-    if let Some(sync) = writer.number().and_then(|by| job_state.processes[by].sync.as_mut()) {
-        sync.seen.changes_hands(uid, stored.as_ref());
+    if let Some(sync) = writer.number().and_then(|by| job_state.driver.processes_mut()[by].sync.as_mut()) {
+        sync.seen.change_owner(uid, stored.as_ref());
     }
     answer
 }
@@ -392,8 +393,8 @@ fn passed_over(job_state: &JobState, writer: Writer) -> u8 {
 
 /// The record of failures that the specification holds the process to: it is kept by a status write.
 fn remember_failures(job_state: &mut JobState, by: usize, call: &Call, now: Time, scope: &Scope) {
-    let JobState { job: Some(job), processes, .. } = job_state else { return };
-    let process = &mut processes[by];
+    let JobState { job: Some(job), driver, .. } = job_state else { return };
+    let process = &mut driver.processes_mut()[by];
     let Some(sync) = process.sync.as_ref().filter(|sync| !sync.conflicts) else { return };
     if matches!(call, Call::WriteStatus(_)) {
         let mut record = std::mem::take(&mut process.knowledge.backoff);
@@ -405,15 +406,15 @@ fn remember_failures(job_state: &mut JobState, by: usize, call: &Call, now: Time
 
 /// A pod changes by the hand of the process of this number, or appears; nothing happens where it is so already.
 fn set_pod(job_state: &mut JobState, writer: Writer, pod: &Pod, change: impl Fn(&mut Pod)) {
-    let known = writer.number().map(|by| job_state.processes[by].know(pod.uid, pod, &change));
+    let known = writer.number().map(|by| job_state.driver.processes_mut()[by].know(pod.uid, pod, &change));
     if job_state.pods.get(pod.uid) == Some(pod) {
         if let (Some(by), Some(known)) = (writer.number(), known) {
-            job_state.processes[by].acknowledge(&known);
+            job_state.driver.processes_mut()[by].acknowledge(&known);
         }
         return;
     }
     let before = Arc::make_mut(&mut job_state.pods).set(pod.uid, Some(pod.clone()));
-    for (number, process) in job_state.processes.iter_mut().enumerate() {
+    for (number, process) in job_state.driver.processes_mut().iter_mut().enumerate() {
         let after = known.clone().filter(|_| writer.is(number));
         let own = after.map(|after| OwnWrite { after, created: before.is_none(), earlier_sync: false });
         process.note_pod(Unseen { uid: pod.uid, before: before.clone(), own, missed: false });
@@ -424,12 +425,13 @@ fn set_pod(job_state: &mut JobState, writer: Writer, pod: &Pod, change: impl Fn(
 fn set_job(job_state: &mut JobState, writer: Writer, after: Option<Job>) {
     let before = job_state.job.take();
     job_state.job = after.map(Arc::new);
-    if let Some(delayed) = &mut job_state.delayed {
+    let JobState { job, driver: Driver::Processes { processes, delayed }, .. } = job_state else { return };
+    if let Some(delayed) = delayed {
         delayed.conflicts = true;
     }
-    for (number, process) in job_state.processes.iter_mut().enumerate() {
+    for (number, process) in processes.iter_mut().enumerate() {
         if let Some(before) = &before {
-            let written = job_state.job.as_ref().filter(|_| writer.is(number));
+            let written = job.as_ref().filter(|_| writer.is(number));
             process.note_job(Some(before.clone()), written);
         }
     }

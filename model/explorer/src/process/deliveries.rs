@@ -43,7 +43,7 @@ pub fn before_a_sync(
     scope: &Scope,
     add: &mut dyn FnMut(ProcessStep),
 ) {
-    let mutations = &scope.algorithm.mutations;
+    let mutations = scope.mutations();
     if !are_lazy(job_state, scope) {
         if process.queued && !process.waits_after(Delivery::default(), mutations) {
             add(ProcessStep::Sync(Delivery::default()));
@@ -84,7 +84,7 @@ pub fn alone(job_state: &JobState, process: &Process, scope: &Scope, add: &mut d
 }
 
 fn are_lazy(job_state: &JobState, scope: &Scope) -> bool {
-    scope.algorithm.lazy_caches
+    scope.algorithm().is_some_and(|algorithm| algorithm.lazy_caches)
         && !scope.has_ownerless()
         && !scope.recreates()
         && !is_over(job_state.job.as_ref())

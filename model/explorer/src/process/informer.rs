@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::world::{JobState, Unseen};
+use crate::knowledge::Unseen;
+use crate::world::JobState;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
@@ -136,8 +137,8 @@ pub fn settle(
     (pod_lag, job_lag): (usize, usize),
     mutations: &Mutations,
 ) {
-    let JobState { job, pods, processes, .. } = job_state;
-    for process in processes {
+    let JobState { job, pods, driver, .. } = job_state;
+    for process in driver.processes_mut() {
         while process.job_behind.len() > job_lag {
             show_job(process, job.as_ref(), pods, mutations);
         }

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::reference::read::{Failures, Kept};
+use crate::process::read::{Failures, Kept};
 use jobcheck_spec::job::JobStatus;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;

@@ -8,7 +8,7 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
 use crate::mutations::{Mutation, Mutations};
-use crate::reference::read::{Failures, Kept};
+use crate::process::read::{Failures, Kept};
 
 /// The memory of a process, which a restart loses (SY-10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -75,7 +75,7 @@ impl Memory {
 
     /// What it holds, in words.
     #[must_use]
-    pub fn told(&self) -> Vec<String> {
+    pub fn contents(&self) -> Vec<String> {
         let pods = |uids: &BTreeSet<Uid>| {
             uids.iter().map(|uid| format!("pod {}", uid.0)).collect::<Vec<_>>().join(", ")
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::world::{Manager, OwnWrite, Seen, Unseen, before};
+use crate::knowledge::{Knowledge, OwnWrite, PodCache, Unseen, before};
 use jobcheck_spec::incarnation;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
@@ -16,15 +16,15 @@ use crate::mutations::{Mutation, Mutations};
 use crate::process::informer::cleans_up;
 use crate::process::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use crate::process::memory::Memory;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::process::steps::Delivery;
-use crate::reference::read::Read;
-use crate::reference::sync::Settings;
 
 /// A process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Process {
     /// What its Pod cache lacks, and what the specification would know in its place.
-    pub knowledge: Manager,
+    pub knowledge: Knowledge,
     /// Versions of the Job that its Job cache has not overtaken yet, oldest first: it shows the first.
     pub job_behind: Vec<UnseenJob>,
     /// What it remembers.
@@ -65,7 +65,7 @@ pub struct Sync {
     /// Whether nothing happened that its caches did not show at the start.
     pub fresh: bool,
     /// The Pod cache as the specification would know it at the start, and since then by its own writes.
-    pub seen: Seen,
+    pub seen: PodCache,
     /// Whether the deletion of an active pod failed (TC-08).
     pub deletes_failed: bool,
 }
@@ -75,7 +75,7 @@ impl Process {
     #[must_use]
     pub fn started() -> Process {
         Process {
-            knowledge: Manager::default(),
+            knowledge: Knowledge::default(),
             job_behind: Vec::new(),
             memory: Memory::default(),
             queued: true,
@@ -126,7 +126,7 @@ impl Process {
     ) {
         self.queued = false;
         let incarnation = incarnation::of(self.cached_job(job).map(AsRef::as_ref));
-        let seen = Seen::of(pods, &self.knowledge.behind, incarnation);
+        let seen = PodCache::of(pods, &self.knowledge.behind, incarnation);
         let (own, ownerless) = self.cached_pods(pods).divided(incarnation);
         let all = settings.mutations.on(Mutation::TakesPodsOfOthers);
         let owned = if all { self.cached_pods(pods) } else { own };
@@ -194,7 +194,7 @@ impl Process {
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = (settings.subject.sync)(&under_way.read, settings, &mut io);
+        let result = (settings.decisions.sync)(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         let current = self.remembers(under_way.read.job.as_deref(), settings.mutations);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {

@@ -1,10 +1,9 @@
 //! The steps of a process, faults included.
 
 use crate::env::refusals::is_refused;
+use crate::process::decisions::{OrphanDecision, OrphanRead, Owner, Precondition};
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
-use crate::world::{JobId, JobState, World};
+use crate::world::{Driver, JobId, JobState, World};
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::time::Time;
@@ -15,6 +14,7 @@ use crate::process::commit::{commit, commit_delayed, commit_orphan};
 use crate::process::deliveries;
 use crate::process::informer::{relist_pods, show_job, show_pod};
 use crate::process::io::{Answer, Call, CallName};
+use crate::process::settings::Settings;
 use crate::process::state::Process;
 
 /// What a process does, or what happens to it.
@@ -96,26 +96,19 @@ pub struct Faults {
     pub second_leaders: u8,
 }
 
-/// The choices that a process has to make; whether there are any. They come before anything else of the Job: nobody
-/// sees when they are made.
-pub fn choices(job_state: &JobState, job: JobId, steps: &mut Vec<Step>) -> bool {
-    let before = steps.len();
-    for (number, process) in (0u8..).zip(&job_state.processes) {
+/// The choices among equal pods that the processes of a Job have to make. They come before any other step of the Job,
+/// because nobody sees when they are made.
+pub fn choices(job_state: &JobState, add: &mut dyn FnMut(u8, ProcessStep)) {
+    for (number, process) in (0u8..).zip(job_state.processes()) {
         let pods = process.sync.iter().flat_map(|sync| sync.choice());
-        steps.extend(pods.map(|uid| Step::Process(job, number, ProcessStep::Choose(*uid))));
+        pods.for_each(|uid| add(number, ProcessStep::Choose(*uid)));
     }
-    steps.len() > before
 }
 
-/// What can happen in the processes of a Job.
-pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let job_state = world.job_state(job);
-    for (number, process) in (0u8..).zip(&job_state.processes) {
-        let mut add = |what: ProcessStep| steps.push(Step::Process(job, number, what));
-        of_process(job_state, process, scope, &mut add);
-    }
-    if job_state.delayed.is_some() {
-        steps.push(Step::HandleDelayed(job));
+/// The enabled steps of the processes of a Job, each with the number of its process.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, ProcessStep)) {
+    for (number, process) in (0u8..).zip(job_state.processes()) {
+        of_process(job_state, process, scope, &mut |step| add(number, step));
     }
 }
 
@@ -123,7 +116,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
     let outcomes = |call: CallName| outcomes(job_state, call, scope);
     match &process.sync {
         Some(sync) => {
-            for call in sync.calls().filter(|call| !is_held_back(job_state, call, scope)) {
+            for call in sync.calls().filter(|call| !exceeds_pod_bound(job_state, call, scope)) {
                 outcomes(call.name()).for_each(|outcome| add(ProcessStep::Call(call.name(), outcome)));
             }
         }
@@ -133,7 +126,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
         outcomes(CallName::RemoveFinalizer(*uid)).for_each(|outcome| add(ProcessStep::Orphan(*uid, outcome)));
     }
     deliveries::alone(job_state, process, scope, add);
-    let leads_alone = job_state.processes.len() == 1;
+    let leads_alone = job_state.processes().len() == 1;
     if !leads_alone {
         add(ProcessStep::StopOldLeader);
     } else if job_state.faults.second_leaders < scope.faults.second_leaders && process.sync.is_some() {
@@ -143,7 +136,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
         && (scope.script.is_some() || process.sync.is_some() || process.memory_matters())
     {
         add(ProcessStep::Crash);
-        if scope.delayed_requests && job_state.delayed.is_none() {
+        if scope.delayed_requests && job_state.delayed().is_none() {
             let calls = process.sync.iter().flat_map(|sync| sync.calls());
             calls.for_each(|call| add(ProcessStep::CrashInFlight(call.name())));
         }
@@ -169,15 +162,15 @@ fn outcomes(
 
 /// Whether the scope's bound on pods holds a creation of a process back.
 #[must_use]
-pub fn holds_back(job_state: &JobState, scope: &Scope) -> bool {
+pub fn pod_bound_reached(job_state: &JobState, scope: &Scope) -> bool {
     let mut calls =
-        job_state.processes.iter().flat_map(|process| &process.sync).flat_map(|sync| sync.calls());
-    calls.any(|call| is_held_back(job_state, call, scope))
+        job_state.processes().iter().flat_map(|process| &process.sync).flat_map(|sync| sync.calls());
+    calls.any(|call| exceeds_pod_bound(job_state, call, scope))
 }
 
 /// Whether the scope's bound on pods holds a creation back.
 #[must_use]
-pub fn is_held_back(job_state: &JobState, call: &Call, scope: &Scope) -> bool {
+pub fn exceeds_pod_bound(job_state: &JobState, call: &Call, scope: &Scope) -> bool {
     matches!(call, Call::CreatePod(_, pod) if job_state.ghost.has_enough_like(pod, scope.pods))
 }
 
@@ -186,43 +179,47 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
     let now = world.now;
     let job_state = world.job_state_mut(job);
     let by = usize::from(number);
-    let settings = scope.settings();
+    let Some(settings) = scope.settings() else { return };
     match what {
         ProcessStep::Sync(delivery) => {
-            let JobState { job, pods, processes, .. } = job_state;
-            deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods, settings.mutations);
-            processes[by].start_sync(job.as_ref(), pods, now, &settings);
+            let JobState { job, pods, driver, .. } = job_state;
+            let process = &mut driver.processes_mut()[by];
+            deliveries::deliver(process, delivery, job.as_ref(), pods, settings.mutations);
+            process.start_sync(job.as_ref(), pods, now, &settings);
         }
-        ProcessStep::Choose(uid) => job_state.processes[by].chose(uid, &settings),
-        ProcessStep::Call(name, outcome) => call(job_state, by, name, outcome, now, scope),
+        ProcessStep::Choose(uid) => job_state.driver.processes_mut()[by].chose(uid, &settings),
+        ProcessStep::Call(name, outcome) => call(job_state, by, (name, outcome), now, scope, &settings),
         ProcessStep::Orphan(uid, outcome) => orphan(job_state, by, uid, outcome, now, scope),
         ProcessStep::ShowPod => {
-            let JobState { job, pods, processes, .. } = job_state;
-            show_pod(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            show_pod(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::ShowJob => {
-            let JobState { job, pods, processes, .. } = job_state;
-            show_job(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            show_job(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::RelistPods => {
-            let JobState { job, pods, processes, .. } = job_state;
-            relist_pods(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            relist_pods(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::RelistJobs => {
-            let JobState { job, pods, processes, .. } = job_state;
-            processes[by].relist(job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            driver.processes_mut()[by].relist(job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::Crash => crash(job_state, by, settings.mutations),
         ProcessStep::ElectSecondLeader => elect_second_leader(job_state, by, settings.mutations),
         ProcessStep::StopOldLeader => {
-            job_state.processes.remove(by);
+            if let Driver::Processes { processes, .. } = &mut job_state.driver {
+                processes.remove(by);
+            }
         }
         ProcessStep::CrashInFlight(name) => {
-            let process = &job_state.processes[by];
-            let gates = process.knowledge.gates;
-            job_state.delayed = process.sync.as_ref().and_then(|sync| {
-                Some(DelayedRequest { call: sync.call(name)?.clone(), conflicts: sync.conflicts, gates })
-            });
+            if let Driver::Processes { processes, delayed } = &mut job_state.driver {
+                let gates = processes[by].knowledge.gates;
+                *delayed = processes[by].sync.as_ref().and_then(|sync| {
+                    Some(DelayedRequest { call: sync.call(name)?.clone(), conflicts: sync.conflicts, gates })
+                });
+            }
             crash(job_state, by, settings.mutations);
         }
     }
@@ -231,24 +228,24 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
 fn call(
     job_state: &mut JobState,
     by: usize,
-    name: CallName,
-    outcome: RequestOutcome,
+    (name, outcome): (CallName, RequestOutcome),
     now: Time,
     scope: &Scope,
+    settings: &Settings<'_>,
 ) {
     let refused = is_refused(name, job_state, scope);
-    let sync = job_state.processes[by].sync.as_ref();
+    let sync = job_state.processes()[by].sync.as_ref();
     let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
     let answer = send(job_state, outcome, refused, |job_state, answered| {
         commit(job_state, by, &request, answered, now, scope)
     });
     if answer == Answer::Done && name == CallName::WriteStatus {
-        job_state.processes[by].remember_finish(&scope.algorithm.mutations);
+        job_state.driver.processes_mut()[by].remember_finish(settings.mutations);
     }
     if answer == Answer::Error {
-        job_state.processes[by].keep_failed_write(&request, &scope.algorithm.mutations);
+        job_state.driver.processes_mut()[by].keep_failed_write(&request, settings.mutations);
     }
-    job_state.processes[by].answered(name, answer, &scope.settings());
+    job_state.driver.processes_mut()[by].answered(name, answer, settings);
 }
 
 /// Sends a request; `commit` is told whether its sender gets the answer. One that is refused for ever is not counted.
@@ -281,7 +278,7 @@ fn orphan(job_state: &mut JobState, by: usize, uid: Uid, outcome: RequestOutcome
         send(job_state, outcome, refused, |job_state, _| commit_orphan(job_state, &call, now, scope))
     });
     if sent != Some(Answer::Error) {
-        job_state.processes[by].orphans.remove(&uid);
+        job_state.driver.processes_mut()[by].orphans.remove(&uid);
     }
 }
 
@@ -299,7 +296,7 @@ pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
 /// nothing happens.
 #[must_use]
 pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope) -> Option<OrphanDecision> {
-    let process = job_state.processes.get(by)?;
+    let process = job_state.processes().get(by)?;
     let job = process.cached_job(job_state.job.as_ref());
     let cached = process.cached_pods(&job_state.pods);
     let pod = cached.get(uid)?;
@@ -314,7 +311,8 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
         () => Owner::ThisJob,
     };
     let read = OrphanRead { pod, owner, job, gates: process.knowledge.gates };
-    let decision = (scope.algorithm.subject.orphan)(&read, &scope.algorithm.mutations);
+    let algorithm = scope.algorithm()?;
+    let decision = (algorithm.decisions.orphan)(&read, &algorithm.mutations);
     let stored = job_state.pods.get(uid);
     let precondition = match decision {
         OrphanDecision::Leave => Precondition::Uid,
@@ -336,13 +334,13 @@ fn has_a_job(job_state: &JobState, uid: Uid) -> bool {
 
 fn crash(job_state: &mut JobState, by: usize, mutations: &Mutations) {
     job_state.faults.crashes += 1;
-    let JobState { job, pods, processes, .. } = job_state;
-    processes[by].restart(job.as_ref(), pods, mutations);
+    let JobState { job, pods, driver, .. } = job_state;
+    driver.processes_mut()[by].restart(job.as_ref(), pods, mutations);
 }
 
 fn elect_second_leader(job_state: &mut JobState, by: usize, mutations: &Mutations) {
     job_state.faults.second_leaders += 1;
-    let JobState { job, pods, processes, .. } = job_state;
+    let JobState { job, pods, driver: Driver::Processes { processes, .. }, .. } = job_state else { return };
     let mut second = processes[by].clone();
     second.restart(job.as_ref(), pods, mutations);
     processes.push(second);
@@ -352,9 +350,11 @@ fn elect_second_leader(job_state: &mut JobState, by: usize, mutations: &Mutation
 pub fn handle_delayed(world: &mut World, job: JobId, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
-    let delayed = job_state.delayed.take();
+    let Driver::Processes { delayed, .. } = &mut job_state.driver else { return };
+    let delayed = delayed.take();
     let arrives = |delayed: &DelayedRequest| {
-        !is_held_back(job_state, &delayed.call, scope) && !is_refused(delayed.call.name(), job_state, scope)
+        !exceeds_pod_bound(job_state, &delayed.call, scope)
+            && !is_refused(delayed.call.name(), job_state, scope)
     };
     if let Some(delayed) = delayed.filter(arrives) {
         commit_delayed(job_state, &delayed, now, scope);

@@ -10,6 +10,7 @@ use jobcheck_spec::uid::Uid;
 pub const COUNTED_ONCE: Property = Property {
     req: Req::FT02,
     name: "no pod is counted twice",
+    needs_processes: false,
     broken: |job_state| {
         let twice = |ghost: &PodHistory| ghost.counted_succeeded + ghost.counted_failed > 1;
         find(job_state, twice).map(|uid| format!("pod {} was counted twice", uid.0))
@@ -21,6 +22,7 @@ pub const COUNTED_ONCE: Property = Property {
 pub const FIRST_RECORD_STANDS: Property = Property {
     req: Req::FT13,
     name: "a pod counts as what it was recorded as first",
+    needs_processes: false,
     broken: |job_state| {
         let changed = |ghost: &PodHistory| match ghost.listed {
             None => ghost.counted_succeeded + ghost.counted_failed > 0,
@@ -44,6 +46,7 @@ pub const FIRST_RECORD_STANDS: Property = Property {
 pub const NO_POD_IS_LOST: Property = Property {
     req: Req::FT03,
     name: "a finished pod is stored in the status before it loses its finalizer",
+    needs_processes: false,
     broken: |job_state| job_state.ghost.violations.lost.map(|uid| format!("pod {} is lost", uid.0)),
     premise: |it| it.job_state.pods.iter().any(|pod| pod.is_terminated() && pod.finalizer),
 };
@@ -52,6 +55,7 @@ pub const NO_POD_IS_LOST: Property = Property {
 pub const WANTED_PODS_STAY_COUNTABLE: Property = Property {
     req: Req::FT14,
     name: "a pod that runs and is wanted keeps its finalizer",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.dropped.map(|uid| format!("pod {} will not be counted", uid.0))
     },
@@ -65,6 +69,7 @@ pub const WANTED_PODS_STAY_COUNTABLE: Property = Property {
 pub const RECORDED_SUCCESSES_ARE_REAL: Property = Property {
     req: Req::FT06,
     name: "a pod that is recorded as succeeded has succeeded",
+    needs_processes: false,
     broken: |job_state| {
         let unreal =
             |ghost: &PodHistory| ghost.listed == Some(End::Success) && ghost.end != Some(End::Success);
@@ -78,6 +83,7 @@ pub const RECORDED_SUCCESSES_ARE_REAL: Property = Property {
 pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
     req: Req::RP03,
     name: "a pod that is recorded as failed has failed, or was deleted where that suffices",
+    needs_processes: false,
     broken: |job_state| {
         let decided = job_state.ghost.decision.as_ref();
         let job_fails = decided.map_or(!job_state.ghost.gates.delay_the_end(), |decision| !decision.good);
@@ -100,6 +106,7 @@ pub const RECORDED_FAILURES_ARE_REAL: Property = Property {
 pub const IGNORED_FAILURES_DO_NOT_COUNT: Property = Property {
     req: Req::PF06,
     name: "an ignored failure is not counted",
+    needs_processes: false,
     broken: |job_state| {
         if job_state.ghost.decision.as_ref().is_some_and(|decision| !decision.good) {
             return None;
@@ -115,6 +122,7 @@ pub const IGNORED_FAILURES_DO_NOT_COUNT: Property = Property {
 pub const COUNTERS_ARE_THE_COUNTED_PODS: Property = Property {
     req: Req::FT31,
     name: "the counters are the number of pods that were counted",
+    needs_processes: false,
     broken: |job_state| {
         let job = job_state.job.as_ref()?;
         let sum = |count: fn(&PodHistory) -> u8| {

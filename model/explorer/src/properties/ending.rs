@@ -2,7 +2,7 @@
 
 use super::Property;
 use crate::ghost::{Decision, End, PodHistory};
-use crate::world::JobState;
+use crate::world::{Driver, JobState};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::indexes::IndexSet;
@@ -13,6 +13,7 @@ use jobcheck_spec::words::or_none;
 pub const NOTHING_TERMINATES_AT_THE_END: Property = Property {
     req: Req::TC04,
     name: "no terminal condition while a pod is active or terminating",
+    needs_processes: false,
     broken: |job_state| {
         let ending = job_state.ghost.ending.as_ref().filter(|ending| ending.owes_delay)?;
         (ending.terminating + ending.active > 0).then(|| {
@@ -26,6 +27,7 @@ pub const NOTHING_TERMINATES_AT_THE_END: Property = Property {
 pub const COMPLETION_TIME_ONLY_WITH_COMPLETE: Property = Property {
     req: Req::TC05,
     name: "completionTime only with Complete",
+    needs_processes: false,
     broken: |job_state| {
         let job = job_state.job.as_ref()?;
         let completed = job_state.ghost.ending.as_ref().filter(|ending| ending.good);
@@ -44,6 +46,7 @@ pub const COMPLETION_TIME_ONLY_WITH_COMPLETE: Property = Property {
 pub const END_REPEATS_THE_DECISION: Property = Property {
     req: Req::TC03,
     name: "a terminal condition repeats the interim condition that came before",
+    needs_processes: false,
     broken: |job_state| {
         let ending = job_state.ghost.ending.as_ref()?;
         let repeats = job_state.ghost.decision.as_ref().is_some_and(|decision| {
@@ -59,6 +62,7 @@ pub const END_REPEATS_THE_DECISION: Property = Property {
 pub const DECISION_COMES_EARLIER: Property = Property {
     req: Req::SS34,
     name: "the interim condition stands in an earlier write than the terminal one",
+    needs_processes: false,
     broken: |job_state| {
         let ending = job_state.ghost.ending.as_ref().filter(|ending| ending.owes_interim)?;
         (!ending.announced).then(|| "no earlier write held the interim condition".to_owned())
@@ -70,6 +74,7 @@ pub const DECISION_COMES_EARLIER: Property = Property {
 pub const DECISION_STAYS: Property = Property {
     req: Req::TC06,
     name: "the first interim condition stays, alone",
+    needs_processes: false,
     broken: |job_state| {
         let (job, decision) = (job_state.job.as_ref()?, job_state.ghost.decision.as_ref()?);
         if job_state.ghost.ending.as_ref().is_some_and(|ending| !ending.owes_interim) {
@@ -96,14 +101,15 @@ fn kinds(decision: &Decision) -> (ConditionKind, ConditionKind) {
 pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
     req: Req::FT10,
     name: "a Job does not finish while a pod that its controller has seen ended holds the finalizer",
+    needs_processes: true,
     broken: |job_state| {
         let pods = job_state.ghost.violations.passed_over;
         (pods > 0).then(|| format!("it finished, and of the pods that had ended {pods} held the finalizer"))
     },
     premise: |it| {
         let held = it.job_state.pods.iter().filter(|pod| pod.is_terminated() && pod.finalizer).count();
-        let algorithm = !it.job_state.processes.is_empty();
-        algorithm && it.job_state.ghost.decision.is_some() && held > it.scope.constants.max_uncounted_pods
+        let has_processes = matches!(it.job_state.driver, Driver::Processes { .. });
+        has_processes && it.job_state.ghost.decision.is_some() && held > it.scope.constants.max_uncounted_pods
     },
 };
 
@@ -111,6 +117,7 @@ pub const NO_END_OVER_A_POD_THAT_HOLDS: Property = Property {
 pub const SILENCE_AFTER_THE_END: Property = Property {
     req: Req::TC11,
     name: "no status write after the terminal condition",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.write_after_end.then(|| "the status was written again".to_owned())
     },
@@ -121,6 +128,7 @@ pub const SILENCE_AFTER_THE_END: Property = Property {
 pub const COMPLETE_MEANS_ENOUGH_SUCCESSES: Property = Property {
     req: Req::S01,
     name: "a Job that completes by completions has had enough successes",
+    needs_processes: false,
     broken: |job_state| {
         let decision = job_state.ghost.decision.as_ref()?;
         let wanted = usize::try_from(decision.completions.unwrap_or(1)).unwrap_or(0);
@@ -157,6 +165,7 @@ fn successes(job_state: &JobState) -> usize {
 pub const LIMIT_WAS_EXCEEDED: Property = Property {
     req: Req::BO12,
     name: "a Job that fails by backoffLimit has had more failures",
+    needs_processes: false,
     broken: |job_state| {
         let decision = job_state.ghost.decision.as_ref()?;
         let limit = usize::try_from(decision.backoff_limit?).unwrap_or(usize::MAX);
@@ -179,6 +188,7 @@ fn may_count_as_failure(ghost: &PodHistory) -> bool {
 pub const FAIL_JOB_HAS_A_POD: Property = Property {
     req: Req::PF09,
     name: "a pod that fails the Job by FailJob is kept until the Job is decided",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -195,6 +205,7 @@ pub const FAIL_JOB_HAS_A_POD: Property = Property {
 pub const SUCCESS_POLICY_HAS_ITS_INDEXES: Property = Property {
     req: Req::SX02,
     name: "a Job that succeeds by its success policy has the successes of one rule",
+    needs_processes: false,
     broken: |job_state| {
         let policy = job_state.job.as_ref()?.spec.success_policy.as_ref()?;
         if !decided(job_state, Reason::SuccessPolicy) {
@@ -220,6 +231,7 @@ pub const SUCCESS_POLICY_HAS_ITS_INDEXES: Property = Property {
 pub const DEADLINE_HAD_PASSED: Property = Property {
     req: Req::SU08,
     name: "a Job that fails by its deadline was active for that long",
+    needs_processes: false,
     broken: |job_state| {
         let job = job_state.job.as_ref()?;
         let decision = job_state.ghost.decision.as_ref()?;

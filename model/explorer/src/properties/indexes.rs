@@ -12,6 +12,7 @@ use jobcheck_spec::job::{FailureAction, Job};
 pub const COMPLETED_INDEXES_ARE_EARNED: Property = Property {
     req: Req::FT12,
     name: "an index that is completed has had a pod that succeeded",
+    needs_processes: false,
     broken: |job_state| {
         let completed = indexed(job_state)?.status.completed(None);
         let earned: IndexSet = ended(job_state, End::Success).filter_map(|ghost| ghost.index).collect();
@@ -25,6 +26,7 @@ pub const COMPLETED_INDEXES_ARE_EARNED: Property = Property {
 pub const SUCCEEDED_IS_THE_NUMBER_OF_INDEXES: Property = Property {
     req: Req::PC21,
     name: "succeeded is the number of completed indexes",
+    needs_processes: false,
     broken: |job_state| {
         let status = &indexed(job_state)?.status;
         let completed = i64::from(status.completed(None).len());
@@ -38,6 +40,7 @@ pub const SUCCEEDED_IS_THE_NUMBER_OF_INDEXES: Property = Property {
 pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
     req: Req::BI14,
     name: "no index is completed and failed",
+    needs_processes: false,
     broken: |job_state| {
         let status = &indexed(job_state)?.status;
         let index = status.completed(None).first_common(&status.failed_set(None))?;
@@ -55,6 +58,7 @@ pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
 pub const FAILED_INDEXES_HAD_THEIR_RETRIES: Property = Property {
     req: Req::BI01,
     name: "an index that has failed has used its retries up",
+    needs_processes: false,
     broken: |job_state| {
         let job = indexed(job_state)?;
         let limit = usize::try_from(job.spec.backoff_limit_per_index?).unwrap_or(usize::MAX);
@@ -87,6 +91,7 @@ fn is_failure(ghost: &PodHistory) -> bool {
 pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
     req: Req::BI04,
     name: "a failed index gets no pod",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -104,6 +109,7 @@ pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
 pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
     req: Req::BI02,
     name: "a replacement carries the number of failures of its index",
+    needs_processes: false,
     broken: |job_state| {
         let uid = job_state.ghost.violations.wrong_failure_count?;
         Some(format!("pod {} was born with a wrong failure count", uid.0))
@@ -118,6 +124,7 @@ pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
 pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
     req: Req::BI07,
     name: "a Job with a failed index does not complete by completions",
+    needs_processes: false,
     broken: |job_state| {
         let job = indexed(job_state)?;
         let decision = job_state.ghost.decision.as_ref()?;
@@ -137,6 +144,7 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
 pub const TOO_MANY_FAILED_INDEXES: Property = Property {
     req: Req::BI06,
     name: "a Job that fails by maxFailedIndexes has had more failed indexes",
+    needs_processes: false,
     broken: |job_state| {
         let decision = job_state.ghost.decision.as_ref()?;
         if *decision.reason != *Reason::MaxFailedIndexesExceeded.as_str() {
@@ -156,6 +164,7 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
 pub const NO_INDEX_BEYOND_COMPLETIONS: Property = Property {
     req: Req::PC17,
     name: "no pod is created for an index beyond completions",
+    needs_processes: false,
     broken: |job_state| {
         let most = u32::try_from(job_state.ghost.most?).unwrap_or(0);
         indexed(job_state)?;

@@ -9,6 +9,7 @@ use jobcheck_spec::pod::{Phase, Pod};
 pub const NO_FINISHED_POD_IS_DELETED: Property = Property {
     req: Req::FT32,
     name: "a manager deletes no pod that has ended",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.deleted_finished.map(|uid| format!("pod {uid:?} had ended"))
     },
@@ -22,6 +23,7 @@ pub const NO_FINISHED_POD_IS_DELETED: Property = Property {
 pub const THE_END_IS_ANNOUNCED_AT_ONCE: Property = Property {
     req: Req::TC14,
     name: "the first status write in which a Job has ended says so",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.silent_write.then(|| "a status write did not announce the end".to_owned())
     },
@@ -39,6 +41,7 @@ pub const THE_END_IS_ANNOUNCED_AT_ONCE: Property = Property {
 pub const FAILED_POD_STAYS_FOR_ITS_REPLACEMENT: Property = Property {
     req: Req::BI15,
     name: "a failed pod is released once its replacement is there, or its index has failed",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -58,6 +61,7 @@ pub const FAILED_POD_STAYS_FOR_ITS_REPLACEMENT: Property = Property {
 pub const AN_INDEX_IS_LEFT_TO_ITSELF: Property = Property {
     req: Req::BI16,
     name: "the only pod of an open index is not deleted for what other indexes did",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.deleted_for_others.map(|uid| format!("pod {uid:?} was deleted"))
     },
@@ -73,6 +77,7 @@ pub const AN_INDEX_IS_LEFT_TO_ITSELF: Property = Property {
 pub const DELAY_OF_AN_INDEX_SURVIVES: Property = Property {
     req: Req::BI17,
     name: "no pod is created within the first delay after a failure of its index, restarts or not",
+    needs_processes: false,
     broken: |job_state| {
         job_state.ghost.violations.hasty_retry.map(|uid| format!("pod {uid:?} came too soon after a failure"))
     },
@@ -91,6 +96,7 @@ pub const DELAY_OF_AN_INDEX_SURVIVES: Property = Property {
 pub const NO_FUTILE_CREATION: Property = Property {
     req: Req::PC12,
     name: "what a namespace that is being deleted has refused once is not asked of it again",
+    needs_processes: true,
     broken: |job_state| {
         job_state
             .ghost

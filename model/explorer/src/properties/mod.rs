@@ -10,10 +10,12 @@ mod gates;
 mod indexes;
 mod misbehaviour;
 mod pods;
+mod quiescence;
 mod recreation;
 mod server;
 
 pub use deadlock::{DEADLOCK, deadlock};
+pub use quiescence::{SCENARIO_COMPLETES, Unmet, unmet};
 pub use server::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED};
 
 use crate::scope::Scope;
@@ -27,25 +29,12 @@ pub struct Property {
     pub req: Req,
     /// What holds, in words.
     pub name: &'static str,
+    /// Whether the property only applies to Jobs that processes manage.
+    pub needs_processes: bool,
     /// What is wrong with a Job; `None` where nothing is.
     pub broken: fn(&JobState) -> Option<String>,
     /// Whether a Job is in a situation in which the property could be broken.
     pub premise: fn(&Situation<'_>) -> bool,
-}
-
-impl Property {
-    /// Whether it is about an algorithm, and says nothing of the specification itself.
-    #[must_use]
-    pub fn is_of_an_algorithm(&self) -> bool {
-        let of_an_algorithm = [
-            server::EVERY_WRITE_IS_ADMITTED.req,
-            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
-            recreation::NO_DELAY_IS_INHERITED.req,
-            ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
-            misbehaviour::NO_FUTILE_CREATION.req,
-        ];
-        of_an_algorithm.contains(&self.req)
-    }
 }
 
 /// A Job in a world, for premises.

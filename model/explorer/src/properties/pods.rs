@@ -12,6 +12,7 @@ use jobcheck_spec::uid::Uid;
 pub const NO_POD_AFTER_THE_DECISION: Property = Property {
     req: Req::TC07,
     name: "no pod is created after the interim condition",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -31,6 +32,7 @@ pub const NO_POD_AFTER_THE_DECISION: Property = Property {
 pub const ACTIVE_WITHIN_PARALLELISM: Property = Property {
     req: Req::PC08,
     name: "no more pods are active than parallelism",
+    needs_processes: false,
     broken: |job_state| {
         let active = count(job_state, Pod::is_active);
         (active > i64::from(job_state.ghost.widest)).then(|| format!("{active} pods are active"))
@@ -42,6 +44,7 @@ pub const ACTIVE_WITHIN_PARALLELISM: Property = Property {
 pub const NO_MORE_PODS_THAN_NEEDED: Property = Property {
     req: Req::PC04,
     name: "no more pods are active than successes are missing",
+    needs_processes: false,
     broken: |job_state| {
         // Of an Indexed Job that was scaled: those of the indexes that were always there.
         let wanted = i64::from(job_state.ghost.fewest?);
@@ -69,11 +72,11 @@ fn shared_index(job_state: &JobState, class: impl Fn(&Pod) -> bool) -> Option<In
 }
 
 fn asked<'a>(job_state: &'a JobState, class: impl Fn(&Pod) -> bool + 'a) -> impl Iterator<Item = &'a Pod> {
-    let unasked = |pod: &Pod| job_state.ghost.pod(pod.uid).is_some_and(|ghost| ghost.unasked);
+    let unexpected = |pod: &Pod| job_state.ghost.pod(pod.uid).is_some_and(|ghost| ghost.unexpected);
     job_state
         .pods
         .iter()
-        .filter(move |pod| pod.controlled && job_state.ghost.owns(pod) && class(pod) && !unasked(pod))
+        .filter(move |pod| pod.controlled && job_state.ghost.owns(pod) && class(pod) && !unexpected(pod))
 }
 
 /// Pods that succeeded, were not deleted, and are counted or will be.
@@ -90,7 +93,7 @@ fn counted_successes(job_state: &JobState) -> i64 {
             && job_state.ghost.was_always_there(ghost.index)
             && !ghost.deleted
             && !ghost.finalizer_removed
-            && !ghost.unasked
+            && !ghost.unexpected
             && (kept || stored)
             && stands
     };
@@ -106,6 +109,7 @@ fn counted_successes(job_state: &JobState) -> i64 {
 pub const REPLACEMENT_WAITS: Property = Property {
     req: Req::RP11,
     name: "active and terminating pods stay within parallelism where only failed pods are replaced",
+    needs_processes: false,
     broken: |job_state| {
         let patient = job_state.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let held = count(job_state, |pod| !pod.is_terminated());
@@ -123,6 +127,7 @@ pub const REPLACEMENT_WAITS: Property = Property {
 pub const ONE_ACTIVE_POD_FOR_EACH_INDEX: Property = Property {
     req: Req::PC18,
     name: "no index has two active pods",
+    needs_processes: false,
     broken: |job_state| {
         let index = shared_index(job_state, Pod::is_active)?;
         Some(format!("index {index} has two active pods"))
@@ -134,6 +139,7 @@ pub const ONE_ACTIVE_POD_FOR_EACH_INDEX: Property = Property {
 pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
     req: Req::RP12,
     name: "no index has two pods that have not ended where only failed pods are replaced",
+    needs_processes: false,
     broken: |job_state| {
         let patient = job_state.read_job().is_some_and(|job| job.spec.replaces_only_failed());
         let index = shared_index(job_state, |pod| !pod.is_terminated())?;
@@ -151,6 +157,7 @@ pub const INDEX_IS_FREE_BEFORE_IT_IS_REUSED: Property = Property {
 pub const NO_POD_WHILE_SUSPENDED: Property = Property {
     req: Req::SU01,
     name: "no pod is created while the Job is suspended",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -168,6 +175,7 @@ pub const NO_POD_WHILE_SUSPENDED: Property = Property {
 pub const DELAY_AFTER_A_FAILURE: Property = Property {
     req: Req::BO01,
     name: "no pod is created within the first delay after a failure",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost

@@ -2,7 +2,7 @@
 
 use super::Property;
 use crate::process::state::Process;
-use crate::world::JobState;
+use crate::world::{Driver, JobState};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::Job;
 
@@ -10,11 +10,13 @@ use jobcheck_spec::job::Job;
 pub const NO_DELAY_IS_INHERITED: Property = Property {
     req: Req::BO06,
     name: "a Job that is created again does not wait for its first pod",
+    needs_processes: true,
     broken: |job_state| {
-        let rests = !job_state.processes.is_empty() && job_state.processes.iter().all(has_seen_all_and_rests);
+        let Driver::Processes { processes, .. } = &job_state.driver else { return None };
+        let rests = processes.iter().all(has_seen_all_and_rests);
         (is_unserved(job_state) && rests).then(|| "its controller rests, and it never had a pod".to_owned())
     },
-    premise: |it| is_unserved(it.job_state) && !it.job_state.processes.is_empty(),
+    premise: |it| is_unserved(it.job_state) && matches!(it.job_state.driver, Driver::Processes { .. }),
 };
 
 /// Whether a Job of a name that others had before wants a pod, and never had any.

@@ -9,14 +9,16 @@ use jobcheck_spec::job::ConditionKind;
 pub const EVERY_WRITE_IS_ADMITTED: Property = Property {
     req: Req::SY10,
     name: "every write of the algorithm is one that the specification admits",
+    needs_processes: true,
     broken: |job_state| job_state.ghost.objection.map(|req| format!("a write broke {req}")),
-    premise: |it| it.job_state.processes.iter().any(|process| process.sync.is_some()),
+    premise: |it| it.job_state.processes().iter().any(|process| process.sync.is_some()),
 };
 
 /// SS-01 to SS-28: no write is attempted that the server must refuse.
 pub const NOTHING_IS_REFUSED: Property = Property {
     req: Req::SS37,
     name: "no status write is attempted that the server refuses",
+    needs_processes: false,
     broken: |job_state| job_state.ghost.refused.map(|req| format!("a status write was refused by {req}")),
     premise: |it| has_refusable_candidate(it.job_state, it.world.now, it.scope),
 };
@@ -25,6 +27,7 @@ pub const NOTHING_IS_REFUSED: Property = Property {
 pub const START_TIME_STAYS: Property = Property {
     req: Req::SU04,
     name: "startTime moves only with a suspension or its end",
+    needs_processes: false,
     broken: |job_state| job_state.ghost.violations.start_moved.then(|| "startTime moved".to_owned()),
     premise: |it| {
         let job = it.job_state.job.as_ref();
@@ -38,6 +41,7 @@ pub const START_TIME_STAYS: Property = Property {
 pub const NO_START_TIME_WHILE_SUSPENDED: Property = Property {
     req: Req::SU02,
     name: "a suspended Job that shows it has no startTime, unless it is decided",
+    needs_processes: false,
     broken: |job_state| {
         let job = job_state
             .job
@@ -54,6 +58,7 @@ pub const NO_START_TIME_WHILE_SUSPENDED: Property = Property {
 pub const EXPIRED_JOBS_ONLY: Property = Property {
     req: Req::TT13,
     name: "the TTL controller deletes finished Jobs only",
+    needs_processes: false,
     broken: |job_state| {
         let removal = job_state.ghost.removal.as_ref()?;
         (!removal.finished)
@@ -70,6 +75,7 @@ pub const EXPIRED_JOBS_ONLY: Property = Property {
 pub const TTL_HAD_PASSED: Property = Property {
     req: Req::TT03,
     name: "the TTL controller waits until the TTL has passed",
+    needs_processes: false,
     broken: |job_state| {
         let removal = job_state.ghost.removal.as_ref()?;
         (!removal.expired).then(|| "the Job that it deleted had not expired".to_owned())

@@ -11,9 +11,10 @@ use jobcheck_spec::uid::Uid;
 
 use crate::mutations::Mutation;
 use crate::process::io::{Answer, Call, Effect, Io, Stop};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::decide::{Termination, fail_job_message};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::Settings;
+use crate::reference::tally::Tally;
 
 /// What was recorded.
 #[derive(Default)]

@@ -8,8 +8,8 @@ use jobcheck_spec::uid::Uid;
 
 use crate::mutations::Mutation;
 use crate::process::io::{Answer, Call, Io, Stop};
-use crate::reference::read::Read;
-use crate::reference::sync::Settings;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 
 /// What a sync reads once it has claimed its pods; `None` where that changes nothing.
 ///

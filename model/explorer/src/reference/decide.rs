@@ -10,7 +10,8 @@ use jobcheck_spec::uid::Uid;
 
 use crate::mutations::Mutation;
 use crate::process::io::{Io, Stop};
-use crate::reference::read::{Read, Tally};
+use crate::process::read::Read;
+use crate::reference::tally::Tally;
 
 /// The end that a Job comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]

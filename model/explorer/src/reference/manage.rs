@@ -12,8 +12,9 @@ use jobcheck_spec::uid::Uid;
 
 use crate::mutations::{Mutation, Mutations};
 use crate::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::Settings;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
+use crate::reference::tally::Tally;
 
 /// The counts that a sync reports, as its own actions change them (PC-03).
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ impl StepResult {
 }
 
 /// The pods of one sync.
-pub struct Manager<'a> {
+pub struct PodManager<'a> {
     /// What was read.
     pub read: &'a Read,
     /// The specification.
@@ -53,7 +54,7 @@ pub struct Manager<'a> {
     pub settings: &'a Settings<'a>,
 }
 
-impl Manager<'_> {
+impl PodManager<'_> {
     fn mutations(&self) -> &Mutations {
         self.settings.mutations
     }

@@ -10,9 +10,32 @@
 pub mod account;
 pub mod claim;
 pub mod decide;
+pub(crate) mod explain;
 pub mod manage;
 pub mod orphan;
-pub(crate) mod outlook;
-pub mod read;
+mod rules;
 pub mod sync;
+pub mod tally;
 pub mod ttl;
+
+use crate::process::decisions::Decisions;
+use crate::scope::Algorithm;
+
+/// The decisions of the reference algorithm.
+pub const REFERENCE: Decisions = Decisions {
+    name: "algorithm",
+    writes_first: false,
+    reads_uids: false,
+    sync: sync::sync,
+    orphan: orphan::decide,
+    ttl: ttl::decide,
+    explain: explain::decision,
+};
+
+impl Algorithm {
+    /// The reference algorithm without mutations.
+    #[must_use]
+    pub fn reference() -> Algorithm {
+        Algorithm::of(REFERENCE)
+    }
+}

@@ -1,6 +1,6 @@
 //! The orphan path: pods that hold the tracking finalizer, and that no sync looks at (FT-20, FT-21).
 
-use crate::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
+use crate::process::decisions::{OrphanDecision, OrphanRead, Owner, Precondition};
 
 use crate::mutations::{Mutation, Mutations};
 use crate::process::state::is_over;

@@ -1,67 +1,17 @@
 //! One sync of a Job, in the order of requirements.md 0.2.
 
-use crate::subject::Subject;
-use jobcheck_spec::constants::Constants;
-use jobcheck_spec::gates::Gates;
-use jobcheck_spec::job::{
-    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
-};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::time::Time;
 
-use crate::mutations::{Mutation, Mutations};
+use crate::mutations::Mutation;
 use crate::process::io::{Effect, Io, Stop};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::account::{Accounting, put};
 use crate::reference::claim::claim;
 use crate::reference::decide::{Termination, decide};
-use crate::reference::manage::{Counts, Manager, StepResult};
-use crate::reference::read::{Read, Tally};
-
-/// What does not change between the syncs of a process.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Whose decisions they are.
-    pub subject: &'a Subject,
-    /// Departures from the algorithm.
-    pub mutations: &'a Mutations,
-    /// The numbers that it was started with.
-    pub constants: &'a Constants,
-    /// The feature gates that it was started with.
-    pub gates: Gates,
-    /// Whether pods carry times.
-    pub has_delays: bool,
-    /// The codes with which failing containers exit.
-    pub exit_codes: &'a [i32],
-}
-
-impl Settings<'_> {
-    /// MB-02, UG-14: whether the Job is left to another manager.
-    #[must_use]
-    pub fn leaves_alone(&self, job: &Job) -> bool {
-        let looks = self.gates.job_managed_by && !self.mutations.on(Mutation::IgnoresManagedBy);
-        looks && !job.is_managed_by_built_in()
-    }
-
-    /// RP-02, UG-05, S-31: whether a pod is replaced only once it has ended. A pod failure policy asks for that too.
-    #[must_use]
-    pub fn is_patient(&self, spec: &JobSpec) -> bool {
-        let policy = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
-        (policy && self.gates.job_pod_replacement_policy) || spec.pod_failure_policy.is_some()
-    }
-
-    /// BI-01, UG-09.
-    #[must_use]
-    pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
-        let counts =
-            self.gates.job_backoff_limit_per_index || self.mutations.on(Mutation::LimitsIndexesWithoutGate);
-        spec.backoff_limit_per_index.filter(|_| counts)
-    }
-
-    /// UG-07: whether an end is announced, and waits for pods that terminate.
-    #[must_use]
-    pub fn delays_the_end(&self) -> bool {
-        self.gates.job_managed_by || self.gates.job_pod_replacement_policy
-    }
-}
+use crate::reference::manage::{Counts, PodManager, StepResult};
+use crate::reference::tally::Tally;
 
 /// Syncs a Job.
 ///
@@ -104,7 +54,7 @@ impl Sync<'_> {
             ready: tally.ready,
             terminating: tally.terminating,
         };
-        let manager = Manager { read, spec, tally: &tally, settings: self.settings };
+        let manager = PodManager { read, spec, tally: &tally, settings: self.settings };
         let mut termination = decide(spec, &status, read, &tally, io)?;
         let mut verdict_waits = false;
         let went;

@@ -13,7 +13,7 @@ pub use rollouts::{progress_of_rollouts, rollouts};
 pub use ttl::{both, empty, one_pod, ttl};
 
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::{Algorithm, Scope, Subject};
 use crate::scopes;
 use crate::scopes::progress::progress;
 use jobcheck_spec::catalogue::Req;
@@ -194,7 +194,7 @@ pub fn safe_with_two_leaders() -> Vec<Scope> {
     let faults = Faults { second_leaders: 1, ..Faults::default() };
     let one_pod_at_a_time = |scope: Scope| {
         let jobs = scope.jobs.iter().map(one_at_a_time).collect();
-        Scope { pods: 2, jobs, unasked: UNASKED_OF_TWO_LEADERS, ..scope }
+        Scope { pods: 2, jobs, not_checked: UNASKED_OF_TWO_LEADERS, ..scope }
     };
     family(SAFE_WITH_TWO_LEADERS, 1, faults, false).map(one_pod_at_a_time).collect()
 }
@@ -336,6 +336,5 @@ pub(super) fn family(
 /// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm = Algorithm { processes: 1, job_lag: lag, ..Algorithm::default() };
-    Scope { algorithm, lag, job_lag: false, ..scope }
+    Scope { subject: Subject::Algorithm(Algorithm::reference()), lag, job_lag: lag, ..scope }
 }

@@ -12,22 +12,19 @@
 //! specification of a finished Job may be edited.
 
 pub mod claims;
-pub mod rest;
 
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::process::io::{Call, CallName};
 use crate::process::steps::{ProcessStep, RequestOutcome};
-use crate::reference::ttl::TtlStep;
-use crate::scope::Scope;
+use crate::process::ttl::TtlStep;
 use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::uid::Uid;
 
 pub use self::claims::{Claim, Count, Expectation, Flag, Number};
-pub use self::rest::{AT_REST, Shortfall, shortfall};
 
 /// What the environment does in a scope.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -35,7 +32,7 @@ pub struct Script {
     /// One thing after the other.
     pub items: Vec<Item>,
     /// What holds once the script is over and nothing can happen any more.
-    pub at_rest: Vec<Expectation>,
+    pub expectations: Vec<Expectation>,
     /// The codes with which its containers exit.
     pub exit_codes: Vec<i32>,
 }
@@ -50,7 +47,7 @@ pub struct Item {
     /// It happens only while this holds.
     pub when: Vec<Claim>,
     /// What is held up from the moment that the script comes here until it goes on.
-    pub holds: Holds,
+    pub paused: Paused,
     /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
@@ -63,13 +60,13 @@ pub struct Item {
 
 /// What is held up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Holds {
+pub struct Paused {
     /// No event of a pod reaches a controller.
     pub pods: bool,
     /// No event of a Job does.
     pub jobs: bool,
     /// The controllers do nothing.
-    pub paused: bool,
+    pub controllers: bool,
 }
 
 /// What happens.
@@ -185,19 +182,19 @@ impl Script {
 
     /// What is held up.
     #[must_use]
-    pub fn holds(&self, world: &World) -> Holds {
-        self.item(world).map(|item| item.holds).unwrap_or_default()
+    pub fn paused(&self, world: &World) -> Paused {
+        self.item(world).map(|item| item.paused).unwrap_or_default()
     }
 
     /// Of all steps those that are possible with this script.
     #[must_use]
     pub fn allow(&self, world: &World, mut steps: Vec<Step>) -> Vec<Step> {
-        let holds = self.holds(world);
+        let paused = self.paused(world);
         let item = self.item(world).filter(|item| item.is_due(world));
         steps.retain(|step| match role(step) {
-            Role::Controller => !holds.paused && !item.is_some_and(|item| item.diverts(step, world)),
-            Role::Pods => !holds.pods,
-            Role::Jobs => !holds.jobs,
+            Role::Controller => !paused.controllers && !item.is_some_and(|item| item.diverts(step, world)),
+            Role::Pods => !paused.pods,
+            Role::Jobs => !paused.jobs,
             Role::Reaction => true,
             Role::Scripted => item.is_some_and(|item| item.is(step, world)),
         });
@@ -224,11 +221,11 @@ impl Script {
 impl Caches {
     /// Whether they show all there is.
     fn know_all(self, job_state: &JobState) -> bool {
-        let pods = || job_state.processes.iter().all(|process| process.knowledge.behind.is_empty());
+        let pods = || job_state.processes().iter().all(|process| process.knowledge.behind.is_empty());
         let jobs = || {
-            let processes = &mut job_state.processes.iter();
+            let processes = &mut job_state.processes().iter();
             processes.all(|process| process.job_behind.is_empty())
-                && job_state.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
+                && job_state.ttl.controller().is_none_or(|ttl| ttl.is_current())
         };
         match self {
             Caches::Pods => pods(),
@@ -384,7 +381,7 @@ fn sent(step: &Step) -> Option<(JobId, Sent, RequestHandling)> {
 /// The kind of the request that a step is about, and the pod, if it is about one that has a name already; and what
 /// becomes of it.
 #[must_use]
-pub fn told(step: &Step) -> Option<(JobId, Request, RequestHandling)> {
+pub fn request_of(step: &Step) -> Option<(JobId, Request, RequestHandling)> {
     let (job, sent, handling) = sent(step)?;
     let (kind, uid) = sent.parts();
     let number = uid.and_then(|uid| u8::try_from(uid.0).ok());
@@ -409,7 +406,7 @@ impl Sent {
     /// The completion index of the pod that it creates.
     fn created_index(self, job_state: &JobState) -> Option<u32> {
         let Sent::Call(name @ CallName::CreatePod(_)) = self else { return None };
-        let mut syncs = job_state.processes.iter().flat_map(|process| &process.sync);
+        let mut syncs = job_state.processes().iter().flat_map(|process| &process.sync);
         syncs.find_map(|sync| match sync.call(name) {
             Some(Call::CreatePod(_, pod)) => pod.index,
             _ => None,
@@ -428,12 +425,4 @@ impl Request {
         };
         kind == self.kind && pod
     }
-}
-
-/// How far the caches of a Job may lag, in events of pods and of the Job.
-#[must_use]
-pub fn lags(world: &World, scope: &Scope) -> (usize, usize) {
-    let holds = scope.script.as_ref().map(|script| script.holds(world)).unwrap_or_default();
-    let lag = |held: bool, lag: usize| if held { usize::MAX } else { lag };
-    (lag(holds.pods, scope.lag), lag(holds.jobs, scope.algorithm.job_lag))
 }

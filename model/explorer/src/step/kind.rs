@@ -7,12 +7,14 @@ use crate::env::kubelet::KubeletStep;
 use crate::env::user::{SpecEdit, UserAction, UserStep};
 use crate::process::io::CallName;
 use crate::process::steps::{ProcessStep, RequestOutcome};
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 use jobcheck_spec::apiserver::Propagation;
 
 /// An enumeration, and the name of each variant.
 macro_rules! kinds {
-    ($($kind:ident = $name:literal,)*) => {
+    (@needs_processes) => { false };
+    (@needs_processes processes) => { true };
+    ($($kind:ident = $name:literal $([$needs:ident])?,)*) => {
         /// A kind of step: a sort of event in the environment, or a request and what became of it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum StepKind {
@@ -28,6 +30,14 @@ macro_rules! kinds {
             pub fn name(self) -> &'static str {
                 match self {
                     $(StepKind::$kind => $name,)*
+                }
+            }
+
+            /// Whether only processes take such steps: the specification has no syncs, and none of its writes fails.
+            #[must_use]
+            pub fn needs_processes(self) -> bool {
+                match self {
+                    $(StepKind::$kind => kinds!(@needs_processes $($needs)?),)*
                 }
             }
         }
@@ -76,82 +86,52 @@ kinds! {
     JobRemoved = "Job removed",
     JobExpired = "Job expired",
     SecondPassed = "second passed",
-    SyncStarted = "sync started",
-    SyncStartedAfterList = "sync started after a new list",
-    FirstOfEqualsChosen = "first of equals chosen",
+    SyncStarted = "sync started" [processes],
+    SyncStartedAfterList = "sync started after a new list" [processes],
+    FirstOfEqualsChosen = "first of equals chosen" [processes],
     PodCreated = "pod created",
-    CreationFails = "pod creation fails",
-    CreationResponseLost = "answer to pod creation lost",
+    CreationFails = "pod creation fails" [processes],
+    CreationResponseLost = "answer to pod creation lost" [processes],
     PodDeletion = "pod deletion",
-    DeletionFails = "pod deletion fails",
-    DeletionResponseLost = "answer to pod deletion lost",
+    DeletionFails = "pod deletion fails" [processes],
+    DeletionResponseLost = "answer to pod deletion lost" [processes],
     FinalizerRemoved = "finalizer removed",
-    RemovalFails = "finalizer removal fails",
-    RemovalResponseLost = "answer to finalizer removal lost",
+    RemovalFails = "finalizer removal fails" [processes],
+    RemovalResponseLost = "answer to finalizer removal lost" [processes],
     PodAdopted = "pod adopted",
-    AdoptionFails = "pod adoption fails",
-    AdoptionResponseLost = "answer to pod adoption lost",
+    AdoptionFails = "pod adoption fails" [processes],
+    AdoptionResponseLost = "answer to pod adoption lost" [processes],
     PodReleased = "pod given up",
-    ReleaseFails = "giving a pod up fails",
-    ReleaseResponseLost = "answer to giving a pod up lost",
+    ReleaseFails = "giving a pod up fails" [processes],
+    ReleaseResponseLost = "answer to giving a pod up lost" [processes],
     StatusWritten = "status written",
-    StatusWriteFails = "status write fails",
-    StatusResponseLost = "answer to status write lost",
-    OrphanLookedAt = "orphan looked at",
-    OrphanRequestFails = "request for an orphan fails",
-    OrphanResponseLost = "answer about an orphan lost",
+    StatusWriteFails = "status write fails" [processes],
+    StatusResponseLost = "answer to status write lost" [processes],
+    OrphanLookedAt = "orphan looked at" [processes],
+    OrphanRequestFails = "request for an orphan fails" [processes],
+    OrphanResponseLost = "answer about an orphan lost" [processes],
     PodCacheAdvanced = "Pod cache advanced",
-    PodCacheListedAnew = "Pod cache listed anew",
+    PodCacheListedAnew = "Pod cache listed anew" [processes],
     JobCacheAdvanced = "Job cache advanced",
-    JobCacheListedAnew = "Job cache listed anew",
+    JobCacheListedAnew = "Job cache listed anew" [processes],
     ProcessDies = "process dies",
-    ProcessDiesMidRequest = "process dies with a request on its way",
-    DelayedRequestHandled = "late request handled",
-    SecondLeaderStarts = "second leader starts",
-    SecondLeaderStops = "second leader stops",
+    ProcessDiesMidRequest = "process dies with a request on its way" [processes],
+    DelayedRequestHandled = "late request handled" [processes],
+    SecondLeaderStarts = "second leader starts" [processes],
+    SecondLeaderStops = "second leader stops" [processes],
     Rollout = "process with other gates takes over",
-    TtlSync = "TTL sync",
-    TtlRead = "TTL read",
-    TtlReadFails = "TTL read fails",
-    TtlDeletion = "TTL deletion",
-    TtlDeletionFails = "TTL deletion fails",
-    TtlResponseLost = "answer to TTL deletion lost",
-    TtlCacheAdvanced = "TTL cache advanced",
-    TtlControllerDies = "TTL controller dies",
+    TtlSync = "TTL sync" [processes],
+    TtlRead = "TTL read" [processes],
+    TtlReadFails = "TTL read fails" [processes],
+    TtlDeletion = "TTL deletion" [processes],
+    TtlDeletionFails = "TTL deletion fails" [processes],
+    TtlResponseLost = "answer to TTL deletion lost" [processes],
+    TtlCacheAdvanced = "TTL cache advanced" [processes],
+    TtlControllerDies = "TTL controller dies" [processes],
     ScriptGoesOn = "script goes on",
 }
 
 impl StepKind {
-    /// Whether only an algorithm takes such steps: the specification alone has no syncs, and none of its writes fails.
-    #[must_use]
-    pub fn is_of_an_algorithm(self) -> bool {
-        use StepKind as Kind;
-        (Kind::SyncStarted <= self && self <= Kind::FirstOfEqualsChosen)
-            || (Kind::OrphanLookedAt <= self && self <= Kind::OrphanResponseLost)
-            || (Kind::TtlSync <= self && self <= Kind::TtlControllerDies)
-            || matches!(
-                self,
-                Kind::CreationFails
-                    | Kind::CreationResponseLost
-                    | Kind::DeletionFails
-                    | Kind::DeletionResponseLost
-                    | Kind::RemovalFails
-                    | Kind::RemovalResponseLost
-                    | Kind::AdoptionFails
-                    | Kind::AdoptionResponseLost
-                    | Kind::ReleaseFails
-                    | Kind::ReleaseResponseLost
-                    | Kind::StatusWriteFails
-                    | Kind::StatusResponseLost
-                    | Kind::PodCacheListedAnew
-                    | Kind::JobCacheListedAnew
-                    | Kind::ProcessDiesMidRequest
-                    | Kind::DelayedRequestHandled
-                    | Kind::SecondLeaderStarts
-                    | Kind::SecondLeaderStops
-            )
-    }
-
     /// All that a scope without a script may have.
     pub fn outside_scripts() -> impl Iterator<Item = StepKind> {
         StepKind::ALL.iter().copied().filter(|kind| *kind != StepKind::ScriptGoesOn)

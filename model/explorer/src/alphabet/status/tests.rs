@@ -55,7 +55,7 @@ fn check(name: &str, shrink: impl FnOnce(&mut Scope)) {
     shrink(&mut scope);
     let mut admitted_anything = 0;
     for world in worlds(&scope, 60) {
-        let context = DecisionContext::of(&world, JobId(0), &scope);
+        let context = DecisionContext::of(&world, JobId(0), &scope).unwrap();
         let (pruned, all) = (admitted(&context), admitted_of_all(&context));
         for write in &all {
             assert!(pruned.contains(write), "{name}: pruning hides {write:#?}");

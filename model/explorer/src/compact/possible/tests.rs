@@ -17,7 +17,7 @@ fn of_pods(ghost: &mut GhostHistory, change: fn(&mut PodHistory)) {
 }
 
 const CHANGES: &[Change] = &[
-    ("unasked", |ghost| of_pods(ghost, |pod| pod.unasked = !pod.unasked)),
+    ("unexpected", |ghost| of_pods(ghost, |pod| pod.unexpected = !pod.unexpected)),
     ("completions", |ghost| {
         if let Some(decision) = &mut ghost.decision {
             decision.completions = Some(9);
@@ -82,7 +82,7 @@ fn noticed(scope: &Scope) -> Vec<(&'static str, usize)> {
 }
 
 /// That an end needs the `completions` by which it was decided is read of the past alone. In none of these worlds does
-/// `unasked` make a difference, since the caches show the manager every pod of its Job.
+/// `unexpected` make a difference, since the caches show the manager every pod of its Job.
 #[test]
 fn whatever_a_guard_reads_of_the_past_is_shown() {
     let scope = |name: &str| named(name).expect("there is such a scope");

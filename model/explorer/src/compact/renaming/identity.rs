@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::compact::parts::{JobPart, Rest};
+use crate::knowledge::Knowledge;
+use crate::process::read::Read;
 use crate::process::state::{Process, Sync, UnseenJob};
-use crate::reference::read::Read;
-use crate::world::{JobState, Manager, World};
+use crate::world::{Driver, JobState, World};
 use jobcheck_spec::job::{Job, JobSpec};
 
 /// What tells a Job from another one with an equal specification.
@@ -36,14 +37,20 @@ impl Identity {
     #[must_use]
     pub fn job_state(&self, job_state: &JobState) -> JobState {
         let job = job_state.job.as_ref().map(|job| self.job(job));
-        let processes = job_state.processes.iter().map(|process| self.process(process)).collect();
-        JobState { job, manager: self.manager(&job_state.manager), processes, ..job_state.clone() }
+        let driver = match &job_state.driver {
+            Driver::Specification(knowledge) => Driver::Specification(self.knowledge(knowledge)),
+            Driver::Processes { processes, delayed } => Driver::Processes {
+                processes: processes.iter().map(|process| self.process(process)).collect(),
+                delayed: delayed.clone(),
+            },
+        };
+        JobState { job, driver, ..job_state.clone() }
     }
 
     /// A process that manages the Job under this identity.
     fn process(&self, process: &Process) -> Process {
         Process {
-            knowledge: self.manager(&process.knowledge),
+            knowledge: self.knowledge(&process.knowledge),
             sync: process.sync.as_ref().map(|sync| self.sync(sync)),
             ..self.idle(process)
         }
@@ -67,16 +74,12 @@ impl Identity {
 
     /// What changes seldom.
     pub fn rest(&self, rest: &Rest) -> Rest {
-        Rest {
-            manager: self.manager(&rest.manager),
-            others: rest.others.iter().map(|process| self.process(process)).collect(),
-            ..rest.clone()
-        }
+        Rest { others: rest.others.iter().map(|process| self.process(process)).collect(), ..rest.clone() }
     }
 
     /// The manager of the Job under this identity: its cache may hold another version.
-    pub fn manager(&self, manager: &Manager) -> Manager {
-        let old_job = manager.old_job.as_ref().map(|job| self.job(job));
-        Manager { old_job, ..manager.clone() }
+    pub fn knowledge(&self, knowledge: &Knowledge) -> Knowledge {
+        let old_job = knowledge.old_job.as_ref().map(|job| self.job(job));
+        Knowledge { old_job, ..knowledge.clone() }
     }
 }

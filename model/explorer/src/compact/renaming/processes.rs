@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Renaming;
 use crate::compact::parts::Rest;
+use crate::knowledge::PodCache;
 use crate::process::io::{Answer, Call, CallName, Replies, Wait};
+use crate::process::read::{Failures, Kept, Read};
 use crate::process::state::{Process, Sync, UnseenJob};
 use crate::process::steps::DelayedRequest;
-use crate::reference::read::{Failures, Kept, Read};
-use crate::world::Seen;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
@@ -29,7 +29,7 @@ impl Renaming {
     /// A process.
     pub fn process(&self, process: &Process) -> Process {
         Process {
-            knowledge: self.manager(&process.knowledge),
+            knowledge: self.knowledge(&process.knowledge),
             sync: process.sync.as_ref().map(|sync| self.sync(sync)),
             ..self.idle(process)
         }
@@ -55,12 +55,8 @@ impl Renaming {
 
     /// What changes seldom.
     pub fn rest(&self, rest: &Rest) -> Rest {
-        let Rest { ttl: _, faults: _, rollouts: _, used: _, manager, others } = rest;
-        Rest {
-            manager: self.manager(manager),
-            others: others.iter().map(|process| self.process(process)).collect(),
-            ..rest.clone()
-        }
+        let Rest { ttl: _, faults: _, rollouts: _, used: _, others } = rest;
+        Rest { others: others.iter().map(|process| self.process(process)).collect(), ..rest.clone() }
     }
 
     fn uids<'a, C: FromIterator<Uid>>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> C {
@@ -96,10 +92,10 @@ impl Renaming {
         }
     }
 
-    fn seen(&self, seen: &Seen) -> Seen {
-        let Seen { cache, post, ownerless, expectations_met: _, deletion_unseen: _ } = seen;
+    fn seen(&self, seen: &PodCache) -> PodCache {
+        let PodCache { cache, post, ownerless, expectations_met: _, deletion_unseen: _ } = seen;
         let pods = |pods: &Pods| Arc::new(self.pods(pods));
-        Seen { cache: pods(cache), post: pods(post), ownerless: pods(ownerless), ..seen.clone() }
+        PodCache { cache: pods(cache), post: pods(post), ownerless: pods(ownerless), ..seen.clone() }
     }
 
     fn replies(&self, replies: &Replies) -> Replies {

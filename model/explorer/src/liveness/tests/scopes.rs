@@ -65,6 +65,6 @@ fn scopes_are_built_whole_and_come_to_an_end_if_every_step_is_fair() {
         assert_eq!((idle.prefix.len(), idle.stutters()), (0, true), "{name}");
         let lasso = check(graph, &fair, &Property::Eventually(&|_| false)).unwrap_err();
         assert!(returns(&scope, &explored, &lasso), "{name}");
-        assert!(end(lasso.turn()) && !lasso.prefix.is_empty(), "{name}");
+        assert!(end(lasso.cycle_start()) && !lasso.prefix.is_empty(), "{name}");
     }
 }

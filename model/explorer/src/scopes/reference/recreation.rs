@@ -3,7 +3,7 @@
 use super::run_by_the_algorithm;
 use crate::env::user::UserAction;
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
 use crate::scopes::{many, many_indexes, scope};
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::job::JobSpec;
@@ -19,18 +19,18 @@ pub fn recreation() -> Vec<Scope> {
 fn again(name: &'static str, about: &'static str, spec: JobSpec, pods: usize, lag: usize) -> Scope {
     let user = vec![UserAction::DeleteOwner, UserAction::Recreate];
     let base = run_by_the_algorithm(Scope { user, ..scope(name, about, spec, pods) }, lag);
-    Scope { algorithm: Algorithm { job_lag: 3, ..base.algorithm.clone() }, ..base }
+    Scope { job_lag: 3, ..base }
 }
 
 /// The same, where the Job cache may lack the deletion and the creation alone.
 fn shortly(base: Scope) -> Scope {
-    Scope { algorithm: Algorithm { job_lag: 2, ..base.algorithm.clone() }, ..base }
+    Scope { job_lag: 2, ..base }
 }
 
 fn in_time() -> Scope {
     let about = "the Job goes and comes again; the caches show everything at once";
     let base = again("recreation/in-time", about, many(1, 1), 2, 0);
-    Scope { algorithm: Algorithm { job_lag: 0, ..base.algorithm.clone() }, ..base }
+    Scope { job_lag: 0, ..base }
 }
 
 fn delay() -> Scope {

@@ -3,7 +3,7 @@
 
 use crate::env::user::{SpecEdit, UserAction};
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::{Algorithm, Scope, Subject, TtlSubject};
 use crate::scopes::{many, scope};
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::job::JobSpec;
@@ -43,8 +43,8 @@ pub fn one_pod(ttl: i32) -> JobSpec {
 /// The Job controller and the TTL controller as algorithms; the clock of the latter is `ahead`.
 #[must_use]
 pub fn both(scope: Scope, ahead: i64) -> Scope {
-    let algorithm = Algorithm { processes: 1, job_lag: 0, ttl: Some(ahead), ..Algorithm::default() };
-    Scope { algorithm, ..scope }
+    let ttl = TtlSubject::Controller { clock_ahead: ahead };
+    Scope { subject: Subject::Algorithm(Algorithm { ttl, ..Algorithm::reference() }), ..scope }
 }
 
 /// Every step of the two controllers by `ticks` seconds, on what the user does.

@@ -4,10 +4,12 @@ use jobcheck_spec::job::{JobSpec, JobStatus};
 
 use crate::mutations::Mutation;
 use crate::process::io::{Io, Replies};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::claim::claim;
 use crate::reference::decide::{Termination, decide};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::{Settings, completes};
+use crate::reference::sync::completes;
+use crate::reference::tally::Tally;
 
 /// The end that a sync which has read this decides on, and why; `None` where it decides nothing that is not stored
 /// already.

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use crate::mutations::Mutations;
 use crate::process::io::{Io, Stop};
-use crate::reference;
-use crate::reference::read::Read;
-use crate::reference::sync::Settings;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::ttl::Request;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
@@ -20,7 +19,7 @@ use jobcheck_spec::time::Time;
 
 /// The decisions of a Job controller and of a TTL-after-finished controller. Two of one name are equal.
 #[derive(Clone, Copy)]
-pub struct Subject {
+pub struct Decisions {
     /// What the command line calls it.
     pub name: &'static str,
     /// Whether a sync writes the status before it creates and deletes pods; else after that.
@@ -34,7 +33,7 @@ pub struct Subject {
     /// What is done about a Job that may be expired (family TT).
     pub ttl: fn(&TtlRead<'_>, &Mutations) -> TtlDecision,
     /// What a sync that has read this decides, in words; `None` where that is nothing new. For stories.
-    pub outlook: fn(&Read, &Settings<'_>) -> Option<String>,
+    pub explain: fn(&Read, &Settings<'_>) -> Option<String>,
 }
 
 /// One sync of a Job: it reads, and makes its calls through the [`Io`], which runs it again from its start after each
@@ -45,34 +44,17 @@ pub struct Subject {
 /// A call without an answer, or the failure of the sync.
 pub type SyncDecision = fn(&Read, &Settings<'_>, &mut Io<'_>) -> Result<(), Stop>;
 
-/// The reference algorithm ([`crate::reference`]).
-pub const REFERENCE: Subject = Subject {
-    name: "algorithm",
-    writes_first: false,
-    reads_uids: false,
-    sync: reference::sync::sync,
-    orphan: reference::orphan::decide,
-    ttl: reference::ttl::decide,
-    outlook: reference::outlook::decision,
-};
-
-impl PartialEq for Subject {
-    fn eq(&self, other: &Subject) -> bool {
+impl PartialEq for Decisions {
+    fn eq(&self, other: &Decisions) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Subject {}
+impl Eq for Decisions {}
 
-impl fmt::Debug for Subject {
+impl fmt::Debug for Decisions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name)
-    }
-}
-
-impl Default for Subject {
-    fn default() -> Subject {
-        REFERENCE
     }
 }
 

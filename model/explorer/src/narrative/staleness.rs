@@ -1,10 +1,11 @@
 //! How far the caches of a process lag, and which events reach them, in words: for stories.
 
+use crate::knowledge::{Unseen, before};
 use crate::narrative::name;
 use crate::narrative::pods::{lacking, shown};
 use crate::narrative::status;
 use crate::scope::Scope;
-use crate::world::{JobState, Unseen, before};
+use crate::world::JobState;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -94,7 +95,7 @@ pub fn delivered(
     relists: bool,
     scope: &Scope,
 ) -> Vec<(&'static str, String)> {
-    let (Some(old), Some(new)) = (before.processes.get(number), after.processes.get(number)) else {
+    let (Some(old), Some(new)) = (before.processes().get(number), after.processes().get(number)) else {
         return Vec::new();
     };
     let mut told = Vec::new();
@@ -106,14 +107,12 @@ pub fn delivered(
             true => listed(after, behind),
             false => (0..count).map(|place| pod_event(after, new, behind, place)).collect(),
         };
-        if let Some(last) =
-            shows.last_mut().filter(|_| scope.algorithm.mutations.on(Mutation::CountsDeletions))
-        {
+        if let Some(last) = shows.last_mut().filter(|_| scope.mutations().on(Mutation::CountsDeletions)) {
             last.push_str(&deletions(old, new));
         }
         told.extend(shows.into_iter().map(|what| ("Pod cache", what)));
     }
-    if scope.algorithm.job_lag > 0 {
+    if scope.job_lag > 0 {
         let same = |a: &UnseenJob, b: &UnseenJob| a.before == b.before;
         let count = gone(&old.job_behind, &new.job_behind, same);
         for place in 0..count {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::shortcoming;
+use super::open_obligation;
 use crate::scope::{FoundPod, Scope};
 use crate::scopes::reference::{refusals, run_by_the_algorithm};
 use crate::scopes::{initial, named};
@@ -23,7 +23,7 @@ fn suspended() -> (World, Scope) {
 fn owed(change: impl FnOnce(&mut JobState)) -> Option<Option<Req>> {
     let (mut world, scope) = suspended();
     change(&mut world.job_states[0]);
-    shortcoming(&world.job_states[0], &world, &scope).map(|(req, _)| req)
+    open_obligation(&world.job_states[0], &world, &scope).map(|it| it.requirement)
 }
 
 fn has_pod(job_state: &mut JobState, phase: Phase) {
@@ -95,7 +95,7 @@ fn beside_a_pod_that_is_kept_others_are_created_and_counted() {
         let mut world = initial(&scope);
         has_pod(&mut world.job_states[0], Phase::Failed);
         change(&mut world.job_states[0]);
-        shortcoming(&world.job_states[0], &world, &scope).map(|(req, _)| req)
+        open_obligation(&world.job_states[0], &world, &scope).map(|it| it.requirement)
     };
     assert_eq!(owed(&|_| {}), Some(Some(Req::PC08)));
     let both_run = |job_state: &mut JobState| {
