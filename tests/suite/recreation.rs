@@ -46,15 +46,15 @@ fn the_new_job_comes_to_its_end_and_nothing_of_the_old_one_is_left() {
 #[test]
 fn the_old_job_reaches_into_the_time_of_the_new_one() {
     let [_, scope] = progress_of_recreation();
-    let (mut relists, mut beside, mut strangers) = (0, 0, 0);
+    let (mut relists, mut beside, mut foreign_pods) = (0, 0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
         let job_state = &world.job_states[0];
         relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::RelistJobs)));
         beside += usize::from(
             job_state.job.is_some() && job_state.pods.iter().any(|pod| !job_state.ghost.owns(pod)),
         );
-        strangers += usize::from(job_state.ghost.strangers > 0);
+        foreign_pods += usize::from(job_state.ghost.foreign_pods > 0);
     });
     assert!(matches!(found.outcome, Outcome::Holds));
-    assert!(relists > 0 && beside > 0 && strangers > 0, "{relists} {beside} {strangers}");
+    assert!(relists > 0 && beside > 0 && foreign_pods > 0, "{relists} {beside} {foreign_pods}");
 }

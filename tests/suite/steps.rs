@@ -40,11 +40,11 @@ fn the_controllers_take_every_kind_of_step() {
 
 /// What only scopes of algorithms have.
 const OF_ALGORITHMS_ALONE: &[StepKind] = &[
-    StepKind::SuccessTakenBack,
+    StepKind::SucceededPodFails,
     StepKind::UserRemovesTtl,
     StepKind::OwnerDeleted,
     StepKind::NamespaceDeleted,
-    StepKind::JobCreatedAgain,
+    StepKind::JobRecreated,
 ];
 
 #[test]

@@ -117,7 +117,7 @@ impl Environment<'_> {
         match lesson {
             Lesson::FinalizerRemoved(uid) => Effect::FinalizerRemoved(self.uid(uid)),
             Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
-            Lesson::NamespaceGoes => Effect::Refused(self.now),
+            Lesson::NamespaceGoes => Effect::CreationRefused(self.now),
         }
     }
 

@@ -73,13 +73,13 @@ pub fn plan_with(mutations: &Mutations, observed: &Observed<'_>) -> Plan {
     plan
 }
 
-/// Whether the shipped controllers can be made to have a defect.
+/// Returns true if the shipped controllers can be made to have a defect.
 #[must_use]
 pub fn can_have(mutant: &Mutant) -> bool {
     mutant.mutations.iter().all(|mutation| Interference::of(*mutation).is_some())
 }
 
-/// Whether it is then in their plan for a Job, whatever surrounds that.
+/// Returns true if it is then in their plan for a Job, whatever surrounds that.
 #[must_use]
 pub fn is_of_the_plan(mutant: &Mutant) -> bool {
     let is_planned = |mutation: &Mutation| {
@@ -135,7 +135,7 @@ const MADE: &[(Mutation, Interference)] = &[
     (Mutation::AppendsTerminalConditions, Does(|_, plan| append(plan, &[FAILED, COMPLETE]))),
     (Mutation::ChecksCapAfterAdding, Sees(|seen| seen.settings.max_uncounted_pods += 1)),
     (
-        Mutation::AdoptsEndedPods,
+        Mutation::AdoptsTerminatedPods,
         Mistakes(
             |seen| seen.terminated_ownerless().for_each(adopted),
             |seen, plan| {
@@ -216,7 +216,7 @@ const MADE: &[(Mutation, Interference)] = &[
     (Mutation::MeetsSuccessPolicyWithoutGate, Sees(|seen| seen.settings.gates.success_policy = true)),
     (Mutation::LimitsIndexesWithoutGate, Sees(|seen| seen.settings.gates.backoff_limit_per_index = true)),
     (Mutation::ReportsTerminatingWithoutGate, Sees(|seen| seen.settings.gates.pod_replacement_policy = true)),
-    (Mutation::AnnouncesWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
+    (Mutation::StoresInterimWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
     (Mutation::RetriesWithoutNamespace, Sees(|seen| seen.memory.refused = None)),
     (Mutation::IgnoresManagedBy, Sees(|seen| seen.job.spec.managed_by = None)),
     (Mutation::IgnoresBackoffLimit, Sees(|seen| seen.job.spec.backoff_limit = i32::MAX)),
@@ -284,7 +284,7 @@ const MADE: &[(Mutation, Interference)] = &[
         }),
     ),
     (
-        Mutation::AnnouncesWithTheEnd,
+        Mutation::StoresInterimWithTerminal,
         Does(|_, plan| {
             rewrite(plan, |_, after| {
                 if !conditions::finished(&after.conditions) {
@@ -330,21 +330,21 @@ const MADE: &[(Mutation, Interference)] = &[
     (Mutation::SyncsBeforeOwnWritesAreSeen, Sees(|seen| seen.memory.deleted.clear())),
     (Mutation::GateIgnoresDeletions, Sees(|seen| seen.memory.deleted.clear())),
     (Mutation::SwallowsCreateErrors, Around),
-    (Mutation::StripsAdoptedPods, Around),
+    (Mutation::TakesFinalizersOfAdoptedPods, Around),
     (Mutation::ForgetsOwnerlessPods, Around),
     (Mutation::ForgetsPodsOfGoneJobs, Around),
     (Mutation::ForgetsPodsOfFinishedJobs, Around),
-    (Mutation::ForgetsLatePods, Around),
+    (Mutation::ForgetsDelayedPods, Around),
     (Mutation::ServerAsksEmptyJobForStartTime, Around),
     (Mutation::KeepsFailuresByName, Around),
     (Mutation::KeepsFailuresAcrossRelist, Around),
     (Mutation::TtlTrustsItsCache, Around),
     (Mutation::TtlOmitsUidPrecondition, Around),
-    (Mutation::TtlTakesInterimForEnd, Around),
-    (Mutation::TtlClampsFutureEnd, Around),
+    (Mutation::TtlStartsAtInterimCondition, Around),
+    (Mutation::TtlClampsFutureFinish, Around),
     (Mutation::TtlDeletesInBackground, Around),
     (Mutation::TtlIsNotQueuedAgain, Around),
-    (Mutation::TtlTakesAnyConditionForEnd, Around),
+    (Mutation::TtlStartsAtAnyCondition, Around),
     (Mutation::TtlDeletesAgain, Around),
 ];
 
@@ -398,7 +398,7 @@ fn reference(pod: &PodFacts) -> PodRef {
     PodRef { name: pod.name.clone(), uid: pod.uid.clone(), resource_version: pod.resource_version.clone() }
 }
 
-/// Whether a status write changes `terminating` and nothing else.
+/// Returns true if a status write changes `terminating` and nothing else.
 fn is_of_terminating(write: &StatusWrite) -> bool {
     StatusFacts { terminating: write.before.terminating, ..write.after.clone() } == write.before
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
-use jobcheck_explorer::process::read::{Failures, Kept, Read};
+use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
 use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::status;
 use crate::names::Names;
-use crate::sync::{kept, planned};
+use crate::sync::{memory_of, planned};
 
 /// A plan with the names that it was made with.
 pub struct Planned {
@@ -42,7 +42,7 @@ pub struct Planned {
 #[derive(Debug, PartialEq)]
 struct Meaning {
     sequences: Vec<(When, Vec<Meant>)>,
-    memory: (Failures, Kept),
+    memory: (Failures, OwnRequests),
     wake_after: Option<Duration>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn named(job: &Job, read: &Read) -> Vec<Uid> {
     let mut uids: Vec<Uid> = read.pods.iter().chain(read.ownerless.iter()).map(|pod| pod.uid).collect();
     uids.extend(job.status.uncounted_succeeded().iter().chain(job.status.uncounted_failed()));
     uids.extend(&read.failures.pods);
-    uids.extend(read.kept.finalizer_removed.iter().chain(&read.kept.deleted));
+    uids.extend(read.own_requests.finalizer_removed.iter().chain(&read.own_requests.deleted));
     uids.sort_unstable();
     uids.dedup();
     uids
@@ -150,7 +150,7 @@ impl Planned {
         };
         Meaning {
             sequences: self.plan.sequences.iter().map(sequence).collect(),
-            memory: kept(&self.plan.memory, settings, &self.names),
+            memory: memory_of(&self.plan.memory, settings, &self.names),
             wake_after: self.plan.wake_after,
         }
     }

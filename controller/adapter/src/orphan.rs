@@ -27,7 +27,7 @@ pub fn decide(read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision {
     if read.owner == Owner::Nobody && mutations.on(Mutation::ForgetsOwnerlessPods) {
         return OrphanDecision::Leave;
     }
-    let strips = mutations.on(Mutation::StripsAdoptedPods);
+    let strips = mutations.on(Mutation::TakesFinalizersOfAdoptedPods);
     match orphan::plan(&OrphanObserved { pod: &pod, owner, settings: &settings }) {
         OrphanPlan::Leave => OrphanDecision::Leave,
         OrphanPlan::Delete(_) => OrphanDecision::Delete(Precondition::Version),

@@ -7,7 +7,7 @@ use jobcheck_controller::job::command::Plan;
 use jobcheck_controller::job::observed::{self, BackoffRecord, Memory, Observed};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::io::{Effect, Io, Stop};
-use jobcheck_explorer::process::read::{Failures, Kept, Read};
+use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
 use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
@@ -37,8 +37,8 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
     };
     let planned = plan_in_some_order(job, read, settings, io)?;
     let Planned { plan, names } = &*planned;
-    let (failures, kept) = kept(&plan.memory, settings, names);
-    io.note(Effect::Keep(failures, kept));
+    let (failures, own_requests) = memory_of(&plan.memory, settings, names);
+    io.note(Effect::ReplaceMemory(failures, own_requests));
     if let Some(span) = plan.wake_after {
         io.note(Effect::Wake(read.now.plus(whole_seconds(span))));
     }
@@ -88,15 +88,15 @@ fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {
             last_failure: read.failures.record.last_failure.map(time),
             seen: texts(&read.failures.pods),
         },
-        finalizer_removed: texts(&read.kept.finalizer_removed),
-        deleted: texts(&read.kept.deleted),
-        refused: read.kept.refused.map(time),
+        finalizer_removed: texts(&read.own_requests.finalizer_removed),
+        deleted: texts(&read.own_requests.deleted),
+        refused: read.own_requests.refused.map(time),
     }
 }
 
 /// What the model keeps of a memory. Without delays nothing depends on the record of failures (BO-01), and it is left
 /// out: worlds that differ by it alone are one.
-pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (Failures, Kept) {
+pub(crate) fn memory_of(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (Failures, OwnRequests) {
     let uids = |texts: &BTreeSet<values::Uid>| texts.iter().filter_map(|text| names.uid(text)).collect();
     let record = &memory.backoff;
     let failures = Failures {
@@ -105,7 +105,7 @@ pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (
     };
     let failures = if settings.has_delays { failures } else { Failures::default() };
     let (finalizer_removed, deleted) = (uids(&memory.finalizer_removed), uids(&memory.deleted));
-    (failures, Kept { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
+    (failures, OwnRequests { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
 }
 
 /// The settings of the process.

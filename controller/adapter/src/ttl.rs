@@ -46,12 +46,12 @@ fn depart(mutations: &Mutations, facts: &mut TtlFacts, now: values::Time) {
         facts.deletion = None;
     }
     for condition in &mut facts.conditions {
-        if mutations.on(Mutation::TtlClampsFutureEnd) {
+        if mutations.on(Mutation::TtlClampsFutureFinish) {
             condition.last_transition = condition.last_transition.map(|end| end.min(now));
         }
         let interim = matches!(&*condition.kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET);
-        if mutations.on(Mutation::TtlTakesAnyConditionForEnd)
-            || (interim && mutations.on(Mutation::TtlTakesInterimForEnd))
+        if mutations.on(Mutation::TtlStartsAtAnyCondition)
+            || (interim && mutations.on(Mutation::TtlStartsAtInterimCondition))
         {
             condition.kind = FAILED.into();
         }

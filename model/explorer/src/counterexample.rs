@@ -15,7 +15,7 @@ pub struct Counterexample {
     pub number: Option<usize>,
     /// The requirement that the property states, if it states one.
     pub req: Option<Req>,
-    /// What is wrong, as a sentence without a full stop.
+    /// The failure, as a sentence without a full stop.
     pub why: String,
     /// The steps from the initial state; for progress, the prefix and then the cycle of a lasso.
     pub path: Vec<Step>,

@@ -33,10 +33,10 @@ pub struct Bounds {
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Called with the progress between batches of states.
     pub progress: Arc<dyn Fn(&Progress) + Send + Sync>,
-    /// Whether states that differ only in the names of pods and Jobs are equal. See
+    /// True if states that differ only in the names of pods and Jobs are equal. See
     /// [`symmetry_is_sound`](crate::check::symmetry_is_sound).
     pub symmetry: bool,
-    /// Whether events wait until a sync reads the caches ([`crate::process::deliveries`]). This reduction is
+    /// True if events wait until a sync reads the caches ([`crate::process::deliveries`]). This reduction is
     /// always sound.
     pub partial_order: bool,
 }
@@ -63,7 +63,7 @@ impl Bounds {
 pub struct Exploration {
     /// The number of states; with symmetry reduction, of classes of states.
     pub states: usize,
-    /// Whether symmetry reduction was used.
+    /// True if symmetry reduction was used.
     pub symmetry: bool,
     /// The number of transitions that were taken, including those to known states.
     pub generated: u64,
@@ -75,13 +75,13 @@ pub struct Exploration {
     pub bytes: usize,
     /// The number of distinct parts that states consist of. Each part is stored once, in addition to `bytes`.
     pub parts: usize,
-    /// How the exploration ended.
+    /// The outcome of the exploration.
     pub outcome: Outcome,
     /// For each of [`PROPERTIES`], whether its premise was reached.
     pub reached: Vec<bool>,
     /// For each of [`crate::step::StepKind::ALL`], how often it was taken.
     pub steps: Vec<Coverage>,
-    /// Whether the scope's bound on pods disabled a creation.
+    /// True if the scope's bound on pods disabled a creation.
     pub pods_bound_reached: bool,
     /// The number of quiescent states, in which every Job has reached its end and every controller is idle.
     /// `None` unless progress was checked ([`crate::progress`]).
@@ -98,7 +98,7 @@ impl Exploration {
         }
     }
 
-    /// Whether every state was visited and every property holds.
+    /// Returns true if every state was visited and every property holds.
     #[must_use]
     pub fn holds(&self) -> bool {
         matches!(self.outcome, Outcome::Holds)
@@ -312,7 +312,7 @@ pub struct Walked {
     pub steps: u64,
     /// The number of walks that ended before the depth limit, in a state without enabled steps.
     pub ended: u64,
-    /// Whether all walks were made, or one of them found a counterexample.
+    /// True if all walks were made, or one of them found a counterexample.
     pub finished: bool,
     /// The counterexample, if one was found.
     pub found: Option<Box<Counterexample>>,

@@ -16,7 +16,7 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::{Backoff, Reading, View};
 
-/// What a manager knows besides the stored objects that its caches show.
+/// The knowledge of a manager beyond the stored objects that its caches show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Knowledge {
     /// The version of the Job that the specification's Job cache still shows; `None` if it shows the stored one. A
@@ -40,7 +40,7 @@ pub struct Unseen {
     pub before: Option<Pod>,
     /// The manager's own write that made the change, if the manager made it.
     pub own: Option<OwnWrite>,
-    /// Whether a request of the manager was answered 404: the pod no longer exists.
+    /// True if a request of the manager was answered 404: the pod no longer exists.
     pub missed: bool,
 }
 
@@ -49,9 +49,9 @@ pub struct Unseen {
 pub struct OwnWrite {
     /// The pod as the response showed it.
     pub after: Pod,
-    /// Whether the write created the pod.
+    /// True if the write created the pod.
     pub created: bool,
-    /// Whether the sync that made the write has ended.
+    /// True if the sync that made the write has ended.
     pub earlier_sync: bool,
 }
 
@@ -62,7 +62,7 @@ impl Knowledge {
         Knowledge { gates, ..Knowledge::default() }
     }
 
-    /// Whether both caches of the specification's manager show what is stored.
+    /// Returns true if both caches of the specification's manager show what is stored.
     #[must_use]
     pub fn is_up_to_date(&self) -> bool {
         self.old_job.is_none() && self.behind.is_empty()

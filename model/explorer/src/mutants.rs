@@ -113,7 +113,7 @@ impl Mutant {
         }
     }
 
-    /// Whether it shows in one world: then reductions keep it.
+    /// Returns true if it shows in one world: then reductions keep it.
     #[must_use]
     pub fn breaks_a_safety_property(&self) -> bool {
         !matches!(self.shows, Shows::NoProgress(..))
@@ -169,7 +169,7 @@ impl Mutant {
         Hunt::of(&with(self.sound_scope()), &|_| true)
     }
 
-    /// Whether a search found what was to be found.
+    /// Returns true if a search found what was to be found.
     #[must_use]
     pub fn is_caught_by(&self, hunt: &Hunt) -> bool {
         let Some(found) = hunt.found() else { return false };
@@ -199,7 +199,7 @@ impl Hunt {
         self.exploration.found()
     }
 
-    /// Whether everything was seen, and nothing is wrong.
+    /// Returns true if everything was seen, and nothing is wrong.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.exploration.holds()

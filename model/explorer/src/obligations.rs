@@ -21,7 +21,7 @@ use jobcheck_spec::time::Time;
 pub struct Obligation {
     /// The requirement that asks for it, if one does.
     pub requirement: Option<Req>,
-    /// What the state lacks, as a sentence without a full stop.
+    /// The thing that the state lacks, as a sentence without a full stop.
     pub why: String,
 }
 
@@ -109,13 +109,13 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
     }
 }
 
-/// Whether the specification asks for no pods now.
+/// Returns true if the specification asks for no pods now.
 fn wants_no_pods(job: &Job) -> bool {
     job.spec.is_suspended() || job.spec.parallelism_count() == 0
 }
 
-/// EN-06: whether fewer pods are active than the Job needs and may create. The question does not apply to a Job that is
-/// decided, or whose retries are limited per index.
+/// EN-06: returns true if fewer pods are active than the Job needs and may create. The question does not
+/// apply to a Job that is decided, or whose retries are limited per index.
 fn lacks_pods(job: &Job, job_state: &JobState, scope: &Scope) -> bool {
     let (spec, status) = (&job.spec, &job.status);
     let fails = job_state.pods.iter().any(|pod| proves_failure(pod, job))
@@ -137,7 +137,8 @@ fn lacks_pods(job: &Job, job_state: &JobState, scope: &Scope) -> bool {
     active < room.map_or(wanted, |room| wanted.min(room))
 }
 
-/// S-03: whether the pod matches a FailJob rule and the status does not show that yet. Such a pod keeps its finalizer.
+/// S-03: returns true if the pod matches a FailJob rule and the status does not show that yet. Such a pod
+/// keeps its finalizer.
 fn proves_failure(pod: &Pod, job: &Job) -> bool {
     let fails_job = pod.phase == Phase::Failed && matches!(pod.policy, PolicyMatch::FailJob(_));
     !job.status.is_decided() && fails_job
@@ -220,7 +221,7 @@ fn is_past_deadline(job: &Job, world: &World) -> bool {
     started.is_some_and(|(start, deadline)| world.now.since(start) >= deadline)
 }
 
-/// Whether every controller is idle: no sync runs, and no queue holds a key.
+/// Returns true if every controller is idle: no sync runs, and no queue holds a key.
 #[must_use]
 pub fn controllers_are_idle(job_state: &JobState) -> bool {
     let idle = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
@@ -228,7 +229,7 @@ pub fn controllers_are_idle(job_state: &JobState) -> bool {
         && job_state.ttl.controller().is_none_or(|controller| controller.is_idle())
 }
 
-/// Whether the Job is waiting for something that the scope does not have: another pod, or a later time.
+/// Returns true if the Job is waiting for something that the scope does not have: another pod, or a later time.
 #[must_use]
 pub fn waits_for_a_bound(job_state: &JobState, world: &World, scope: &Scope) -> bool {
     let time_is_up = time_is_up(world, scope);

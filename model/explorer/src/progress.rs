@@ -221,7 +221,7 @@ impl Action {
     }
 }
 
-/// Whether the pod need not terminate by itself.
+/// Returns true if the pod need not terminate by itself.
 fn may_run_forever(job_state: &JobState, uid: Uid, endless: bool) -> bool {
     let has_deadline = job_state.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
     (endless || has_deadline) && job_state.pods.get(uid).is_some_and(|pod| pod.is_active())
@@ -257,7 +257,7 @@ impl Actions<'_> {
     }
 }
 
-/// Whether every Job has reached its end, or is waiting for a bound of the scope, and every controller is idle.
+/// Returns true if every Job has reached its end, or is waiting for a bound of the scope, and every controller is idle.
 fn is_quiescent(world: &World, scope: &Scope) -> bool {
     if scope.script.is_some() {
         return world.enabled(scope).is_empty();
@@ -268,7 +268,7 @@ fn is_quiescent(world: &World, scope: &Scope) -> bool {
         .all(|job_state| waits_for_a_bound(job_state, world, scope) || needs_nothing(job_state, world, scope))
 }
 
-/// Whether a Job has no open obligation and its controllers have nothing to do.
+/// Returns true if a Job has no open obligation and its controllers have nothing to do.
 fn needs_nothing(job_state: &JobState, world: &World, scope: &Scope) -> bool {
     (controllers_are_idle(job_state) || blocked(job_state, scope).is_some())
         && open_obligation(job_state, world, scope).is_none()

@@ -1,4 +1,4 @@
-//! A step: a write of a controller, or an event of its environment.
+//! The steps: writes of controllers, and events of the environment.
 
 mod kind;
 
@@ -13,45 +13,45 @@ use crate::process::ttl::TtlStep;
 use crate::world::JobId;
 use jobcheck_spec::uid::Uid;
 
-/// One atomic transition.
+/// An atomic transition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The manager of a Job writes.
+    /// The manager of a Job writes to the API server.
     Write(JobId, Write),
-    /// The TTL controller deletes a Job.
+    /// The TTL-after-finished controller deletes a Job.
     Expire(JobId),
-    /// The kubelet changes a pod.
+    /// The kubelet, the scheduler or pod GC changes a pod.
     Kubelet(JobId, Uid, KubeletStep),
     /// A pod is evicted, loses its node, or is deleted by force.
     Disrupt(JobId, Uid, DisruptionStep),
-    /// The user changes a Job or a pod; the number is that of the action in the scope.
+    /// The user changes a Job or a pod. The number is the position of the action in the scope.
     User(JobId, u8, UserStep),
     /// The garbage collector deletes a pod whose Job is being deleted or gone.
     Collect(JobId, Uid),
-    /// A Job goes that was deleted, and has no pods any more, or whose namespace is being deleted.
+    /// A deleted Job disappears. It has no pods any more, or its namespace is being deleted.
     RemoveJob(JobId),
-    /// The oldest change that the Pod cache lacks reaches it.
+    /// The Pod cache receives the oldest event that it lacks.
     ShowPod(JobId),
-    /// The stored Job reaches the Job cache.
+    /// The Job cache receives the stored Job.
     ShowJob(JobId),
-    /// The process that manages the Job dies, and another takes over; where the specification manages it.
+    /// The process of the specification's manager crashes, and its successor takes over.
     Crash(JobId),
-    /// Another process takes over, with the scope's next gates.
+    /// A process with the scope's next feature gates takes over.
     Rollout(JobId),
-    /// A process of the Job does something, or something happens to it.
+    /// A process of the Job takes a step, or a fault stops it.
     Process(JobId, u8, ProcessStep),
-    /// The TTL controller does something about the Job, or something happens to it; where it is an algorithm.
+    /// The explored TTL-after-finished controller takes a step, or a fault stops it.
     Ttl(JobId, TtlStep),
-    /// The request of a dead process reaches the server.
+    /// The delayed request of a crashed process reaches the server.
     HandleDelayed(JobId),
-    /// A second passes.
+    /// One second passes.
     Tick,
-    /// The scope's script goes on, without anything else.
+    /// The script proceeds to its next line, and nothing else happens.
     Proceed,
 }
 
 impl Step {
-    /// The Job that it concerns; `None` where it concerns all.
+    /// The Job that the step concerns. Returns `None` if it concerns all Jobs.
     #[must_use]
     pub fn job(&self) -> Option<JobId> {
         match self {
@@ -73,7 +73,7 @@ impl Step {
         }
     }
 
-    /// The kind.
+    /// The kind of the step.
     #[must_use]
     pub fn kind(&self) -> StepKind {
         kind::kind(self)

@@ -132,16 +132,16 @@ impl World {
     }
 }
 
-/// What the steps of a Job's processes mean for other steps.
+/// The effect of the steps of a Job's processes on the other steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessSteps {
-    /// Whether no other step of the Job is enabled: a process chooses among equal pods first.
+    /// True if no other step of the Job is enabled: a process chooses among equal pods first.
     pub alone: bool,
-    /// Whether the scope's bound on pods disables a creation.
+    /// True if the scope's bound on pods disables a creation.
     pub pod_bound_reached: bool,
 }
 
-/// How far the caches of a Job may lag, in events of pods and of the Job.
+/// The number of events, of pods and of the Job, by which the caches of a Job may lag.
 fn lags(world: &World, scope: &Scope) -> (usize, usize) {
     let paused = scope.script.as_ref().map(|script| script.paused(world)).unwrap_or_default();
     let lag = |paused: bool, lag: usize| if paused { usize::MAX } else { lag };

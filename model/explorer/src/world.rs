@@ -55,7 +55,7 @@ pub struct JobState {
     pub used: u16,
 }
 
-/// What manages a Job.
+/// The subject that manages a Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Driver {
     /// The specification: a manager with this knowledge may make every write that the guards admit.
@@ -69,7 +69,7 @@ pub enum Driver {
     },
 }
 
-/// What deletes an expired Job.
+/// The subject that deletes expired Jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TtlDriver {
     /// The specification: every deletion that the guards admit.

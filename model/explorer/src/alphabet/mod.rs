@@ -1,7 +1,9 @@
-//! The manager of a Job: every write that it may make, each with its guard and its effect side by side.
+//! The manager of a Job in the specification: every write that it may make, each with its guards and its
+//! effect.
 //!
-//! Candidates are drawn from an alphabet that holds wrong writes too; the guards of [`jobcheck_spec::guards`] choose
-//! among them. So a guard that is missing lets a wrong write through, and a property notices.
+//! Candidates come from an alphabet that also contains wrong writes, and the guards of
+//! [`jobcheck_spec::guards`] choose among them. A missing guard therefore admits a wrong write, which breaks
+//! a property.
 
 mod adoption;
 mod create;
@@ -36,33 +38,33 @@ pub enum Write {
     DeletePod(Uid),
     /// Removes the tracking finalizer of a pod.
     RemoveFinalizer(Uid),
-    /// Becomes the controller of a pod.
+    /// Adopts a pod: adds the controller reference.
     AdoptPod(Uid),
-    /// Ceases to be the controller of a pod.
+    /// Releases a pod: removes the controller reference.
     ReleasePod(Uid),
     /// Writes the Job's status.
     Status(Box<JobStatus>),
 }
 
-/// A manager that is about to write.
+/// Everything on which the judgement of a manager's write depends.
 struct DecisionContext<'a> {
     job_state: &'a JobState,
     seen: PodCache,
-    /// The feature gates of its process.
+    /// The feature gates of the manager's process.
     gates: Gates,
-    /// The Job as its Job cache shows it, read with those gates.
+    /// The Job in the Job cache, as these gates show it.
     cached: Option<Arc<Job>>,
-    /// The stored Job, read with those gates.
+    /// The stored Job, as these gates show it.
     stored: Option<Arc<Job>>,
-    /// Whether its Job cache shows the stored version (SY-04).
+    /// SY-04: true if the Job cache shows the stored version.
     is_current: bool,
     record: &'a BackoffRecord,
     deletes_failed: bool,
-    /// Whether its process was told that the namespace is being deleted.
+    /// True if a creation was refused because the namespace is being deleted.
     namespace_goes: bool,
-    /// Whether its Pod cache is what one sync has read.
+    /// True if the Pod cache is the input of a sync.
     in_sync: bool,
-    /// When that sync began.
+    /// The start of that sync.
     began: Option<Time>,
     now: Time,
     scope: &'a Scope,
@@ -76,7 +78,7 @@ impl<'a> DecisionContext<'a> {
         Some(DecisionContext::with_knowledge(job_state, knowledge, world.now, scope))
     }
 
-    /// A manager that the specification stands for, with this knowledge.
+    /// A manager of the specification that has this knowledge.
     fn with_knowledge(
         job_state: &'a JobState,
         knowledge: &'a Knowledge,
@@ -101,7 +103,7 @@ impl<'a> DecisionContext<'a> {
         }
     }
 
-    /// A process of the algorithm, in its sync or between two.
+    /// A process, in a sync or between two syncs.
     fn of_process(
         job_state: &'a JobState,
         by: usize,
@@ -123,7 +125,7 @@ impl<'a> DecisionContext<'a> {
             seen,
             gates,
             cached: cached.map(|job| gates.read(job)),
-            // PC-29: another Job of the name is none of which the cache tells.
+            // PC-29: the cache knows nothing of a recreated Job.
             stored: job_state.job.as_ref().filter(|job| is_same(cached, job)).map(|job| gates.read(job)),
             is_current: true,
             record: &process.knowledge.backoff,
@@ -136,9 +138,9 @@ impl<'a> DecisionContext<'a> {
         })
     }
 
-    /// What a subject decided by that writes the status first, and then creates, releases and deletes pods: its one
-    /// decision was taken from the caches as they were at the start of the sync, and the status that it wrote meanwhile
-    /// counts what they still show as not counted. None where its sync wrote none.
+    /// The context at the start of the sync, for subjects that write the status before they create and delete
+    /// pods. Such a subject takes all decisions at the start. The status that it has written since then
+    /// counts pods that the caches show as uncounted. `None` if the sync has written no status.
     fn before_own_writes(self, by: usize) -> Option<DecisionContext<'a>> {
         let process = self.job_state.processes().get(by)?;
         let sync = process.sync.as_ref()?;
@@ -148,30 +150,30 @@ impl<'a> DecisionContext<'a> {
         Some(DecisionContext { cached: Some(self.gates.read(read)), ..self })
     }
 
-    /// MB-03, by the gates that it was started with (UG-14, UG-15).
+    /// MB-03: returns true if the Job has another manager, by the gates of the process (UG-14, UG-15).
     fn is_of_another_manager(&self) -> bool {
         self.stored.as_ref().is_some_and(|job| !job.is_managed_by_built_in())
     }
 
-    /// What the manager decides by, `job` being the version that it reads.
+    /// The view of the manager, which reads this version of the Job.
     fn view<'b>(&'b self, job: &'b Job) -> View<'b> {
         let view = self.seen.view(job, self.now, self.record, &self.scope.constants);
         let (deletes_failed, namespace_goes) = (self.deletes_failed, self.namespace_goes);
         View { earliest: self.began, deletes_failed, namespace_goes, gates: self.gates, ..view }
     }
 
-    /// The view of a decision about pods: it may rest on an old version of the Job.
+    /// The view of a decision about pods, which may rest on an old version of the Job.
     fn cached_view(&self) -> Option<View<'_>> {
         self.cached.as_ref().map(|job| self.view(job))
     }
 
-    /// The stored Job, if the manager may write its status: the Job cache shows it (SY-04).
+    /// SY-04: the stored Job, if the manager may write its status because the Job cache shows it.
     fn writable_job(&self) -> Option<&Job> {
         self.stored.as_deref().filter(|_| self.is_current)
     }
 }
 
-/// Whether the cache shows this Job, or none.
+/// Returns true if the cache shows this Job or none.
 fn is_same(cached: Option<&Arc<Job>>, job: &Job) -> bool {
     cached.is_none_or(|cached| cached.uid == job.uid)
 }
@@ -193,20 +195,20 @@ pub fn admitted(world: &World, job: JobId, scope: &Scope) -> Vec<Write> {
         .collect()
 }
 
-/// Whether nothing but the scope's bound on pods holds a creation back.
+/// Returns true if a creation is admitted, but exceeds the scope's bound on pods.
 #[must_use]
 pub fn pod_bound_reached(world: &World, job: JobId, scope: &Scope) -> bool {
     DecisionContext::of(world, job, scope)
         .is_some_and(|context| !context.is_of_another_manager() && create::pod_bound_reached(&context))
 }
 
-/// Judges a write by the guards of the specification.
+/// Judges a write of the specification's manager.
 #[must_use]
 pub fn judge(world: &World, job: JobId, write: &Write, scope: &Scope) -> Findings {
     DecisionContext::of(world, job, scope).map_or_else(Findings::new, |context| judge_at(&context, write))
 }
 
-/// Judges a write of a process of the algorithm by the same guards.
+/// Judges a write of a process by the same guards.
 #[must_use]
 pub fn judge_by(job_state: &JobState, by: usize, write: &Write, now: Time, scope: &Scope) -> Findings {
     let Some(context) = DecisionContext::of_process(job_state, by, now, scope) else {
@@ -239,7 +241,7 @@ fn judge_at(context: &DecisionContext<'_>, write: &Write) -> Findings {
     }
 }
 
-/// Carries a write out, as the API server would.
+/// Commits a write, as the API server does.
 pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
@@ -258,9 +260,9 @@ pub fn apply(world: &mut World, job: JobId, write: &Write, scope: &Scope) {
 /// The manager that makes a write, as the history variables need it.
 struct Manager {
     gates: Gates,
-    /// Whether its caches show everything.
+    /// True if its caches show everything.
     fresh: bool,
-    /// The stored Job, read with its gates.
+    /// The stored Job, as its gates show it.
     job: Option<Arc<Job>>,
 }
 
@@ -282,7 +284,7 @@ fn pod_cache(job_state: &JobState) -> Option<PodCache> {
     Some(knowledge.pod_cache(&job_state.pods, job_state.job.as_ref()))
 }
 
-/// The findings of a write that the manager is in no position to make.
+/// The findings of a write that the manager cannot make in this state.
 fn out_of_reach(what: &'static str) -> Findings {
     let mut findings = Findings::new();
     findings.require(Req::SY04, false, what, "a Job that the cache shows", "none");

@@ -278,23 +278,23 @@ pub fn so_far(ghost: &GhostHistory) -> Id {
         pods,
         incarnation,
         former,
-        strangers,
+        foreign_pods,
         widest: _,
         most: _,
         fewest: _,
-        was_impatient: _,
+        allowed_early_replacement: _,
         decision: _,
         ending: _,
         refused: _,
-        told_of_namespace: _,
+        namespace_refused: _,
         objection: _,
-        removal: _,
+        ttl_deletion: _,
         gates: _,
         writers: _,
         violations: _,
     } = ghost;
     let pods = u8::try_from(pods.len()).unwrap_or(u8::MAX);
-    Id::from_be_bytes([pods, *former, *incarnation, *strangers])
+    Id::from_be_bytes([pods, *former, *incarnation, *foreign_pods])
 }
 
 /// The Jobs that a step concerns, by number.

@@ -49,7 +49,7 @@ pub struct Specification<'a, const N: usize> {
     steps: Table<Step>,
     /// What all threads together have found out about managers.
     managers: Managers,
-    /// Whether to ask for each property, and last for a standstill.
+    /// True if to ask for each property, and last for a standstill.
     wanted: Vec<bool>,
     /// What makes worlds the same, if that is not asked to be told apart.
     group: Option<Group>,
@@ -99,7 +99,7 @@ pub struct Scratch<const N: usize> {
     looks: Looks,
     /// For each of [`PROPERTIES`], whether its premise was reached.
     pub reached: Vec<bool>,
-    /// Whether creations were held back by the scope's bound on pods.
+    /// True if creations were held back by the scope's bound on pods.
     pub pod_bound_reached: bool,
 }
 

@@ -45,9 +45,9 @@ struct Shown {
 /// What it is shown of a pod that there was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ShownPod {
-    /// Whether it was counted (FT-02).
+    /// True if it was counted (FT-02).
     counted: bool,
-    /// Whether nobody can have reckoned with it (TC-04, S-08): what was adopted looks like what always had its owner.
+    /// True if nobody can have reckoned with it (TC-04, S-08): what was adopted looks like what always had its owner.
     unexpected: bool,
 }
 
@@ -101,9 +101,9 @@ type Key = (Whose, [Id; 8]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Listed<S> {
     steps: Arc<[S]>,
-    /// Whether nothing else of the Job is possible.
+    /// True if nothing else of the Job is possible.
     alone: bool,
-    /// Whether a creation is held back by the scope's bound on pods.
+    /// True if a creation is held back by the scope's bound on pods.
     pod_bound_reached: bool,
 }
 

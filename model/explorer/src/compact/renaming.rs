@@ -40,7 +40,7 @@ impl Renaming {
         all
     }
 
-    /// Whether the keys of the pods, in the order of their UIDs, are sorted afterwards.
+    /// Returns true if the keys of the pods, in the order of their UIDs, are sorted afterwards.
     pub fn sorts(&self, keys: &[u64]) -> bool {
         let after = |name: u8| self.0.iter().position(|it| *it == name).and_then(|before| keys.get(before));
         (1..u8::try_from(keys.len()).unwrap_or(u8::MAX)).all(|name| after(name) <= after(name + 1))
@@ -180,17 +180,17 @@ impl Renaming {
             // Where there are others, symmetry is refused.
             incarnation: _,
             former: _,
-            strangers: _,
+            foreign_pods: _,
             widest: _,
             most: _,
             fewest: _,
-            was_impatient: _,
+            allowed_early_replacement: _,
             decision,
             ending,
             refused: _,
             objection: _,
-            told_of_namespace: _,
-            removal: _,
+            namespace_refused: _,
+            ttl_deletion: _,
             gates: _,
             writers: _,
             violations,
@@ -221,7 +221,7 @@ impl Renaming {
             flipped: _,
             unexpected: _,
             replaced: _,
-            listed: _,
+            recorded: _,
             counted_succeeded: _,
             counted_failed: _,
         } = ghost;
@@ -231,43 +231,43 @@ impl Renaming {
     fn violations(&self, violations: &Violations) -> Violations {
         let Violations {
             lost,
-            dropped,
+            uncountable,
             verdict_lost,
-            passed_over,
+            tracked_at_the_end,
             write_after_end,
             creation_after_decision,
             creation_while_suspended,
             retry_of_failed_index,
             wrong_failure_count,
-            hasty_creation,
+            premature_creation,
             start_moved,
             gates,
-            deleted_finished,
+            deleted_terminated,
             deleted_for_others,
-            silent_write,
-            finalizer_removed_alone,
-            hasty_retry,
+            missing_interim,
+            count_lost,
+            premature_retry,
             futile_creation,
         } = violations;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Violations {
             lost: uid(lost),
-            dropped: uid(dropped),
+            uncountable: uid(uncountable),
             verdict_lost: uid(verdict_lost),
-            passed_over: *passed_over,
+            tracked_at_the_end: *tracked_at_the_end,
             write_after_end: *write_after_end,
             creation_after_decision: uid(creation_after_decision),
             creation_while_suspended: uid(creation_while_suspended),
             retry_of_failed_index: uid(retry_of_failed_index),
             wrong_failure_count: uid(wrong_failure_count),
-            hasty_creation: uid(hasty_creation),
+            premature_creation: uid(premature_creation),
             start_moved: *start_moved,
             gates: *gates,
-            deleted_finished: uid(deleted_finished),
+            deleted_terminated: uid(deleted_terminated),
             deleted_for_others: uid(deleted_for_others),
-            silent_write: *silent_write,
-            finalizer_removed_alone: uid(finalizer_removed_alone),
-            hasty_retry: uid(hasty_retry),
+            missing_interim: *missing_interim,
+            count_lost: uid(count_lost),
+            premature_retry: uid(premature_retry),
             futile_creation: *futile_creation,
         }
     }

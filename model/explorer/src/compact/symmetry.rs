@@ -46,7 +46,7 @@ use jobcheck_spec::catalogue::Req;
 /// Pods of more are not renamed: there would be too many permutations.
 const MOST_PODS: usize = 6;
 
-/// Whether the reduction is sound in a scope.
+/// Returns true if the reduction is sound in a scope.
 #[must_use]
 pub fn is_sound(scope: &Scope) -> bool {
     let by_first_pod = [Req::BO01, Req::BO04, Req::BO10, Req::RP10];

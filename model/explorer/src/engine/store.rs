@@ -48,7 +48,7 @@ impl<T: Eq> Store<T> {
         self.states.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()

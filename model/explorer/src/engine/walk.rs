@@ -22,7 +22,7 @@ pub struct Walked<S: System> {
     pub steps: u64,
     /// Walks that ended before their depth, since no step was possible.
     pub ended: u64,
-    /// Whether all walks were made.
+    /// True if all walks were made.
     pub finished: bool,
     /// For each kind of step, how often it was taken; what is new is not known here.
     pub coverage: Vec<Coverage>,

@@ -1,23 +1,23 @@
-//! Watch events that reach a manager's caches.
+//! The watch events of the specification's manager.
 //!
-//! A sync reads its caches once. So what the manager did before an event arrived belongs to an earlier sync
-//! than anything that it decides by the event.
+//! A sync reads its caches once. An event therefore ends the sync: earlier writes of the manager belong to
+//! another sync than its decisions after the event.
 
 use crate::world::{Driver, JobState};
 
-/// Whether the Pod cache of the specification's manager lacks a change.
+/// Returns true if the Pod cache of the specification's manager lacks a change.
 #[must_use]
 pub fn lacks_pods(job_state: &JobState) -> bool {
     matches!(&job_state.driver, Driver::Specification(knowledge) if !knowledge.behind.is_empty())
 }
 
-/// Whether the Job cache of the specification's manager shows an old version.
+/// Returns true if the Job cache of the specification's manager shows an old version.
 #[must_use]
 pub fn lacks_job(job_state: &JobState) -> bool {
     matches!(&job_state.driver, Driver::Specification(knowledge) if knowledge.old_job.is_some())
 }
 
-/// The oldest change of a pod becomes visible.
+/// Delivers the oldest change of a pod that the Pod cache lacks.
 pub fn show_pod(job_state: &mut JobState) {
     let Driver::Specification(knowledge) = &mut job_state.driver else { return };
     if !knowledge.behind.is_empty() {
@@ -26,7 +26,7 @@ pub fn show_pod(job_state: &mut JobState) {
     }
 }
 
-/// The stored Job becomes visible.
+/// Delivers the stored Job.
 pub fn show_job(job_state: &mut JobState) {
     let Driver::Specification(knowledge) = &mut job_state.driver else { return };
     knowledge.old_job = None;

@@ -26,7 +26,7 @@ pub enum Property<'a> {
 /// A behaviour breaks a property if from some moment on, its tail, it stays where it must not stay for ever. These
 /// say when the tail may start, where it may go, and what it must visit again and again.
 impl Property<'_> {
-    /// Whether the tail may start in this node; `first` says that the behaviour does.
+    /// Returns true if the tail may start in this node; `first` says that the behaviour does.
     pub(super) fn starts_tail(&self, node: Node, first: bool) -> bool {
         match self {
             Property::Eventually(_) | Property::EventuallyAlways(_) => first,
@@ -35,7 +35,7 @@ impl Property<'_> {
         }
     }
 
-    /// Whether the tail may start anywhere but in the first node.
+    /// Returns true if the tail may start anywhere but in the first node.
     pub(super) fn has_late_tails(&self) -> bool {
         match self {
             Property::Eventually(_) | Property::EventuallyAlways(_) => false,
@@ -43,7 +43,7 @@ impl Property<'_> {
         }
     }
 
-    /// Whether the tail may visit this node.
+    /// Returns true if the tail may visit this node.
     pub(super) fn allows_in_tail(&self, node: Node) -> bool {
         match self {
             Property::Eventually(goal) | Property::AlwaysEventually(goal) | Property::LeadsTo(_, goal) => {
@@ -54,7 +54,7 @@ impl Property<'_> {
         }
     }
 
-    /// Whether this is one of the nodes of which the tail must visit some again and again.
+    /// Returns true if this is one of the nodes of which the tail must visit some again and again.
     pub(super) fn recurs(&self, node: Node) -> bool {
         match self {
             Property::Eventually(_) | Property::AlwaysEventually(_) | Property::LeadsTo(..) => true,
@@ -63,7 +63,7 @@ impl Property<'_> {
     }
 }
 
-/// Whether every behaviour of the graph that keeps the assumptions has the property.
+/// Returns true if every behaviour of the graph that keeps the assumptions has the property.
 ///
 /// # Guarantees
 ///

@@ -56,7 +56,7 @@ impl<'a> Constraints<'a> {
         self.of_label.get(usize::from(label)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the action of an assumption is enabled in a node.
+    /// Returns true if the action of an assumption is enabled in a node.
     pub(super) fn is_enabled(&self, graph: &Graph, number: usize, node: Node) -> bool {
         graph.numbers(node).any(|edge| self.of(graph.label(edge)).contains(&number))
     }
@@ -80,7 +80,7 @@ impl<'a> Constraints<'a> {
 pub(super) struct Tally {
     /// In how many of the nodes it is enabled.
     pub(super) enabled_in: Vec<usize>,
-    /// Whether an edge within the set takes it.
+    /// True if an edge within the set takes it.
     pub(super) taken: Vec<bool>,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Walker<'a> {
     pub(super) graph: &'a Graph,
     pub(super) constraints: &'a Constraints<'a>,
     pub(super) property: &'a Property<'a>,
-    /// Whether a node belongs to the part.
+    /// True if a node belongs to the part.
     pub(super) within: &'a dyn Fn(Node) -> bool,
 }
 
@@ -49,7 +49,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether the action of an assumption is enabled somewhere on a cycle and never taken.
+    /// Returns true if the action of an assumption is enabled somewhere on a cycle and never taken.
     fn is_missed(&self, number: usize, start: Node, cycle: &[Edge]) -> bool {
         let takes = |edge: &Edge| self.constraints.of(edge.label).contains(&number);
         let enabled = |node: Node| self.constraints.is_enabled(self.graph, number, node);

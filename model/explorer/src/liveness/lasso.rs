@@ -20,7 +20,7 @@ impl Lasso {
         self.prefix.last().map_or(self.start, |edge| edge.to)
     }
 
-    /// Whether nothing happens any more at its end.
+    /// Returns true if nothing happens any more at its end.
     #[must_use]
     pub fn stutters(&self) -> bool {
         self.cycle.is_empty()

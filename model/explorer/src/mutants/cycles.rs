@@ -7,7 +7,7 @@ use crate::mutants::worlds::{crashing, failing, lagging, per_index, retries, sma
 use crate::mutations::Mutation;
 use crate::process::steps::Faults;
 use crate::scope::Scope;
-use crate::scopes::{many, many_indexes, patient};
+use crate::scopes::{many, many_indexes, replacing_failed};
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::JobSpec;
@@ -22,7 +22,7 @@ pub const CYCLES: &[Mutant] = &[
         mutations: &[Mutation::FinishesSuspendedWithoutStartTime],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
-            ..small(patient(many(1, 1)), 1)
+            ..small(replacing_failed(many(1, 1)), 1)
         },
         shows: Shows::NoProgress(Req::SS10, 16),
     },
@@ -62,7 +62,7 @@ pub const CYCLES: &[Mutant] = &[
         id: "J-06",
         issues: &[],
         title: "a pod that a late request creates for a finished Job keeps its finalizer",
-        mutations: &[Mutation::ForgetsLatePods],
+        mutations: &[Mutation::ForgetsDelayedPods],
         world: || crashing(many(1, 1)),
         shows: Shows::NoProgress(Req::FT23, 13),
     },

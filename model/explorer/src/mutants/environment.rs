@@ -19,7 +19,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "J-04",
         issues: &[],
         title: "an evicted pod that has not ended is passed over when its Job fails",
-        mutations: &[Mutation::MatchesPolicyBeforeTheEnd],
+        mutations: &[Mutation::MatchesPolicyBeforeTermination],
         world: || {
             let ignores = policy(vec![disrupted(FailureAction::Ignore)]);
             let spec = JobSpec { pod_failure_policy: ignores, ..retries(0, many(2, 2)) };
@@ -39,7 +39,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "S-05",
         issues: &[],
         title: "a pod that was counted is adopted, and counted again",
-        mutations: &[Mutation::AdoptsEndedPods],
+        mutations: &[Mutation::AdoptsTerminatedPods],
         world: || Scope { user: vec![UserAction::StripOwner], ..small(many(2, 1), 2) },
         shows: Shows::Breaks(Req::FT02, 17),
     },
@@ -47,7 +47,7 @@ pub const ENVIRONMENT: &[Mutant] = &[
         id: "S-25",
         issues: &[],
         title: "the orphan path takes the finalizer of a pod that was adopted meanwhile",
-        mutations: &[Mutation::StripsAdoptedPods],
+        mutations: &[Mutation::TakesFinalizersOfAdoptedPods],
         world: || lagging(2, Scope { user: vec![UserAction::StripOwner], ..small(many(1, 1), 1) }),
         shows: Shows::Breaks(Req::FT21, 9),
     },

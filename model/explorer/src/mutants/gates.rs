@@ -7,7 +7,7 @@ use crate::scope::Scope;
 use crate::scopes::gates::{
     LENIENT, WITHOUT_ANY_INTERIM, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_REPLACEMENT, external,
 };
-use crate::scopes::{many, many_indexes, patient};
+use crate::scopes::{many, many_indexes, replacing_failed};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
 
@@ -40,14 +40,14 @@ pub const GATES: &[Mutant] = &[
         issues: &[],
         title: "terminating is reported although its gate is off",
         mutations: &[Mutation::ReportsTerminatingWithoutGate],
-        world: || Scope { gates: vec![WITHOUT_REPLACEMENT], ..small(patient(many(1, 1)), 1) },
+        world: || Scope { gates: vec![WITHOUT_REPLACEMENT], ..small(replacing_failed(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::UG05, 3),
     },
     Mutant {
         id: "UG-07",
         issues: &[],
         title: "an end is announced although no gate asks for it",
-        mutations: &[Mutation::AnnouncesWithoutGates],
+        mutations: &[Mutation::StoresInterimWithoutGates],
         world: || Scope { gates: vec![WITHOUT_DELAY], rules: LENIENT, ..small(many(1, 1), 1) },
         shows: Shows::Breaks(Req::UG07, 6),
     },

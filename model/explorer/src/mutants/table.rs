@@ -9,7 +9,7 @@ use crate::mutants::worlds::{
 use crate::mutations::Mutation;
 use crate::process::steps::Faults;
 use crate::scope::Scope;
-use crate::scopes::{many, many_indexes, patient};
+use crate::scopes::{many, many_indexes, replacing_failed};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::JobSpec;
 
@@ -20,7 +20,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-01",
         issues: &[],
         title: "a pod recorded as failed that ends well counts as a success in the decision",
-        mutations: &[Mutation::CountsListedFailureAsSuccess],
+        mutations: &[Mutation::CountsRecordedFailureAsSuccess],
         world: || {
             let scope = small(retries(1, many(1, 1)), 1);
             delayed(Scope { user: vec![UserAction::DeletePod], faults: failing(1), ..scope })
@@ -31,7 +31,7 @@ pub const JOBS: &[Mutant] = &[
         id: "S-02",
         issues: &[],
         title: "an index is completed by a pod that is recorded as failed",
-        mutations: &[Mutation::CountsListedFailureAsSuccess],
+        mutations: &[Mutation::CountsRecordedFailureAsSuccess],
         world: || Scope {
             user: vec![UserAction::DeletePod],
             faults: failing(1),
@@ -67,7 +67,7 @@ pub const JOBS: &[Mutant] = &[
         mutations: &[Mutation::FinishesSuspendedWithoutStartTime],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::Edit(SpecEdit::SuspendStarted)],
-            ..small(patient(many(1, 1)), 1)
+            ..small(replacing_failed(many(1, 1)), 1)
         },
         shows: Shows::Breaks(Req::S04, 10),
     },
@@ -122,7 +122,7 @@ pub const JOBS: &[Mutant] = &[
         mutations: &[
             Mutation::CountsDeletions,
             Mutation::GateIgnoresDeletions,
-            Mutation::OverlooksStrippedPods,
+            Mutation::OverlooksPodsWithoutFinalizer,
         ],
         world: || {
             let scope = Scope { user: vec![UserAction::scale(1)], ..small(retries(6, many(3, 3)), 3) };
@@ -381,7 +381,7 @@ pub const JOBS: &[Mutant] = &[
         issues: &["kubernetes/kubernetes#115844", "kubernetes/kubernetes#116410"],
         title: "a pod that terminates is replaced though podReplacementPolicy is Failed",
         mutations: &[Mutation::ReplacesTerminatingPods],
-        world: || Scope { user: vec![UserAction::DeletePod], ..small(patient(retries(1, many(1, 1))), 2) },
+        world: || Scope { user: vec![UserAction::DeletePod], ..small(replacing_failed(retries(1, many(1, 1))), 2) },
         shows: Shows::Breaks(Req::RP11, 6),
     },
     Mutant {
@@ -391,7 +391,7 @@ pub const JOBS: &[Mutant] = &[
         mutations: &[Mutation::CountsTerminatingAsSurplus],
         world: || Scope {
             user: vec![UserAction::DeletePod, UserAction::scale(1)],
-            ..small(patient(retries(1, many(2, 2))), 2)
+            ..small(replacing_failed(retries(1, many(2, 2))), 2)
         },
         shows: Shows::Breaks(Req::FT14, 8),
     },
@@ -426,7 +426,7 @@ pub const JOBS: &[Mutant] = &[
         id: "B34",
         issues: &["kubernetes/kubernetes#111113"],
         title: "a FailJob verdict is stored only with the end",
-        mutations: &[Mutation::AnnouncesWithTheEnd],
+        mutations: &[Mutation::StoresInterimWithTerminal],
         world: || Scope { exit_codes: &[42], ..small(fails_at_42(many(1, 1)), 1) },
         shows: Shows::Breaks(Req::PF09, 7),
     },

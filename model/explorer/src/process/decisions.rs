@@ -1,8 +1,6 @@
-//! The decisions of the controllers that are explored, as functions: a [`Scope`](crate::scope::Scope) names whose they
-//! are, and nothing else of the model depends on it.
+//! The decisions of the explored controllers, as functions.
 //!
-//! What surrounds the decisions is the same for every subject: caches, the work queue, the gate of SY-03, the informer
-//! with its orphan queue, faults, and the guards that judge every write.
+//! [`Algorithm::decisions`](crate::scope::Algorithm::decisions) names the functions of a subject. The rest of the explorer is the same for every subject: caches, the work queue, the gate of SY-03, the informer with its orphan queue, faults, and the guards that judge each write.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,31 +15,34 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 
-/// The decisions of a Job controller and of a TTL-after-finished controller. Two of one name are equal.
+/// The decisions of a Job controller and of a TTL-after-finished controller. Two values with the same name
+/// are equal.
 #[derive(Clone, Copy)]
 pub struct Decisions {
-    /// What the command line calls it.
+    /// The name in options and reports.
     pub name: &'static str,
-    /// Whether a sync writes the status before it creates and deletes pods; else after that.
+    /// True if a sync writes the status before it creates and deletes pods, false if it does so afterwards.
     pub writes_first: bool,
-    /// Whether its decisions read the order of UIDs, so that worlds which differ by names are different.
+    /// True if the decisions depend on the order of UIDs. Then states that differ only in names behave
+    /// differently.
     pub reads_uids: bool,
     /// One sync of a Job.
     pub sync: SyncDecision,
-    /// What is done about a pod that no sync looks at (FT-20, FT-21).
+    /// The request about a pod that no sync looks at (FT-20, FT-21).
     pub orphan: fn(&OrphanRead<'_>, &Mutations) -> OrphanDecision,
-    /// What is done about a Job that may be expired (family TT).
+    /// The action on a Job that may have expired (requirements TT).
     pub ttl: fn(&TtlRead<'_>, &Mutations) -> TtlDecision,
-    /// What a sync that has read this decides, in words; `None` where that is nothing new. For stories.
+    /// The decision of a sync with this input as text, for counterexamples; `None` if the sync decides
+    /// nothing new.
     pub explain: fn(&Read, &Settings<'_>) -> Option<String>,
 }
 
-/// One sync of a Job: it reads, and makes its calls through the [`Io`], which runs it again from its start after each
-/// answer. So it depends on nothing but its arguments.
+/// One sync of a Job. It makes its calls through the [`Io`], which runs the function again from its start
+/// after each response. The function must therefore depend on nothing but its arguments.
 ///
 /// # Errors
 ///
-/// A call without an answer, or the failure of the sync.
+/// A call is not answered yet, or the sync failed.
 pub type SyncDecision = fn(&Read, &Settings<'_>, &mut Io<'_>) -> Result<(), Stop>;
 
 impl PartialEq for Decisions {
@@ -58,74 +59,74 @@ impl fmt::Debug for Decisions {
     }
 }
 
-/// What is read of a pod in the orphan queue. It holds the tracking finalizer.
+/// The input of the orphan path: a pod that holds the tracking finalizer.
 #[derive(Clone, Copy, Debug)]
 pub struct OrphanRead<'a> {
     /// The pod in the Pod cache.
     pub pod: &'a Pod,
-    /// Who its controller reference names.
+    /// The owner that the pod's controller reference names.
     pub owner: Owner,
-    /// The Job of the name in the Job cache, whoever owns the pod.
+    /// The Job in the Job cache, whether or not it owns the pod.
     pub job: Option<&'a Arc<Job>>,
     /// The feature gates of the process.
     pub gates: Gates,
 }
 
-/// Who the controller reference of a pod names.
+/// The owner that a pod's controller reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// There is none.
+    /// The pod has no controller reference.
     Nobody,
-    /// A Job that the cache does not hold, nor the server, which was asked (FT-21).
+    /// A Job that neither the cache nor the server has. The server was asked (FT-21).
     Missing,
-    /// The Job of the name in the cache.
+    /// The Job in the cache.
     ThisJob,
 }
 
-/// What the orphan path does about a pod: at most one request.
+/// The decision of the orphan path about a pod: at most one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrphanDecision {
-    /// Nothing.
+    /// No request.
     Leave,
-    /// The tracking finalizer is removed.
+    /// Removes the tracking finalizer.
     RemoveFinalizer(Precondition),
-    /// The pod is deleted, finalizer in place: it was created too late to be of use (S-08).
+    /// Deletes the pod, whose finalizer stays. The pod was created too late to be of use (S-08).
     Delete(Precondition),
 }
 
-/// What must not have changed for a request to be carried out, else the server answers 409.
+/// The object that must not have changed since it was read. If it has, the server responds with 409.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// Nothing but that it is the same object.
+    /// The UID.
     Uid,
-    /// That nobody has adopted the pod: what the reference algorithm gets of a resourceVersion (S-25).
+    /// The controller reference. It stands for the resourceVersion that the reference algorithm sends (S-25).
     Owner,
-    /// Anything: a resourceVersion.
+    /// The resourceVersion.
     Version,
 }
 
-/// What is read of a Job whose time may be over.
+/// The input of the TTL-after-finished controller.
 #[derive(Clone, Copy, Debug)]
 pub struct TtlRead<'a> {
-    /// The Job, from the cache, or from the server.
+    /// The Job, from the cache or from the server.
     pub job: &'a Arc<Job>,
-    /// Whether it was just read from the server.
+    /// True if the Job was just read from the server.
     pub fresh: bool,
-    /// The TTL controller's clock.
+    /// The time by the controller's clock.
     pub clock: Time,
 }
 
-/// What is done about a Job that may be expired.
+/// The decision about a Job that may have expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TtlDecision {
-    /// Nothing: it is no candidate (TT-01, TT-02).
+    /// Nothing: the Job is no candidate (TT-01, TT-02).
     Leave,
-    /// It will expire, and is looked at again then (TT-04).
+    /// Looks at the Job again at this time (TT-04).
     WaitUntil(Time),
-    /// It is read from the server, and looked at again (TT-05).
+    /// Reads the Job from the server and decides again (TT-05).
     Fetch,
-    /// It is deleted (TT-06).
+    /// Deletes the Job (TT-06).
     Delete(Request),
-    /// It cannot be judged, and is looked at again.
+    /// Puts the key back into the queue, since the Job cannot be judged.
     Retry,
 }

@@ -1,4 +1,4 @@
-//! What a sync reads at its start.
+//! The input of a sync.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,58 +9,58 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::Backoff;
 
-/// What a sync reads at its start (requirements.md 0.2, steps 2 to 6).
+/// The input of a sync.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Read {
     /// The Job in the Job cache.
     pub job: Option<Arc<Job>>,
     /// Its pods in the Pod cache.
     pub pods: Arc<Pods>,
-    /// Pods in the Pod cache that nobody controls.
+    /// The ownerless pods in the Pod cache.
     pub ownerless: Arc<Pods>,
-    /// Whether all creations and deletions were seen (PC-26).
+    /// True if all expected creations and deletions were seen (PC-26).
     pub satisfied: bool,
-    /// Whether all creations were seen (S-08).
+    /// True if all expected creations were seen (S-08).
     pub creations_seen: bool,
-    /// Whether this process finished the Job, and its cache does not show it (TC-13).
+    /// True if this process has finished the Job while its cache does not show that (TC-13).
     pub finished_unseen: bool,
-    /// Pods whose release is to be seen (FT-28).
+    /// The pods whose finalizer removal the cache does not show yet (FT-28).
     pub removing_finalizers: BTreeSet<Uid>,
-    /// What a subject keeps that looks for itself at what its caches show.
-    pub kept: Kept,
+    /// The requests of a subject that compares its requests with its caches itself.
+    pub own_requests: OwnRequests,
     /// The record of failures (BO-05).
     pub failures: Failures,
-    /// How often the key was queued again, where a departure counts it.
+    /// The number of retries of the key. Only a mutation counts them.
     pub requeues: u8,
-    /// The clock.
+    /// The time at the start of the sync.
     pub now: Time,
 }
 
-/// The record of failures, and the pods that are in it (BO-01, BO-03).
+/// The backoff record, with the pods that it includes (BO-01, BO-03).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Failures {
-    /// The record.
+    /// The number of failures, and the time of the last one.
     pub record: Backoff,
-    /// The pods in it.
+    /// The pods that the record includes.
     pub pods: BTreeSet<Uid>,
 }
 
-/// What a subject remembers until the decision itself drops it, whatever events come meanwhile.
+/// The requests that a subject remembers until its own decision drops them. Events do not change them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Kept {
-    /// Pods whose finalizer it has removed (FT-28).
+pub struct OwnRequests {
+    /// The pods whose finalizer it has removed (FT-28).
     pub finalizer_removed: BTreeSet<Uid>,
-    /// Pods that it has deleted (PC-26).
+    /// The pods that it has deleted (PC-26).
     pub deleted: BTreeSet<Uid>,
-    /// When it was told that the namespace is being deleted (PC-12).
+    /// The time at which a creation was refused because the namespace is being deleted (PC-12).
     pub refused: Option<Time>,
 }
 
-/// For so many seconds no pod is created after the namespace was found to be going (PC-12).
+/// The seconds for which no pod is created after such a refusal (PC-12).
 pub const REFUSAL_LASTS: i64 = 300;
 
-impl Kept {
-    /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.
+impl OwnRequests {
+    /// PC-12: returns true if a creation was refused recently because the namespace is being deleted.
     #[must_use]
     pub fn namespace_goes(&self, now: Time) -> bool {
         self.refused.is_some_and(|refused| now.since(refused) < REFUSAL_LASTS)

@@ -1,23 +1,23 @@
-//! What the syncs of a process depend on besides what they read.
+//! The parameters of a process.
 
 use crate::mutations::Mutations;
 use crate::process::decisions::Decisions;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 
-/// What does not change between the syncs of a process.
+/// The parameters of a process, which are the same for all of its syncs.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// Whose decisions they are.
+    /// The decisions of the subject.
     pub decisions: &'a Decisions,
-    /// Departures from the algorithm.
+    /// The mutations of the subject.
     pub mutations: &'a Mutations,
-    /// The numbers that it was started with.
+    /// The constants of the controller.
     pub constants: &'a Constants,
-    /// The feature gates that it was started with.
+    /// The feature gates of the process.
     pub gates: Gates,
-    /// Whether pods carry times.
+    /// True if pods carry times.
     pub has_delays: bool,
-    /// The codes with which failing containers exit.
+    /// The exit codes of failing containers.
     pub exit_codes: &'a [i32],
 }

@@ -17,82 +17,84 @@ use crate::process::io::{Answer, Call, CallName};
 use crate::process::settings::Settings;
 use crate::process::state::Process;
 
-/// What a process does, or what happens to it.
+/// A step of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProcessStep {
-    /// It takes the key from its queue, reads its caches, and goes on to its first call. So many events reach its
-    /// caches just before.
+    /// Takes the key from the queue, reads the caches, and runs the sync to its first call. These events
+    /// arrive just before.
     Sync(Delivery),
-    /// It takes this one of the pods between which it does not decide.
+    /// Chooses this pod among several that are equal to the controller.
     Choose(Uid),
-    /// This call of its sync is answered.
+    /// Gets the response to this call of the sync.
     Call(CallName, RequestOutcome),
-    /// It releases a pod that no sync looks at.
+    /// Handles a pod in the orphan queue with one request.
     Orphan(Uid, RequestOutcome),
-    /// Its Pod cache advances.
+    /// Gets the next event of a pod.
     ShowPod,
-    /// Its Job cache advances.
+    /// Gets the next event of the Job.
     ShowJob,
-    /// Its watch of pods breaks, and a new list shows what is stored: of several changes of a pod what they came to.
+    /// Lists the pods again after a broken watch. Several changes of one pod become one.
     RelistPods,
-    /// Its watch of Jobs breaks, and a new list shows the stored Job in the place of another one of the name.
+    /// Lists the Jobs again after a broken watch. The list shows a recreated Job in place of the previous
+    /// one.
     RelistJobs,
-    /// It dies, and is started again.
+    /// Crashes and restarts.
     Crash,
-    /// It dies while this request of its sync is on the way, and is started again. Requests of the orphan path and of the TTL
-    /// controller do not come late: both decide anew about each object, and remember nothing, so that one that is
-    /// handled just before its process dies leaves the same behind.
+    /// Crashes and restarts while this request of its sync is in flight. Requests of the orphan path and of
+    /// the TTL controller are never delayed. Both paths decide about each object anew and remember nothing. A
+    /// request that is handled just before the crash has the same effect.
     CrashInFlight(CallName),
-    /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it). During a sync
-    /// alone: a leader that is idle then is one that has ended the sync meanwhile, while the other one did nothing.
+    /// Loses its lease without noticing. A second process starts, and both lead, which SY-01 forbids. The
+    /// step is only enabled during a sync: an idle old leader has the same effect as one that ended its sync
+    /// before the other acted.
     ElectSecondLeader,
-    /// It notices at last, and stops; requests of it that were not handled never will be.
+    /// Notices that it does not lead any more, and stops. Its unhandled requests are lost.
     StopOldLeader,
 }
 
-/// Events that reach the caches of a process: first those of pods, then those of the Job.
+/// The events that reach the caches of a process: first events of pods, then events of the Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Delivery {
-    /// Events that reach the Pod cache.
+    /// The number of events that reach the Pod cache.
     pub pods: usize,
-    /// Events that reach the Job cache.
+    /// The number of events that reach the Job cache.
     pub jobs: usize,
-    /// Whether what the Pod cache lacks reaches it by a new list, all at once.
+    /// True if a relist brings all changes of pods at once.
     pub relists: bool,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestOutcome {
-    /// The server handles it.
+    /// The server handles the request, and the response arrives.
     Handled,
-    /// It fails, and nothing is changed.
+    /// The request fails, and changes nothing.
     Fails,
-    /// The server handles it, but its answer is lost.
+    /// The server handles the request, but the response is lost.
     ResponseLost,
 }
 
-/// A request on its way whose sender is dead.
+/// A request in flight whose sender has terminated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DelayedRequest {
     /// The request.
     pub call: Call,
-    /// Whether the Job has another version by now than the one that a status write was made for.
+    /// True if the stored Job differs from the version on which a status write is based.
     pub conflicts: bool,
-    /// The gates of the process that sent it.
+    /// The gates of the sender.
     pub gates: Gates,
 }
 
-/// How often faults happened to one Job.
+/// The numbers of faults of one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Faults {
-    /// Requests that failed.
+    /// Failed requests.
     pub failures: u8,
-    /// Answers that were lost.
+    /// Lost responses.
     pub losses: u8,
-    /// Processes that died.
+    /// Crashes.
     pub crashes: u8,
-    /// Leases that ran out without notice.
+    /// Elections of a second leader.
     pub second_leaders: u8,
 }
 
@@ -160,7 +162,7 @@ fn outcomes(
     .filter_map(|(possible, outcome)| possible.then_some(outcome))
 }
 
-/// Whether the scope's bound on pods holds a creation of a process back.
+/// Returns true if a creation of some process would exceed the scope's bound on pods.
 #[must_use]
 pub fn pod_bound_reached(job_state: &JobState, scope: &Scope) -> bool {
     let mut calls =
@@ -168,13 +170,13 @@ pub fn pod_bound_reached(job_state: &JobState, scope: &Scope) -> bool {
     calls.any(|call| exceeds_pod_bound(job_state, call, scope))
 }
 
-/// Whether the scope's bound on pods holds a creation back.
+/// Returns true if this call would exceed the scope's bound on pods.
 #[must_use]
 pub fn exceeds_pod_bound(job_state: &JobState, call: &Call, scope: &Scope) -> bool {
     matches!(call, Call::CreatePod(_, pod) if job_state.ghost.has_enough_like(pod, scope.pods))
 }
 
-/// Does it.
+/// Takes a step.
 pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
@@ -248,7 +250,8 @@ fn call(
     job_state.driver.processes_mut()[by].answered(name, answer, settings);
 }
 
-/// Sends a request; `commit` is told whether its sender gets the answer. One that is refused for ever is not counted.
+/// Sends a request. `commit` gets whether the sender receives the response. A request that the server always
+/// refuses is no fault.
 fn send(
     job_state: &mut JobState,
     outcome: RequestOutcome,
@@ -269,7 +272,7 @@ fn send(
     }
 }
 
-/// FT-20, FT-21: what no sync releases any more is released without being counted.
+/// FT-20, FT-21: removes the finalizer of a pod that no sync looks at. The pod is not counted.
 fn orphan(job_state: &mut JobState, by: usize, uid: Uid, outcome: RequestOutcome, now: Time, scope: &Scope) {
     let Some(decision) = orphan_decision(job_state, by, uid, scope) else { return };
     let call = orphan_call(decision, uid);
@@ -282,7 +285,7 @@ fn orphan(job_state: &mut JobState, by: usize, uid: Uid, outcome: RequestOutcome
     }
 }
 
-/// The request of the orphan path about a pod, if it makes one.
+/// The request of the orphan path for this decision, if there is one.
 #[must_use]
 pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
     match decision {
@@ -292,8 +295,8 @@ pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
     }
 }
 
-/// What the process does about a pod in its orphan queue; `None` where the server answers that the pod has changed, and
-/// nothing happens.
+/// The decision about a pod in the orphan queue. `None` if the server answers that the pod has changed, so
+/// that nothing happens.
 #[must_use]
 pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope) -> Option<OrphanDecision> {
     let process = job_state.processes().get(by)?;
@@ -302,7 +305,7 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
     let pod = cached.get(uid)?;
     let is_other = is_of_another(pod, job.map(AsRef::as_ref));
     if (job.is_none() || is_other) && has_a_job(job_state, uid) {
-        // FT-21: a GET finds the Job, which the cache does not show yet. One that is gone does not come back.
+        // FT-21: a GET finds the Job, which the cache does not show yet.
         return Some(OrphanDecision::Leave);
     }
     let owner = match () {
@@ -326,7 +329,7 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
     (!changed).then_some(decision)
 }
 
-/// Whether the Job that controls the pod is there.
+/// Returns true if the Job that controls the pod exists.
 fn has_a_job(job_state: &JobState, uid: Uid) -> bool {
     let own = job_state.pods.get(uid).is_some_and(|pod| pod.controlled && job_state.ghost.owns(pod));
     own && job_state.job.is_some()
@@ -346,7 +349,7 @@ fn elect_second_leader(job_state: &mut JobState, by: usize, mutations: &Mutation
     processes.push(second);
 }
 
-/// The request of a dead process reaches the server.
+/// The server handles the request of a terminated process.
 pub fn handle_delayed(world: &mut World, job: JobId, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);

@@ -1,16 +1,17 @@
-//! The algorithm of the TTL-after-finished controller (KEP-592), one API call at a time: a cache that lags, a work
-//! queue with delays, a fresh GET, and a DELETE.
+//! The process of the TTL-after-finished controller (KEP-592): a lagging cache, a work queue with delays, a
+//! fresh GET, and a DELETE.
 //!
-//! It runs beside the Job controller where a scope has it ([`Algorithm::ttl`]), and shares no decision with
-//! [`jobcheck_spec::guards::ttl`], which judge every DELETE that the server commits.
+//! It runs beside the Job controller in scopes with [`TtlSubject::Controller`]. The guards
+//! [`jobcheck_spec::guards::ttl`] judge each DELETE that the server commits.
 //!
 //! # Caveats
 //!
-//! Its clock is a constant number of seconds ahead of the one that the server and the Job controller go by. Its cache
-//! shows what is stored, or one older version, from which it goes to what is stored: those between are never seen. A request of it that is dead never
-//! reaches the server later.
+//! - The controller's clock differs from that of the server and the Job controller by a constant number of
+//!   seconds.
+//! - The cache shows the stored Job or one older version. It skips the versions in between.
+//! - A request is never delayed beyond the end of its process.
 //!
-//! [`Algorithm::ttl`]: crate::scope::Algorithm::ttl
+//! [`TtlSubject::Controller`]: crate::scope::TtlSubject::Controller
 
 use std::sync::Arc;
 
@@ -26,59 +27,60 @@ use jobcheck_spec::words::or_none;
 use crate::mutations::Mutation;
 use crate::process::steps::RequestOutcome;
 
-/// A TTL controller, as far as one Job's key goes.
+/// A TTL-after-finished controller, as far as the key of one Job is concerned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TtlController {
     cache: Cache,
     queued: bool,
-    /// When the key is added to the work queue, by its own clock (TT-04).
+    /// The time at which the key enters the work queue again, by the controller's clock (TT-04).
     wake: Option<Time>,
     phase: Phase,
 }
 
-/// What its cache shows.
+/// The contents of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Cache {
     Stored,
     Before(Option<Arc<Job>>),
 }
 
-/// Where its sync is.
+/// The position of the controller in a sync.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Get,
     Delete {
-        /// What is asked for.
+        /// The request.
         request: Request,
-        /// The versions that etcd held since they were read (TT-06's window).
+        /// The versions that etcd has held since the Job was read (TT-06).
         held: Vec<Arc<Job>>,
     },
 }
 
-/// What a TTL controller does, or what happens to it.
+/// A step of a TTL-after-finished controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TtlStep {
-    /// It takes the key from its queue, and looks at its cache.
+    /// Takes the key from the queue, and looks at the cached Job.
     Sync,
-    /// Its GET is answered.
+    /// Gets the response to the GET.
     Get(RequestOutcome),
-    /// Its DELETE is answered.
+    /// Gets the response to the DELETE.
     Delete(RequestOutcome),
-    /// Its cache shows what is stored.
+    /// Gets the event that shows the stored Job.
     Show,
-    /// It dies, and is started again.
+    /// Crashes and restarts.
     Crash,
 }
 
 impl TtlController {
-    /// It was just started, and has listed the Jobs.
+    /// A controller that has just started and listed the Jobs.
     #[must_use]
     pub fn started() -> TtlController {
         TtlController { cache: Cache::Stored, queued: false, wake: None, phase: Phase::Idle }
     }
 
-    /// The Job has changed in etcd: its cache shows what it showed, and what is read may be old by now.
+    /// Notes a change of the Job in etcd. The cache still shows the old version, and a version that was read
+    /// may be old.
     pub fn note(&mut self, before: Option<&Arc<Job>>, after: Option<&Arc<Job>>) {
         if self.cache == Cache::Stored {
             self.cache = Cache::Before(before.cloned());
@@ -88,13 +90,13 @@ impl TtlController {
         }
     }
 
-    /// Whether its cache shows what is stored.
+    /// Returns true if the cache shows the stored Job.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.cache == Cache::Stored
     }
 
-    /// Whether it waits for nothing, its own clock apart.
+    /// Returns true if the controller has nothing to do, apart from a timer.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle && !self.queued && self.cache == Cache::Stored
@@ -116,7 +118,7 @@ impl TtlController {
         }
     }
 
-    /// TT-05: everything is looked at again, on the fresh object.
+    /// TT-05: decides again about the Job that was just read.
     fn read(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         self.phase = Phase::Idle;
         if let Some(job) = stored {
@@ -124,12 +126,12 @@ impl TtlController {
         }
     }
 
-    /// Does what is decided.
+    /// Carries out the decision.
     fn act(&mut self, read: &TtlRead<'_>, stored: Option<&Arc<Job>>, algorithm: &Algorithm) {
         let mutations = &algorithm.mutations;
         match (algorithm.decisions.ttl)(read, mutations) {
             TtlDecision::Leave => {}
-            // TT-04.
+            // TT-04: the key enters the queue again when the TTL expires.
             TtlDecision::WaitUntil(due) if !mutations.on(Mutation::TtlIsNotQueuedAgain) => {
                 self.wake = Some(self.wake.map_or(due, |wake| wake.min(due)));
             }
@@ -146,7 +148,7 @@ impl TtlController {
         (self.phase, self.queued) = (Phase::Idle, true);
     }
 
-    /// An event of its watch, or the list after a restart (TT-08, TT-14).
+    /// Handles an event of the watch, or the list after a restart (TT-08, TT-14).
     fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         let decide = |job: &Arc<Job>| {
             (algorithm.decisions.ttl)(&TtlRead { job, fresh: false, clock }, &algorithm.mutations)
@@ -155,7 +157,7 @@ impl TtlController {
     }
 }
 
-/// What can happen in the TTL controller of a Job.
+/// The enabled steps of the TTL-after-finished controller of a Job.
 pub fn enabled(world: &World, job: JobId, scope: &Scope, add: &mut dyn FnMut(TtlStep)) {
     let job_state = world.job_state(job);
     let TtlDriver::Controller(it) = &job_state.ttl else { return };
@@ -181,7 +183,7 @@ pub fn enabled(world: &World, job: JobId, scope: &Scope, add: &mut dyn FnMut(Ttl
     all.into_iter().filter(|(_, possible)| *possible).for_each(|(step, _)| add(step));
 }
 
-/// Does it.
+/// Takes a step.
 pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
     let Some(algorithm) = scope.algorithm() else { return };
     let clock = algorithm.ttl_clock(world.now);
@@ -222,13 +224,13 @@ pub fn apply(world: &mut World, job: JobId, what: TtlStep, scope: &Scope) {
     job_state.ttl = TtlDriver::Controller(it);
 }
 
-/// TT-06. Whether there was such a Job.
+/// TT-06: sends the DELETE. Returns whether the server found the Job.
 fn delete(it: &TtlController, job_state: &mut JobState, clock: Time, scope: &Scope) -> bool {
     let Phase::Delete { request, held } = &it.phase else { return false };
     carry_out(job_state, request, held, clock, scope)
 }
 
-/// What the specification says against the DELETE under way.
+/// The requirements that the current DELETE breaks.
 #[must_use]
 pub fn objections(world: &World, job: JobId, scope: &Scope) -> Findings {
     let job_state = world.job_state(job);
@@ -241,7 +243,7 @@ pub fn objections(world: &World, job: JobId, scope: &Scope) -> Findings {
 }
 
 impl TtlController {
-    /// What it makes of the Job in its cache, or of the stored one where it reads it: for a story.
+    /// The decision about the cached Job, or about the stored one if `fresh`, as text.
     #[must_use]
     pub fn explain(
         &self,
@@ -270,7 +272,7 @@ impl TtlController {
         }
     }
 
-    /// The DELETE under way.
+    /// The current DELETE.
     #[must_use]
     pub fn request(&self) -> Option<Request> {
         match self.phase {
@@ -279,7 +281,7 @@ impl TtlController {
         }
     }
 
-    /// Whether the server carries the DELETE under way out.
+    /// Returns true if the server will carry out the current DELETE.
     #[must_use]
     pub fn fits(&self, stored: &Job) -> bool {
         match &self.phase {

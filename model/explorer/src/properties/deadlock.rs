@@ -10,11 +10,11 @@ use crate::world::{Driver, JobState, World};
 /// The name of the property in reports.
 pub const DEADLOCK: &str = "no deadlock";
 
-/// Why a state in which only these steps are enabled is a deadlock; `None` if it is none.
+/// Explains why a state in which only these steps are enabled is a deadlock. Returns `None` if it is none.
 ///
 /// This is a safety property. A controller that repeats the same steps forever does not deadlock;
-/// [`crate::progress`] finds such cycles. A Job that is waiting for a time or a pod beyond the scope's bounds is not stuck
-/// either.
+/// [`crate::progress`] finds such cycles. A Job that waits for a time or a pod beyond the bounds of the scope is
+/// not stuck either.
 #[must_use]
 pub fn deadlock(world: &World, steps: &[Step], scope: &Scope) -> Option<String> {
     if let Some(script) = &scope.script {
@@ -33,7 +33,7 @@ pub fn deadlock(world: &World, steps: &[Step], scope: &Scope) -> Option<String> 
     Some(format!("no step is enabled, but {}", obligation.why))
 }
 
-/// Whether the scope's bound on pods is not reached.
+/// Returns true if the scope allows more pods.
 fn has_room(job_state: &JobState, scope: &Scope) -> bool {
-    job_state.ghost.pods.len() < scope.pods && usize::from(job_state.ghost.strangers) < scope.pods
+    job_state.ghost.pods.len() < scope.pods && usize::from(job_state.ghost.foreign_pods) < scope.pods
 }

@@ -12,19 +12,20 @@ use jobcheck_spec::pod::Pod;
 pub const SCENARIO_COMPLETES: &str =
     "every step of the scenario happens, and its expectations hold at quiescence";
 
-/// What a scenario asks for and the state at quiescence lacks.
+/// An expectation of a scenario, or an obligation, that the quiescent state does not satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// The requirement that asks for it, if one is known.
+    /// The requirement behind it, if one is known.
     pub requirement: Option<Req>,
-    /// What is wrong, as a sentence without a full stop.
+    /// The reason, as a sentence without a full stop.
     pub why: String,
 }
 
-/// What is wrong with a state in which only these steps are enabled; `None` if one is enabled, or nothing is wrong.
+/// Checks a state in which only these steps are enabled. Returns `None` if one of them can still happen, or
+/// if nothing is wrong.
 ///
-/// The first of these counts: a Job has an open obligation ([`crate::obligations`]), the script waits forever, an
-/// expectation does not hold.
+/// It returns the first of these: an open obligation ([`crate::obligations`]) of a Job, a script that waits
+/// forever, an expectation that does not hold.
 #[must_use]
 pub fn unmet(script: &Script, world: &World, steps: &[Step], scope: &Scope) -> Option<Unmet> {
     if !steps.is_empty() {
@@ -37,7 +38,7 @@ pub fn unmet(script: &Script, world: &World, steps: &[Step], scope: &Scope) -> O
     overdue.or_else(|| item.map(|item| stuck(item, world))).or_else(|| unexpected(script, world))
 }
 
-/// An obligation that a requirement asks for, whatever else the scenario has in store.
+/// An obligation that is overdue, whatever else the scenario contains.
 fn overdue(job_state: &JobState, world: &World, scope: &Scope) -> Option<Unmet> {
     let obligation = open_obligation(job_state, world, scope)?;
     let requirement = obligation.requirement?;

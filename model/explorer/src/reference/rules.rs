@@ -1,34 +1,31 @@
-//! Questions about the specification of a Job that several decisions ask.
+//! The features that the specification of a Job uses, given the feature gates of the process.
 
 use jobcheck_spec::job::{Job, JobSpec, PodReplacementPolicy};
 
-use crate::mutations::Mutation;
 use crate::process::settings::Settings;
 
 impl Settings<'_> {
-    /// MB-02, UG-14: whether the Job is left to another manager.
+    /// MB-02, UG-14: returns true if the controller must leave the Job to another manager.
     #[must_use]
     pub fn leaves_alone(&self, job: &Job) -> bool {
-        let looks = self.gates.job_managed_by && !self.mutations.on(Mutation::IgnoresManagedBy);
-        looks && !job.is_managed_by_built_in()
+        self.reads_managed_by() && !job.is_managed_by_built_in()
     }
 
-    /// RP-02, UG-05, S-31: whether a pod is replaced only once it has ended. A pod failure policy asks for that too.
+    /// RP-02, UG-05, S-31: returns true if a pod is replaced only after it has terminated. A pod failure
+    /// policy requires this too.
     #[must_use]
-    pub fn is_patient(&self, spec: &JobSpec) -> bool {
+    pub fn replaces_after_termination(&self, spec: &JobSpec) -> bool {
         let policy = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
         (policy && self.gates.job_pod_replacement_policy) || spec.pod_failure_policy.is_some()
     }
 
-    /// BI-01, UG-09.
+    /// BI-01, UG-09: the `backoffLimitPerIndex` in effect.
     #[must_use]
     pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
-        let counts =
-            self.gates.job_backoff_limit_per_index || self.mutations.on(Mutation::LimitsIndexesWithoutGate);
-        spec.backoff_limit_per_index.filter(|_| counts)
+        spec.backoff_limit_per_index.filter(|_| self.limits_indexes())
     }
 
-    /// UG-07: whether an end is announced, and waits for pods that terminate.
+    /// UG-07: returns true if a Job gets an interim condition, and its terminal condition waits for terminating pods.
     #[must_use]
     pub fn delays_the_end(&self) -> bool {
         self.gates.job_managed_by || self.gates.job_pod_replacement_policy

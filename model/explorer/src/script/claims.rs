@@ -24,9 +24,9 @@ pub struct Expectation {
 pub enum Claim {
     /// A number.
     Number(Number, Count),
-    /// Whether something is so.
+    /// True if something is so.
     Flag(Flag, bool),
-    /// Whether a condition is true.
+    /// True if a condition is true.
     Condition(ConditionKind, bool),
     /// The reason of a condition that is true.
     Reason(ConditionKind, Text),
@@ -96,7 +96,7 @@ pub enum Flag {
 }
 
 impl Count {
-    /// Whether it is so many.
+    /// Returns true if it is so many.
     #[must_use]
     pub fn fits(self, count: u32) -> bool {
         match self {
@@ -155,7 +155,7 @@ impl Number {
         }
     }
 
-    /// Whether it is one of the status.
+    /// Returns true if it is one of the status.
     #[must_use]
     pub fn is_of_status(self) -> bool {
         self <= Number::Uncounted
@@ -196,7 +196,7 @@ impl Flag {
     pub const ALL: [Flag; 5] =
         [Flag::Exists, Flag::Deleting, Flag::StartTime, Flag::CompletionTime, Flag::Finished];
 
-    /// Whether it is so; `None` where there is no Job.
+    /// Returns true if it is so; `None` where there is no Job.
     #[must_use]
     pub fn value(self, job_state: &JobState) -> Option<bool> {
         let job = job_state.job.as_ref();
@@ -269,7 +269,7 @@ impl Claim {
     }
 }
 
-/// Whether two texts mean different indexes.
+/// Returns true if two texts mean different indexes.
 fn is_other(found: &str, expected: &str) -> bool {
     IndexSet::read(found, None) != IndexSet::read(expected, None)
 }

@@ -48,7 +48,7 @@ pub struct Item {
     pub when: Vec<Claim>,
     /// What is held up from the moment that the script comes here until it goes on.
     pub paused: Paused,
-    /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
+    /// True if it is left out where nothing else can happen any more, and it cannot happen either.
     pub optional: bool,
     /// The requirement that asks for what is waited for, if one is named.
     pub requirement: Option<Req>,
@@ -209,7 +209,7 @@ impl Script {
         steps
     }
 
-    /// Whether the script goes on with this step.
+    /// Returns true if the script goes on with this step.
     #[must_use]
     pub fn advances(&self, world: &World, step: &Step) -> bool {
         let item = self.item(world);
@@ -219,7 +219,7 @@ impl Script {
 }
 
 impl Caches {
-    /// Whether they show all there is.
+    /// Returns true if they show all there is.
     fn know_all(self, job_state: &JobState) -> bool {
         let pods = || job_state.processes().iter().all(|process| process.knowledge.behind.is_empty());
         let jobs = || {
@@ -277,12 +277,12 @@ fn role(step: &Step) -> Role {
 }
 
 impl Item {
-    /// Whether its condition holds.
+    /// Returns true if its condition holds.
     fn is_due(&self, world: &World) -> bool {
         self.when.iter().all(|claim| claim.objection(world.job_state(self.job)).is_none())
     }
 
-    /// Whether a request that is handled should meet with something else: the script is waiting for one of its kind.
+    /// Returns true if a request that is handled should meet with something else: the script is waiting for one of its kind.
     fn diverts(&self, step: &Step, world: &World) -> bool {
         match (&self.what, request(step)) {
             (What::Request(request, handling), Some((job, sent))) => {
@@ -294,7 +294,7 @@ impl Item {
         }
     }
 
-    /// Whether a step is what happens.
+    /// Returns true if a step is what happens.
     fn is(&self, step: &Step, world: &World) -> bool {
         let job_state = world.job_state(self.job);
         let own = |job: &JobId| *job == self.job;
@@ -332,7 +332,7 @@ impl Item {
 }
 
 impl PodRef {
-    /// Whether it means this pod.
+    /// Returns true if it means this pod.
     #[must_use]
     pub fn fits(self, uid: Uid, job_state: &JobState) -> bool {
         match self {

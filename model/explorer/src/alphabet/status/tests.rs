@@ -2,7 +2,7 @@ use super::*;
 use crate::scopes::{initial, named};
 use crate::world::{JobId, World};
 
-/// All status writes of the alphabet that the guards admit, without any pruning.
+/// All status writes of the alphabet that the guards admit, without pruning.
 fn admitted_of_all(context: &DecisionContext<'_>) -> Vec<JobStatus> {
     let Some(job) = context.writable_job() else { return Vec::new() };
     let view = context.view(job);
@@ -35,7 +35,7 @@ fn with_texts(view: &View<'_>, moved: &JobStatus) -> Vec<JobStatus> {
     alphabet::index_texts(view).iter().flat_map(|text| text.on(moved)).collect()
 }
 
-/// Worlds with few pods, at regular distances along a walk through the scope.
+/// The first states of a breadth-first search through the scope.
 fn worlds(scope: &Scope, count: usize) -> Vec<World> {
     let mut queue = std::collections::VecDeque::from([initial(scope)]);
     let mut seen = Vec::new();

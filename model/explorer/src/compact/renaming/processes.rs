@@ -6,7 +6,7 @@ use super::Renaming;
 use crate::compact::parts::Rest;
 use crate::knowledge::PodCache;
 use crate::process::io::{Answer, Call, CallName, Replies, Wait};
-use crate::process::read::{Failures, Kept, Read};
+use crate::process::read::{Failures, OwnRequests, Read};
 use crate::process::state::{Process, Sync, UnseenJob};
 use crate::process::steps::DelayedRequest;
 use jobcheck_spec::pods::Pods;
@@ -72,7 +72,7 @@ impl Renaming {
             creations_seen: _,
             finished_unseen: _,
             removing_finalizers,
-            kept,
+            own_requests,
             failures,
             requeues: _,
             now: _,
@@ -82,10 +82,10 @@ impl Renaming {
             pods: Arc::new(self.pods(pods)),
             ownerless: Arc::new(self.pods(ownerless)),
             removing_finalizers: self.uids(removing_finalizers),
-            kept: Kept {
-                finalizer_removed: self.uids(&kept.finalizer_removed),
-                deleted: self.uids(&kept.deleted),
-                refused: kept.refused,
+            own_requests: OwnRequests {
+                finalizer_removed: self.uids(&own_requests.finalizer_removed),
+                deleted: self.uids(&own_requests.deleted),
+                refused: own_requests.refused,
             },
             failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
             ..read.clone()

@@ -24,7 +24,7 @@ pub(super) fn verify(task: &Task, lasso: &Lasso) -> Result<(), String> {
     require(breaks(&task.wanted, &nodes, turn), "has the property")
 }
 
-/// Whether going round these nodes, the last of which is the first, keeps an assumption. A step is one of every
+/// Returns true if going round these nodes, the last of which is the first, keeps an assumption. A step is one of every
 /// action that has it.
 fn is_kept(task: &Task, assumption: &Fairness, round: &[Node]) -> bool {
     let (Fairness::Weak(labels) | Fairness::Strong(labels)) = assumption;
@@ -42,7 +42,7 @@ pub(super) fn is_step(task: &Task, labels: &[Label], from: Node, to: Node) -> bo
     from != to && labels.iter().any(|label| task.edges.contains(&Edge { from, label: *label, to }))
 }
 
-/// Whether the behaviour through these nodes, which goes round from `turn` on, breaks the property.
+/// Returns true if the behaviour through these nodes, which goes round from `turn` on, breaks the property.
 fn breaks(wanted: &Wanted, nodes: &[Node], turn: usize) -> bool {
     let never = |set: &BTreeSet<Node>, nodes: &[Node]| nodes.iter().all(|node| !set.contains(node));
     match wanted {
