@@ -123,8 +123,8 @@ pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>
     visit(scope, bounds, wanted, &mut |_, _| {})
 }
 
-/// Explores a scope, and then calls `visit_transition` for each transition: with the number of the state, the state, the
-/// step, and the number of the next state.
+/// Explores a scope, and then calls `visit_transition` for each transition. The arguments are the number of
+/// the state, the state, the step, and the number of the next state.
 pub fn graph(
     scope: &Scope,
     bounds: &Bounds,

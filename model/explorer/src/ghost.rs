@@ -80,7 +80,7 @@ pub struct PodHistory {
     pub restarts: u32,
     /// True if its phase changed from `Succeeded` to `Failed`. `end` is the first of the two.
     pub flipped: bool,
-    /// True if no leader could know of it: its creation was not answered, its creator had terminated, two
+    /// True if no leader could know of it. Its creation was not answered, its creator had crashed, two
     /// processes led, or it was ownerless at some time.
     pub unexpected: bool,
     /// True if another pod of its index was created after it, in a Job with limits per index.

@@ -11,7 +11,7 @@ pub mod user;
 mod verdict;
 mod whole;
 
-pub use head::{head, spec_text, scope_text};
+pub use head::{head, scope_text, spec_text};
 pub use status::{change, status_text};
 pub use verdict::Objection;
 pub use whole::{CYCLE_FOLLOWS, NOTHING_FOLLOWS, Narrative, cause};
@@ -154,7 +154,8 @@ fn events(step: &Step, job: JobId, job_state: &JobState, after: &World, scope: &
             _ => false,
         };
         let same_processes = after.job_state(job).processes().len() == job_state.processes().len();
-        if is_the_action || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0 {
+        if is_the_action || !same_processes || process.knowledge.behind.len() + process.job_behind.len() == 0
+        {
             continue;
         }
         let relists = matches!(step, Step::Process(_, _, ProcessStep::Sync(delivery)) if delivery.relists);
@@ -179,7 +180,9 @@ fn action(step: &Step, before: &World, after: &World, scope: &Scope) -> (&'stati
         Step::Kubelet(_, uid, KubeletStep::Remove) => {
             ("API server", format!("removes {} (deleted, terminated, no finalizer)", name(*uid)))
         }
-        Step::Kubelet(_, uid, KubeletStep::Schedule) => ("scheduler", format!("binds {} to a node", name(*uid))),
+        Step::Kubelet(_, uid, KubeletStep::Schedule) => {
+            ("scheduler", format!("binds {} to a node", name(*uid)))
+        }
         Step::Kubelet(_, uid, what) => ("kubelet", pod_change(*uid, *what)),
         Step::Disrupt(_, uid, what) => disrupted(*uid, *what),
         Step::User(_, number, UserStep::DeletePod(uid)) => {
@@ -304,7 +307,9 @@ fn disrupted(uid: Uid, what: DisruptionStep) -> (&'static str, String) {
         }
         DisruptionStep::ForceDelete => ("user", format!("deletes {pod} by force")),
         DisruptionStep::Delete => ("scheduler", format!("deletes {pod}, which it has marked")),
-        DisruptionStep::FailByPodGc => ("pod GC", format!("marks {pod} Failed: no kubelet will report its end")),
+        DisruptionStep::FailByPodGc => {
+            ("pod GC", format!("marks {pod} Failed: no kubelet will report its end"))
+        }
     }
 }
 
@@ -354,10 +359,10 @@ fn unseen(job_state: &JobState) -> Option<String> {
         parts.push(format!("its Pod cache {}", lacks.join(", ")));
     }
     if let Some(old) = &knowledge.old_job {
-        let still = job_state
-            .job
-            .as_ref()
-            .map_or_else(|| "still shows the Job, which no longer exists".to_owned(), |stored| old_job(old, stored));
+        let still = job_state.job.as_ref().map_or_else(
+            || "still shows the Job, which no longer exists".to_owned(),
+            |stored| old_job(old, stored),
+        );
         parts.push(format!("its Job cache {still}"));
     }
     (!parts.is_empty()).then(|| parts.join("; "))

@@ -246,8 +246,8 @@ pub fn waits_for_a_bound(job_state: &JobState, world: &World, scope: &Scope) -> 
     job_state.processes().iter().any(waits)
 }
 
-/// The longest time in seconds that a controller has a reason to wait for: its deadline, the backoff delay after as many
-/// failures as there are pods, or the wait after a refused creation (PC-12).
+/// The longest time in seconds for which a controller may have to wait. It may wait for its deadline, for a
+/// backoff delay with all pods failed, or after a refused creation (PC-12).
 fn longest_wait(job_state: &JobState, scope: &Scope) -> i64 {
     let deadline = job_state.job.as_ref().and_then(|job| job.spec.active_deadline_seconds).unwrap_or(0);
     let delay = scope.constants.backoff_ms(u32::try_from(scope.pods).unwrap_or(u32::MAX)) / 1000;

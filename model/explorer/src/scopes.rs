@@ -83,7 +83,7 @@ pub fn all() -> Vec<Scope> {
     [twinned(), environment::all()].concat()
 }
 
-/// The scopes that the TLA+ twin (`model/tla`) explores too.
+/// The scopes that the second specification in TLA+ (`model/tla`) explores too.
 #[must_use]
 pub fn twinned() -> Vec<Scope> {
     vec![
@@ -402,15 +402,13 @@ fn crash_indexed() -> Scope {
 }
 
 fn crash_per_index() -> Scope {
-    let about =
-        "backoffLimitPerIndex 1; the manager crashes once; its Pod cache lags by one event";
+    let about = "backoffLimitPerIndex 1; the manager crashes once; its Pod cache lags by one event";
     let spec = limited_per_index(1, many_indexes(2, 2));
     crashing(scope("crash-per-index", about, spec, 4), 1)
 }
 
 fn crash_backoff() -> Scope {
-    let about =
-        "the manager crashes once and loses the delays after failures; its Pod cache lags by one event; time passes";
+    let about = "the manager crashes once and loses the delays after failures; its Pod cache lags by one event; time passes";
     let spec = JobSpec { backoff_limit: Some(2), ..plain() };
     let base = scope("crash-backoff", about, spec, 3);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };

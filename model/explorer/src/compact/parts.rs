@@ -1,9 +1,11 @@
-//! Taking worlds apart, and putting them together again.
+//! Takes states apart and puts them together again.
 //!
-//! A world falls into a frame, which is everything but its Jobs, and the parts of each Job. They are whole values of
-//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`JobState`] or a
-//! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
-//! do, so that each is kept once.
+//! A state consists of a frame, which is everything except its Jobs, and of the parts of each Job. Parts are
+//! whole values of the model. Distinct parts are much rarer than distinct states, so each part is stored
+//! once.
+//!
+//! A new field inside a part needs no change here. A new field of [`JobState`] or [`World`] does not compile
+//! until it is assigned to a part.
 
 use std::sync::Arc;
 
@@ -16,52 +18,52 @@ use crate::world::{Driver, JobState, TtlDriver, World};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 
-/// Numbers for the parts of one Job.
+/// The number of parts of one Job.
 pub const PARTS: usize = 8;
-/// Position of the number of the Job among those.
+/// The position of the Job.
 pub const JOB: usize = 0;
-/// Position of the pods.
+/// The position of the pods.
 pub const PODS: usize = 1;
-/// Position of what the first process knows, or else the manager.
+/// The position of the knowledge of the first process, or of the specification's manager.
 pub const KNOWLEDGE: usize = 2;
-/// Position of the past.
+/// The position of the history.
 pub const GHOST: usize = 3;
-/// Position of the sync of the first process.
+/// The position of the sync of the first process.
 pub const SYNC: usize = 4;
-/// Position of the first process without what it knows and without its sync.
+/// The position of the first process without its knowledge and its sync.
 pub const IDLE: usize = 5;
-/// Position of the request of a dead process.
+/// The position of the delayed request.
 pub const DELAYED: usize = 6;
-/// Position of the rest.
+/// The position of the remaining fields.
 pub const REST: usize = 7;
 
-/// The numbers of one Job's parts.
+/// The numbers of the parts of one Job.
 pub type Ids = [Id; PARTS];
 
-/// A world as the numbers of its parts: the frame, then [`PARTS`] for each Job. Two worlds are equal exactly if
-/// their numbers are.
+/// A state as the numbers of its parts: the frame, and then [`PARTS`] numbers for each Job. Two states are
+/// equal if and only if their numbers are.
 pub type Packed<const N: usize> = [Id; N];
 
-/// Stands for a part that is not known.
+/// The number of an unknown part.
 pub const UNKNOWN: Id = Id::MAX;
 
-/// Where the numbers of a Job begin.
+/// The position of the first part of a Job.
 pub fn offset(job: usize) -> usize {
     1 + job * PARTS
 }
 
-/// The numbers of a Job's parts.
+/// The numbers of the parts of a Job.
 pub fn ids_of<const N: usize>(packed: &Packed<N>, job: usize) -> Ids {
     let mut ids = [0; PARTS];
     ids.copy_from_slice(&packed[offset(job)..offset(job) + PARTS]);
     ids
 }
 
-/// A Job as it is stored, `None` once it is gone.
+/// A Job as stored, `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobPart(pub Option<Arc<Job>>);
 
-/// The pods of a Job.
+/// The pods of a Job, with fields that change with them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodsPart(pub Arc<Pods>);
 
@@ -71,18 +73,18 @@ impl From<Pods> for PodsPart {
     }
 }
 
-/// What changes seldom.
+/// The fields that change rarely.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rest {
     pub ttl: TtlDriver,
     pub faults: Faults,
     pub rollouts: u8,
     pub used: u16,
-    /// Processes after the first.
+    /// The processes after the first one.
     pub others: Vec<Process>,
 }
 
-/// All parts of the worlds of a scope.
+/// The parts of all states of a scope, shared by all threads.
 #[derive(Debug)]
 pub struct Tables {
     pub frames: Table<World>,
@@ -96,7 +98,7 @@ pub struct Tables {
     pub rests: Table<Rest>,
 }
 
-/// What a thread knows of [`Tables`].
+/// The part of [`Tables`] that a thread knows.
 #[derive(Debug)]
 pub struct KnownParts {
     pub frames: Known<World>,
@@ -111,7 +113,7 @@ pub struct KnownParts {
 }
 
 impl Tables {
-    /// No parts yet.
+    /// Empty tables.
     pub fn new() -> Tables {
         Tables {
             frames: Table::new(),
@@ -126,7 +128,7 @@ impl Tables {
         }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.ghosts.len();
         let own = self.knowledge.len() + self.syncs.len() + self.idle.len();
@@ -135,7 +137,7 @@ impl Tables {
 }
 
 impl KnownParts {
-    /// Nothing is known yet.
+    /// An empty memory.
     pub fn new() -> KnownParts {
         KnownParts {
             frames: Known::new(),
@@ -150,7 +152,7 @@ impl KnownParts {
         }
     }
 
-    /// Puts a world together.
+    /// Puts a state together.
     pub fn unpack<const N: usize>(&mut self, tables: &Tables, packed: &Packed<N>) -> World {
         let mut world = World::clone(self.frames.part(&tables.frames, packed[0]));
         for ids in packed[1..].chunks_exact(PARTS) {
@@ -187,8 +189,8 @@ impl KnownParts {
         }
     }
 
-    /// Takes a world apart, as far as its numbers are not `known`. `before` is a world that it shares parts with, as a
-    /// step leaves most as they were; the numbers of that world are looked at first.
+    /// Takes a state apart, except for the parts whose numbers are `known`. `before` is the state before the
+    /// step. Most parts are equal to its parts, so these are compared first.
     pub fn pack<const N: usize>(
         &mut self,
         tables: &Tables,
@@ -222,7 +224,7 @@ impl KnownParts {
         let JobState { job, pods, driver, ttl, faults, rollouts, ghost, used } = job_state;
         let DriverParts { knowledge, sync, idle, delayed, others } = DriverParts::of(driver);
         let rest = Rest { ttl, faults, rollouts, used, others };
-        // A part that may have been left as it was is compared with what it was first.
+        // A part that may be unchanged is compared with the earlier one first.
         let known = |part: usize, is_same: &mut dyn FnMut(&JobState, Id) -> bool| {
             let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
             Some(given[part]).filter(|id| *id != UNKNOWN).or_else(old)
@@ -257,7 +259,7 @@ impl KnownParts {
     }
 }
 
-/// A driver, taken apart.
+/// A driver in parts.
 struct DriverParts {
     knowledge: Knowledge,
     sync: Option<Sync>,
@@ -281,7 +283,7 @@ impl DriverParts {
     }
 }
 
-/// A Job's part [`KNOWLEDGE`].
+/// The part [`KNOWLEDGE`] of a Job.
 fn knowledge_of(job_state: &JobState) -> &Knowledge {
     match &job_state.driver {
         Driver::Specification(knowledge) => knowledge,

@@ -1,7 +1,7 @@
-//! Worlds in which the pods of a Job bear each other's UIDs.
+//! Permutations of the pods of a Job.
 //!
-//! The fields of whatever may name a pod are listed one by one, so that a new field does not compile until it
-//! was decided here whether it names one.
+//! Each type that may name a pod is taken apart field by field. A new field therefore does not compile until
+//! it is decided here whether it names a pod.
 
 mod identity;
 mod processes;
@@ -18,12 +18,12 @@ use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
-/// A permutation of the UIDs of all pods that one Job ever had: `Uid(n)` becomes the n-th entry.
+/// A permutation of the UIDs of all pods that a Job ever had: `Uid(n)` becomes the n-th entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming(Vec<u8>);
 
 impl Renaming {
-    /// All permutations of so many pods; the first changes nothing.
+    /// All permutations of this number of pods. The first one is the identity.
     pub fn all(pods: usize) -> Vec<Renaming> {
         let mut all = vec![Renaming(Vec::new())];
         for next in 1..=pods {
@@ -40,7 +40,7 @@ impl Renaming {
         all
     }
 
-    /// Returns true if the keys of the pods, in the order of their UIDs, are sorted afterwards.
+    /// Returns true if the permutation sorts these keys, which are in the order of the UIDs.
     pub fn sorts(&self, keys: &[u64]) -> bool {
         let after = |name: u8| self.0.iter().position(|it| *it == name).and_then(|before| keys.get(before));
         (1..u8::try_from(keys.len()).unwrap_or(u8::MAX)).all(|name| after(name) <= after(name + 1))
@@ -51,7 +51,7 @@ impl Renaming {
         position.and_then(|position| self.0.get(position)).map_or(uid, |name| Uid(u128::from(*name)))
     }
 
-    /// Texts name a pod as the kubelet of this model does: `default/pod-1`.
+    /// A text with renamed pods. The kubelet of this model names a pod `default/pod-1`.
     fn text(&self, text: &Text) -> Text {
         const BEFORE: &str = "default/pod-";
         let Some((head, tail)) = text.split_once(BEFORE) else { return text.clone() };
@@ -60,7 +60,7 @@ impl Renaming {
         format!("{head}{BEFORE}{}{}", self.uid(Uid(number)).0, &tail[digits..]).into()
     }
 
-    /// The Job, whose status lists pods.
+    /// The Job with renamed pods in its status.
     pub fn job_part(&self, part: &JobPart) -> JobPart {
         JobPart(part.0.as_ref().map(|job| self.job(job)))
     }
@@ -95,14 +95,14 @@ impl Renaming {
         }
     }
 
-    /// Every list that is written is sorted.
+    /// A renamed list. All lists that are written are sorted.
     fn list(&self, uids: &[Uid]) -> Vec<Uid> {
         let mut renamed: Vec<Uid> = uids.iter().map(|uid| self.uid(*uid)).collect();
         renamed.sort_unstable();
         renamed
     }
 
-    /// The pods.
+    /// The renamed pods.
     pub fn pods(&self, pods: &Pods) -> Pods {
         let mut renamed = Pods::new();
         for pod in pods.iter().map(|pod| self.pod(pod)) {
@@ -152,7 +152,7 @@ impl Renaming {
         }
     }
 
-    /// The knowledge of a manager.
+    /// The knowledge of a manager with renamed pods.
     pub fn knowledge(&self, knowledge: &Knowledge) -> Knowledge {
         let Knowledge { old_job, behind, backoff, gates } = knowledge;
         Knowledge {
@@ -173,11 +173,11 @@ impl Renaming {
         Unseen { uid: self.uid(*uid), before, own, missed: *missed }
     }
 
-    /// The past: a pod's history stands where its UID says.
+    /// The history with renamed pods. The position of a pod's history is its UID.
     pub fn ghost(&self, ghost: &GhostHistory) -> GhostHistory {
         let GhostHistory {
             pods,
-            // Where there are others, symmetry is refused.
+            // Symmetry reduction excludes recreated Jobs.
             incarnation: _,
             former: _,
             foreign_pods: _,
@@ -209,7 +209,7 @@ impl Renaming {
         }
     }
 
-    /// Names no pod.
+    /// The history of a pod. It names no pod.
     fn pod_history(&self, ghost: &PodHistory) -> PodHistory {
         let PodHistory {
             index: _,
@@ -272,7 +272,7 @@ impl Renaming {
         }
     }
 
-    /// A Job's whole life.
+    /// The whole state of a Job with renamed pods.
     pub fn job_state(&self, job_state: &JobState) -> JobState {
         let JobState { job, pods, driver, ttl: _, faults: _, rollouts: _, ghost, used: _ } = job_state;
         JobState {

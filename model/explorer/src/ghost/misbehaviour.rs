@@ -209,8 +209,8 @@ impl GhostHistory {
         let replacing_failed = job.spec.replaces_only_failed();
         pods.iter().filter(move |pod| {
             let ghost = self.pod(pod.uid);
-            let deleted_first =
-                ghost.is_some_and(|ghost| ghost.deleted) && (!replacing_failed || self.allowed_early_replacement);
+            let deleted_first = ghost.is_some_and(|ghost| ghost.deleted)
+                && (!replacing_failed || self.allowed_early_replacement);
             if !deleted_first {
                 return pod.phase == Phase::Failed;
             }

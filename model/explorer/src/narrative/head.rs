@@ -138,7 +138,10 @@ fn caches(scope: &Scope, parts: &mut Vec<String>) {
 
 fn constants(scope: &Scope, parts: &mut Vec<String>) {
     if scope.constants.max_uncounted_pods < 100 {
-        parts.push(format!("the uncounted lists hold at most {}", counted(scope.constants.max_uncounted_pods, "UID", "UIDs")));
+        parts.push(format!(
+            "the uncounted lists hold at most {}",
+            counted(scope.constants.max_uncounted_pods, "UID", "UIDs")
+        ));
     }
     if scope.has_delays() {
         parts.push(format!("the first backoff delay is {} s", scope.constants.pod_failure_backoff_ms / 1000));
@@ -164,7 +167,10 @@ fn kubelet(scope: &Scope, parts: &mut Vec<String>) {
         parts.push("the phase of a pod may change from Succeeded to Failed".to_owned());
     }
     if scope.restarts > 0 {
-        parts.push(format!("a container may restart up to {}", counted(scope.restarts as usize, "time", "times")));
+        parts.push(format!(
+            "a container may restart up to {}",
+            counted(scope.restarts as usize, "time", "times")
+        ));
     }
 }
 

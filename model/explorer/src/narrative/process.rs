@@ -53,7 +53,9 @@ pub(crate) fn process_step(
             "relists the Jobs; its Job cache shows the recreated Job in place of the previous one".to_owned()
         }
         ProcessStep::Crash => "crashes and restarts".to_owned(),
-        ProcessStep::ElectSecondLeader => "loses its lease without noticing; a second leader is elected".to_owned(),
+        ProcessStep::ElectSecondLeader => {
+            "loses its lease without noticing; a second leader is elected".to_owned()
+        }
         ProcessStep::StopOldLeader => "stops: it is no longer the leader".to_owned(),
         ProcessStep::CrashInFlight(which) => {
             format!(

@@ -299,7 +299,7 @@ fn remove_finalizer(job_state: &mut JobState, writer: Writer, uid: Uid) -> Answe
     if let Some(pod) = job_state.pods.get(uid).filter(|pod| pod.finalizer).cloned() {
         let sync = writer.process(job_state).and_then(|process| process.sync.as_ref());
         let seen = sync.and_then(|sync| sync.seen.post.get(uid).cloned());
-        // The specification that the sync read and the stored status tell whether a pod is lost.
+        // The specification that the sync read and the stored status show if a pod is lost.
         let read = sync.and_then(|sync| sync.job()).or(job_state.job.as_ref());
         let read = read.map(|job| writer.gates(job_state).read(job));
         let job = job_state

@@ -7,11 +7,12 @@
 //!
 //! # Soundness
 //!
-//! While the stored Job is not over, no cache shows that it is over. Therefore:
+//! A Job is *done* if no sync looks at its pods any more: it is finished or does not exist.
+//! While the stored Job is not done, no cache shows that it is. Therefore:
 //!
 //! - Every event queues the Job's key, so that a sync can always follow.
 //! - Events of pods and events of the Job commute: events of pods only depend on whether the cached Job
-//!   exists and is over.
+//!   exists and is done.
 //! - Events commute with the steps of all other actors, which append to the changes that the caches lack.
 //! - Events commute with the calls of the current sync. Expectations are set before the calls. Events and
 //!   failed calls both lower them.
@@ -20,8 +21,8 @@
 //!   shown.
 //!
 //! If a cache reaches the bound on its lag, the oldest event arrives at once, with or without the reduction.
-//! Nothing is reduced once the Job is over, nor in scopes that fill the orphan queue: if pods may become
-//! ownerless, or a Job is recreated.
+//! Nothing is reduced once the Job is done. The same holds for scopes that fill the orphan queue, in which
+//! pods may become ownerless or a Job is recreated.
 //!
 //! Safety properties read etcd and the history, never a cache. The exception is BO-06, which only applies to
 //! recreated Jobs. Progress is checked without the reduction. A test compares the reachable contents of etcd.
@@ -37,7 +38,7 @@ use jobcheck_spec::pods::Pods;
 
 use crate::mutations::Mutations;
 use crate::process::informer::{relist_pods, show_job, show_pod};
-use crate::process::state::{Process, is_over};
+use crate::process::state::{Process, is_done};
 use crate::process::steps::{Delivery, ProcessStep};
 
 /// The syncs that may start, each with the events that arrive just before it.
@@ -91,7 +92,7 @@ fn are_lazy(job_state: &JobState, scope: &Scope) -> bool {
     scope.algorithm().is_some_and(|algorithm| algorithm.lazy_caches)
         && !scope.has_ownerless()
         && !scope.recreates()
-        && !is_over(job_state.job.as_ref())
+        && !is_done(job_state.job.as_ref())
 }
 
 /// Returns true if a relist differs from the single events: two of them concern the same pod.

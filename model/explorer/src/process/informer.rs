@@ -11,8 +11,8 @@ use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
 use crate::mutations::{Mutation, Mutations};
-use crate::process::recreated::Shown;
-use crate::process::state::{Process, is_over};
+use crate::process::recreated::Source;
+use crate::process::state::{Process, is_done};
 
 /// Delivers the oldest change of a pod that the Pod cache lacks.
 pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
@@ -114,7 +114,7 @@ fn saw_deletion(process: &mut Process, uid: Uid, after: Option<&Pod>, job: Optio
 pub fn cleans_up(job: Option<&Arc<Job>>, mutations: &Mutations) -> bool {
     let missed =
         if job.is_none() { Mutation::ForgetsPodsOfGoneJobs } else { Mutation::ForgetsPodsOfFinishedJobs };
-    is_over(job) && !mutations.on(missed)
+    is_done(job) && !mutations.on(missed)
 }
 
 /// Delivers the next version of the Job.
@@ -124,7 +124,7 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     }
     process.job_behind.remove(0);
     let shown = process.cached_job(job).cloned();
-    process.meet(shown.as_deref(), Shown::Event, mutations);
+    process.meet(shown.as_deref(), Source::Event, mutations);
     process.find_left_behind(shown.as_deref(), pods);
     if cleans_up(shown.as_ref(), mutations) {
         let cached = process.cached_pods(pods);
@@ -133,9 +133,10 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     process.queued |= shown.is_none_or(|job| !job.status.is_finished());
 }
 
-/// Applies what follows from a step in every process: delivers the events beyond the permitted lag, fires
-/// timers that are due, and drops pods from the orphan queue that are no orphans any more. The permitted lag
-/// is a number of events of pods, and one of the Job.
+/// Applies the consequences of a step in every process. It delivers the events beyond the permitted lag and
+/// fires the timers that are due. It drops pods from the orphan queue that are no longer orphans.
+///
+/// The permitted lag is a number of events of pods, and one of the Job.
 pub fn settle(
     job_state: &mut JobState,
     now: jobcheck_spec::time::Time,
@@ -157,9 +158,9 @@ pub fn settle(
         if !process.orphans.is_empty() {
             let cached = process.cached_pods(pods);
             let cached_job = process.cached_job(job.as_ref()).cloned();
-            let over = is_over(cached_job.as_ref());
+            let done = is_done(cached_job.as_ref());
             let is_orphan = |pod: &Pod| {
-                pod.finalizer && (over || !pod.controlled || is_of_another(pod, cached_job.as_deref()))
+                pod.finalizer && (done || !pod.controlled || is_of_another(pod, cached_job.as_deref()))
             };
             process.orphans.retain(|uid| cached.get(*uid).is_some_and(is_orphan));
         }

@@ -6,7 +6,7 @@
 //! one. The algorithm thus reads like the KEPs, and can still be interrupted between any two calls.
 //!
 //! No decision depends on the UIDs of pods. The calls of a batch are answered in any order. If the controller
-//! takes the first of several equal pods, it asks [`Io::pick`], which is answered with each of them in turn.
+//! takes the first of several equal pods, it asks [`Io::pick`], which returns each of them in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -81,25 +81,25 @@ impl Memory {
         let pods = |uids: &BTreeSet<Uid>| {
             uids.iter().map(|uid| format!("pod {}", uid.0)).collect::<Vec<_>>().join(", ")
         };
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if self.creations != 0 {
-            told.push(format!("creations to be seen: {}", self.creations));
+            parts.push(format!("expected creations: {}", self.creations));
         }
         for (what, uids) in [
-            ("deletions to be seen", &self.deleting),
-            ("releases to be seen", &self.removing_finalizers),
-            ("deleted", &self.own_requests.deleted),
-            ("released", &self.own_requests.finalizer_removed),
-            ("failures", &self.failures.pods),
+            ("expected deletions", &self.deleting),
+            ("expected finalizer removals", &self.removing_finalizers),
+            ("deleted pods", &self.own_requests.deleted),
+            ("pods whose finalizer was removed", &self.own_requests.finalizer_removed),
+            ("failed pods in the backoff record", &self.failures.pods),
         ] {
             if !uids.is_empty() {
-                told.push(format!("{what}: {}", pods(uids)));
+                parts.push(format!("{what}: {}", pods(uids)));
             }
         }
         if self.own_requests.refused.is_some() {
-            told.push("the namespace is being deleted".to_owned());
+            parts.push("the namespace is being deleted".to_owned());
         }
-        told
+        parts
     }
 
     /// PC-26: returns true if all expected creations and deletions were seen.

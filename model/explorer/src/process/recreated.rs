@@ -18,9 +18,9 @@ use crate::process::io::Call;
 use crate::process::memory::Memory;
 use crate::process::state::Process;
 
-/// The event by which the cache came to show a Job.
+/// The reason why the cache shows a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Source {
     /// By a watch event, after which the cache shows the next version.
     Event,
     /// By a relist, which skips the versions in between.
@@ -28,8 +28,8 @@ pub enum Shown {
 }
 
 impl Process {
-    /// Handles a new version of the Job in the cache; `None` if the cache shows that the Job is gone.
-    pub fn meet(&mut self, job: Option<&Job>, shown: Shown, mutations: &Mutations) {
+    /// Handles a new version of the Job in the cache; `None` if the Job no longer exists.
+    pub fn meet(&mut self, job: Option<&Job>, source: Source, mutations: &Mutations) {
         let by_name = mutations.on(Mutation::KeepsFailuresByName);
         let Some(job) = job else {
             // SY-09: the deletion event drops the record.
@@ -46,7 +46,7 @@ impl Process {
             return;
         }
         let old = std::mem::replace(&mut self.memory, Memory { incarnation, ..Memory::default() });
-        if by_name || (shown == Shown::Relist && mutations.on(Mutation::KeepsFailuresAcrossRelist)) {
+        if by_name || (source == Source::Relist && mutations.on(Mutation::KeepsFailuresAcrossRelist)) {
             self.memory.failures = old.failures;
         }
         if mutations.on(Mutation::KeepsExpectationsByName) {
@@ -100,7 +100,7 @@ impl Process {
     pub fn relist(&mut self, stored: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
         self.job_behind.clear();
         let job = stored.map(AsRef::as_ref);
-        self.meet(job, Shown::Relist, mutations);
+        self.meet(job, Source::Relist, mutations);
         self.find_left_behind(job, pods);
         if cleans_up(stored, mutations) {
             let cached = self.cached_pods(pods);

@@ -295,12 +295,12 @@ fn is_version_of(written: &Job, cached: Option<&Job>) -> bool {
 
 /// Returns true if no sync looks at the Job's pods any more.
 #[must_use]
-pub fn is_over(job: Option<&Arc<Job>>) -> bool {
+pub fn is_done(job: Option<&Arc<Job>>) -> bool {
     job.is_none_or(|job| job.status.is_finished())
 }
 
 impl Sync {
-    /// The calls for which the sync waits. Of several equal creations only the first is listed.
+    /// The calls for which the sync waits. Only the first of several equal creations is included.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         let calls = match &self.wait {
             Wait::Calls(calls) => calls.as_slice(),

@@ -44,8 +44,9 @@ pub enum ProcessStep {
     /// the TTL controller are never delayed. Both paths decide about each object anew and remember nothing. A
     /// request that is handled just before the crash has the same effect.
     CrashInFlight(CallName),
-    /// Loses its lease without noticing. A second process starts, and both lead, which SY-01 forbids. The
-    /// step is only enabled during a sync: an idle old leader has the same effect as one that ended its sync
+    /// Loses its lease without noticing. A second process starts, and both lead, which SY-01 forbids.
+    ///
+    /// The step is enabled only during a sync. An idle old leader is equivalent to one that ended its sync
     /// before the other acted.
     ElectSecondLeader,
     /// Notices that it does not lead any more, and stops. Its unhandled requests are lost.

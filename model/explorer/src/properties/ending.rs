@@ -1,4 +1,4 @@
-//! Termination: how a Job comes to its interim and its terminal condition.
+//! Termination: the interim and the terminal condition of a Job.
 
 use super::Property;
 use crate::ghost::{Decision, End, PodHistory};

@@ -38,7 +38,7 @@ pub struct Accounting<'a> {
     pub tally: &'a Tally<'a>,
     /// The settings of the process.
     pub settings: &'a Settings<'a>,
-    /// The end that the Job reaches; `None` if it goes on.
+    /// The termination of the Job. `None` if the Job continues.
     pub termination: Option<Termination>,
     /// True if a FailJob verdict has to wait for a later sync.
     pub verdict_waits: bool,

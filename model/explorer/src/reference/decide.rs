@@ -62,8 +62,8 @@ impl Termination {
     }
 }
 
-/// The first reason that applies; `None` if the Job goes on. Completions are not among the reasons: a sync looks at them
-/// after it has managed pods.
+/// The first reason that applies. Returns `None` if the Job continues. Completions are not among the reasons,
+/// because a sync checks them after it has managed pods.
 ///
 /// # Errors
 ///

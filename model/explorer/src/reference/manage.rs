@@ -34,7 +34,7 @@ pub struct Counts {
 pub enum StepResult {
     /// Every call succeeded.
     Done,
-    /// A call failed. The sync goes on, and is retried afterwards (PC-13).
+    /// A call failed. The sync continues, and is retried afterwards (PC-13).
     Failed,
 }
 
@@ -117,8 +117,8 @@ impl PodManager<'_> {
         }
     }
 
-    /// PC-06, PC-09: the pods to delete, at least this many. Of an Indexed Job, pods without a valid index and duplicates
-    /// come first.
+    /// PC-06, PC-09: the pods to delete, at least this many. For an Indexed Job, pods without a valid index
+    /// and duplicates come first.
     fn by_preference(&self, at_least: usize, io: &mut Io<'_>) -> Result<Vec<&Pod>, Stop> {
         let mut victims: Vec<&Pod> = Vec::new();
         if self.spec.is_indexed() {
@@ -346,7 +346,7 @@ fn preference(pod: &Pod, mutations: &Mutations) -> impl Ord + use<> {
         Reverse(pod.ready_changed),
         Reverse(pod.max_restarts),
         Reverse(pod.created),
-        // Of equal pods, one that an earlier, failed deletion left without finalizer goes first.
+        // Among equal pods, one that lost its finalizer before an earlier, failed deletion comes first.
         mutated::prefers_without_finalizer(pod, mutations),
     )
 }

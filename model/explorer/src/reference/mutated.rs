@@ -79,12 +79,12 @@ impl Settings<'_> {
 }
 
 impl Sync<'_> {
-    /// A sync goes on after a failed deletion. `ForgetsCountsAfterFailedDeletion`: it ends.
+    /// A sync continues after a failed deletion. `ForgetsCountsAfterFailedDeletion`: it ends.
     pub(super) fn continue_after_deletions(&self, result: StepResult) -> Result<(), Stop> {
         self.continue_unless(result, Mutation::ForgetsCountsAfterFailedDeletion)
     }
 
-    /// A sync goes on after a failed creation. `ForgetsStatusAfterFailedCreation`: it ends.
+    /// A sync continues after a failed creation. `ForgetsStatusAfterFailedCreation`: it ends.
     pub(super) fn continue_after_creations(&self, result: StepResult) -> Result<(), Stop> {
         self.continue_unless(result, Mutation::ForgetsStatusAfterFailedCreation)
     }

@@ -1,4 +1,4 @@
-//! Scopes of disruptions, ownerless pods and user edits. The TLA+ twin does not have them.
+//! Scopes of disruptions, ownerless pods and user edits. The second specification in TLA+ does not have them.
 
 use crate::env::disruption::Disruption;
 use crate::env::user::{SpecEdit, UserAction};
@@ -12,7 +12,7 @@ use jobcheck_spec::job::{
 };
 use jobcheck_spec::pod::Phase;
 
-use super::{limited_per_index, many, many_indexes, replacing_failed, policy, scope};
+use super::{limited_per_index, many, many_indexes, policy, replacing_failed, scope};
 
 /// All scopes of this module.
 pub fn all() -> Vec<Scope> {
@@ -86,8 +86,7 @@ fn lost_node() -> Scope {
 }
 
 fn lost_node_patient() -> Scope {
-    let about =
-        "podReplacementPolicy Failed: a pod that is deleted by force, or whose node is lost, is replaced once it has terminated";
+    let about = "podReplacementPolicy Failed: a pod that is deleted by force, or whose node is lost, is replaced once it has terminated";
     let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many_indexes(2, 1)) };
     let base = scope("lost-node-patient", about, spec, 3);
     Scope { disruptions: vec![Disruption::ForceDelete, Disruption::LoseNode], ..base }
@@ -140,7 +139,8 @@ fn relabelled_pod() -> Scope {
 }
 
 fn legacy_pods() -> Scope {
-    let about = "the Job has two pods from before the tracking finalizer existed, an active and a terminated one";
+    let about =
+        "the Job has two pods from before the tracking finalizer existed, an active and a terminated one";
     let legacy = |phase| FoundPod { controlled: true, phase };
     let base = scope("legacy-pods", about, many(2, 2), 5);
     Scope { found: vec![legacy(Phase::Pending), legacy(Phase::Succeeded)], ..base }
@@ -159,8 +159,7 @@ fn edited_limits() -> Scope {
 }
 
 fn per_index_delay() -> Scope {
-    let about =
-        "a failure delays the retry of its index by 1 s; the manager may crash meanwhile, and the delay must survive; time passes";
+    let about = "a failure delays the retry of its index by 1 s; the manager may crash meanwhile, and the delay must survive; time passes";
     let spec = limited_per_index(1, many_indexes(1, 1));
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
@@ -168,7 +167,8 @@ fn per_index_delay() -> Scope {
 }
 
 fn denied_condition() -> Scope {
-    let about = "a user adds the conditions FailureTarget and Failed with status False; the Job fails all the same";
+    let about =
+        "a user adds the conditions FailureTarget and Failed with status False; the Job fails all the same";
     let user = vec![UserAction::DenyFailureTarget, UserAction::DenyFailed];
     Scope { user, ..scope("denied-condition", about, many(1, 1), 1) }
 }
@@ -226,7 +226,8 @@ fn suspended_and_resumed() -> Vec<UserAction> {
 }
 
 fn suspend_deadline() -> Scope {
-    let about = "activeDeadlineSeconds 1; a user suspends and resumes the Job, which restarts the time; time passes";
+    let about =
+        "activeDeadlineSeconds 1; a user suspends and resumes the Job, which restarts the time; time passes";
     let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
     Scope { user: suspended_and_resumed(), ticks: 2, ..scope("suspend-deadline", about, spec, 3) }
 }
@@ -251,8 +252,7 @@ fn elastic_per_index() -> Scope {
 }
 
 fn parallelism() -> Scope {
-    let about =
-        "two completions; a user sets parallelism to 1 and to 2 again";
+    let about = "two completions; a user sets parallelism to 1 and to 2 again";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
     let user = vec![UserAction::scale(1), UserAction::scale(2)];
     Scope { user, ..scope("parallelism", about, spec, 3) }
@@ -267,7 +267,8 @@ fn on_failure() -> Scope {
 }
 
 fn success_policy_deletion() -> Scope {
-    let about = "a success policy: the success of index 0, one of two, completes the Job; a user deletes a pod";
+    let about =
+        "a success policy: the success of index 0, one of two, completes the Job; a user deletes a pod";
     let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
     let success_policy = Some(SuccessPolicy { rules: vec![rule] });
     let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };

@@ -1,7 +1,7 @@
 //! Scopes in which processes with other feature gates take over. See the requirements UG-01 to UG-15
 //! (`docs/reference/requirements/ug.md`).
 
-use super::{limited_per_index, many, many_indexes, replacing_failed, policy, scope};
+use super::{limited_per_index, many, many_indexes, policy, replacing_failed, scope};
 use crate::env::user::UserAction;
 use crate::scope::Scope;
 use jobcheck_spec::apiserver::RuleSet;
@@ -11,7 +11,8 @@ use jobcheck_spec::job::{FailureAction, JobSpec, PodFailureRule, SuccessPolicy, 
 /// The scopes that the specification can be explored in too.
 #[must_use]
 pub fn gates() -> Vec<Scope> {
-    let about = "the manager that spec.managedBy names writes the status, and the built-in controller does nothing";
+    let about =
+        "the manager that spec.managedBy names writes the status, and the built-in controller does nothing";
     let beside = two_managers("gates/beside-another-manager", about, Vec::new());
     vec![pod_replacement_policy(), replaced_index(), per_index(), success_policy(), managed_by(), beside]
 }
@@ -82,7 +83,8 @@ pub fn external() -> JobSpec {
 }
 
 fn managed_by() -> Scope {
-    let about = "JobManagedBy is turned off; the built-in controller takes over a Job whose manager no longer runs";
+    let about =
+        "JobManagedBy is turned off; the built-in controller takes over a Job whose manager no longer runs";
     let base = scope("gates/managed-by", about, external(), 2);
     Scope { gates: vec![Gates::ON, WITHOUT_MANAGED_BY], ..base }
 }

@@ -302,9 +302,11 @@ pub fn all_faults() -> Vec<Scope> {
 /// at a time.
 fn smaller() -> impl Iterator<Item = Scope> {
     everything_wrong(SMALLER).map(|scope| match scope.name {
-        "all-faults/failed-indexes" => {
-            Scope { about: "backoffLimitPerIndex 0 and maxFailedIndexes 0: the first failed index fails the Job", user: Vec::new(), ..scope }
-        }
+        "all-faults/failed-indexes" => Scope {
+            about: "backoffLimitPerIndex 0 and maxFailedIndexes 0: the first failed index fails the Job",
+            user: Vec::new(),
+            ..scope
+        },
         _ => Scope { jobs: scope.jobs.iter().map(one_at_a_time).collect(), ..scope },
     })
 }

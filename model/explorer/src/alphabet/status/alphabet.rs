@@ -231,8 +231,8 @@ pub fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
         | Reason::CompletionsReached => {
             let fixed = TEXTS.interims.iter().filter(|(other, _)| *other == reason);
             let silent = reason.said_with(view.gates).is_empty();
-            let said = |wording: &Wording| if silent { wording.silent() } else { wording.clone() };
-            fixed.map(|(_, wording)| said(wording)).flat_map(|it| [it.clone(), opposite(&it)]).collect()
+            let phrased = |wording: &Wording| if silent { wording.silent() } else { wording.clone() };
+            fixed.map(|(_, wording)| phrased(wording)).flat_map(|it| [it.clone(), opposite(&it)]).collect()
         }
     }
 }

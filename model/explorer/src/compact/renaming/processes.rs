@@ -1,4 +1,4 @@
-//! The processes of an algorithm, and what they left on its way.
+//! Permutations of pods in the processes of an algorithm and in their requests.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
 impl Renaming {
-    /// A process without what it knows and without its sync.
+    /// A process without its knowledge and its sync.
     pub fn idle(&self, process: &Process) -> Process {
         let Process { knowledge: _, job_behind, memory, queued: _, wake: _, orphans, sync: _ } = process;
         let unseen =
@@ -35,7 +35,7 @@ impl Renaming {
         }
     }
 
-    /// A sync under way.
+    /// The current sync.
     pub fn sync(&self, sync: &Sync) -> Sync {
         let Sync { read, replies, wait, written, conflicts: _, fresh: _, seen, deletes_failed: _ } = sync;
         Sync {
@@ -48,12 +48,12 @@ impl Renaming {
         }
     }
 
-    /// The request of a dead process.
+    /// The delayed request of a crashed process.
     pub fn delayed(&self, delayed: &DelayedRequest) -> DelayedRequest {
         DelayedRequest { call: self.call(&delayed.call), ..delayed.clone() }
     }
 
-    /// What changes seldom.
+    /// The fields that change rarely.
     pub fn rest(&self, rest: &Rest) -> Rest {
         let Rest { ttl: _, faults: _, rollouts: _, used: _, others } = rest;
         Rest { others: others.iter().map(|process| self.process(process)).collect(), ..rest.clone() }

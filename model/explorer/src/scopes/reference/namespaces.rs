@@ -24,7 +24,8 @@ pub fn namespaces() -> [Scope; 4] {
     let about = "two completions, one after the other; a user deletes the namespace, so that pod creations are refused";
     let fails = Faults { failures: 1, ..Faults::default() };
     let crashes = Faults { crashes: 1, ..Faults::default() };
-    let of_an_index = "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
+    let of_an_index =
+        "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
     [
         namespace("stale-caches/terminating-namespace", about, many(2, 1), 2),
         namespace("stale-caches/terminating-namespace-per-index", of_an_index, per_index(), 2),
@@ -37,7 +38,8 @@ pub fn namespaces() -> [Scope; 4] {
 #[must_use]
 pub fn progress_of_namespaces() -> [Scope; 2] {
     let about = "two completions, one after the other; a user deletes the namespace";
-    let of_an_index = "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
+    let of_an_index =
+        "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
     [
         namespace("progress/terminating-namespace", about, many(2, 1), 1),
         namespace("progress/terminating-namespace-per-index", of_an_index, per_index(), 1),

@@ -70,5 +70,6 @@ fn delayed_request() -> Scope {
 pub fn progress_of_recreation() -> [Scope; 2] {
     let about = "the Job is deleted with its owner and recreated; a watch may break meanwhile";
     let stale = lacking_two_events(recreated_job("progress/recreation-stale", about, many(1, 1), 2, 1));
-    [Scope { name: "progress/recreation", ..without_lag() }, stale].map(|scope| Scope { progress: true, ..scope })
+    [Scope { name: "progress/recreation", ..without_lag() }, stale]
+        .map(|scope| Scope { progress: true, ..scope })
 }

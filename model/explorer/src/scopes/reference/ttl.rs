@@ -13,8 +13,16 @@ use jobcheck_spec::job::JobSpec;
 pub fn ttl() -> Vec<Scope> {
     vec![
         edit(),
-        clock("ttl/fast-clock", "the clock of the TTL-after-finished controller is 1 s ahead; a user changes the TTL", 1),
-        clock("ttl/slow-clock", "the clock of the TTL-after-finished controller is 1 s behind; a user changes the TTL", -1),
+        clock(
+            "ttl/fast-clock",
+            "the clock of the TTL-after-finished controller is 1 s ahead; a user changes the TTL",
+            1,
+        ),
+        clock(
+            "ttl/slow-clock",
+            "the clock of the TTL-after-finished controller is 1 s behind; a user changes the TTL",
+            -1,
+        ),
         removed(),
         deleted(),
         orphaned(),
@@ -104,7 +112,8 @@ fn pods() -> Scope {
 }
 
 fn delayed_pod() -> Scope {
-    let about = "a delayed request of a crashed process creates a pod when the Job has finished and may be deleted";
+    let about =
+        "a delayed request of a crashed process creates a pod when the Job has finished and may be deleted";
     let faults = Faults { crashes: 1, ..Faults::default() };
     Scope { faults, delayed_requests: true, pods: 3, ..both(scope("ttl/late-pod", about, one_pod(0), 3), 0) }
 }
