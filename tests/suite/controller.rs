@@ -1,4 +1,4 @@
-//! Exploring the shipped controllers' decisions in the scopes of the reference algorithm: sizes and verdicts.
+//! Explores the shipped controllers in the scopes of the reference algorithm: sizes and verdicts.
 
 mod defects;
 mod sizes;
@@ -18,7 +18,7 @@ use jobcheck_explorer::step::Step;
 
 use self::sizes::{PROGRESS, SIZES};
 
-/// As `jobcheck check` explores.
+/// The reductions that `jobcheck check` uses.
 fn explored(scope: &Scope) -> Exploration {
     let symmetry = symmetry_is_sound(scope);
     explore(scope, &Bounds { partial_order: true, symmetry, ..Bounds::none(2) })
@@ -28,10 +28,10 @@ fn story(scope: &Scope, found: &Counterexample) -> String {
     lines(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
 }
 
-/// No property is broken, no write is one that the specification does not admit, and without faults none is refused.
-/// The premise of every property about controllers is reached.
+/// All properties hold: every write is admitted, and the server refuses none. Some state satisfies the
+/// premise of every property about controllers.
 #[test]
-fn every_quick_scope_is_exhausted_with_the_shipped_controllers_at_its_pinned_size() {
+fn the_shipped_controllers_satisfy_every_property_and_the_sizes_are_pinned() {
     let (mut sizes, mut reached) = (Vec::new(), vec![false; PROPERTIES.len()]);
     let scopes = [one_fault(), ttl(), recreation(), rollouts()].concat();
     for scope in scopes.into_iter().map(of_the_controller) {
@@ -50,9 +50,9 @@ fn every_quick_scope_is_exhausted_with_the_shipped_controllers_at_its_pinned_siz
     assert!(empty.is_empty(), "{empty:?}");
 }
 
-/// The Job comes to its end, and the controller to rest, whatever happens.
+/// Every Job finishes, and its controller becomes idle.
 #[test]
-fn every_job_of_the_shipped_controllers_comes_to_its_end() {
+fn every_job_of_the_shipped_controllers_finishes() {
     let mut sizes = Vec::new();
     for scope in progress().into_iter().map(of_the_controller) {
         let it = explore(&scope, &Bounds::none(2));
@@ -65,9 +65,9 @@ fn every_job_of_the_shipped_controllers_comes_to_its_end() {
     assert_eq!(sizes, PROGRESS);
 }
 
-/// Which pods are recorded first, where there is no room for all, a plan decides by UID: each order is explored.
+/// If the lists are too short for all pods, a plan chooses the first ones by UID. Every order is explored.
 #[test]
-fn of_pods_that_a_plan_takes_by_uid_each_comes_first() {
+fn every_order_of_equal_pods_is_explored() {
     let full = one_fault().into_iter().find(|scope| scope.name == "stale-caches/full-lists").unwrap();
     let mut first = BTreeSet::new();
     graph(
@@ -82,8 +82,8 @@ fn of_pods_that_a_plan_takes_by_uid_each_comes_first() {
     assert!(first.len() > 1, "{first:?}");
 }
 
-/// The memory of plans and the order of UIDs are no part of what is found: with more threads, and without reductions, the
-/// same holds.
+/// The cache of plans and the order of UIDs do not affect the result. The verdict does not depend on the
+/// number of threads or on reductions.
 #[test]
 fn threads_and_reductions_change_no_verdict_of_the_shipped_controllers() {
     let names = ["stale-caches/backoff-limit", "stale-caches/full-lists", "crash/non-indexed"];

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_in_the_order_that_is_asked_for() {
+    fn texts_have_the_requested_order() {
         let names = Names::in_order(vec![uid::Uid(7), uid::Uid(3)]);
         assert!(names.text(uid::Uid(7)) < names.text(uid::Uid(3)));
         for uid in names.order() {

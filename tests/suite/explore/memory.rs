@@ -1,4 +1,4 @@
-//! What a thread remembers of one state must not change what it says of another.
+//! The memory of a thread does not change the result.
 
 use jobcheck_explorer::check::{Bounds, explore, scopes};
 use jobcheck_explorer::compact::{Specification, width};
@@ -9,13 +9,13 @@ use jobcheck_explorer::scope::Scope;
 
 use crate::check::scope;
 
-/// Worlds that are reached, so that there is something to remember.
+/// The number of states that are visited, so that the memory is full.
 const REACHED: usize = 2_000;
-/// Of them, those that are compared.
+/// The number of these states that are compared.
 const COMPARED: usize = 100;
 
-/// Compares the steps of worlds all over a scope, the worlds after them, and what is broken, with what the model says
-/// without any memory.
+/// Compares states all over a scope with the model without memory: their steps, the states after them, and
+/// their broken properties.
 fn compare<const N: usize>(scope: &Scope) {
     let specification = Specification::<N>::new(scope, &|property| property.is_some());
     let limits = Limits { max_states: Some(REACHED), ..Limits::none(1) };
@@ -40,7 +40,7 @@ fn compare<const N: usize>(scope: &Scope) {
     }
 }
 
-/// Every scope, and that of every mutant, whose events come at any time or just before a sync.
+/// Every scope, and the scope of every mutant, with and without the partial-order reduction.
 #[test]
 fn memory_changes_nothing() {
     let mutated = MUTANTS.iter().map(|mutant| mutant.scope());

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_is_one_by_which_the_pod_matches_what_it_matches() {
+    fn the_exit_code_matches_the_same_rule_as_the_pod() {
         let act = PolicyMatch::Action;
         assert_eq!(exit_code_of(act(FailureAction::Ignore), &[1, 3, 4]), Some(3));
         assert_eq!(exit_code_of(act(FailureAction::FailIndex), &[1, 3, 4]), Some(4));

@@ -1,8 +1,8 @@
 //! The decisions of the explored controllers, as functions.
 //!
 //! [`Algorithm::decisions`](crate::scope::Algorithm::decisions) names the functions of a subject. The rest of the
-//! explorer is the same for every subject: caches, the work queue, the informer with its orphan queue, faults,
-//! and the gate of SY-03. The same guards judge all subjects.
+//! explorer is the same for every subject: caches, queues, the informer, faults, and the gate of SY-03. The same
+//! guards judge all subjects.
 
 use std::fmt;
 use std::sync::Arc;
