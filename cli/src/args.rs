@@ -14,6 +14,7 @@ use crate::fuzz::FuzzArgs;
 use crate::mutants::MutantsArgs;
 use crate::record::RecordArgs;
 use crate::replay::ReplayArgs;
+use crate::rule::RuleArgs;
 use crate::run::RunArgs;
 use crate::verify::VerifyArgs;
 
@@ -48,6 +49,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run random scenarios with the shipped controllers, and shorten what is wrong.
     Fuzz(FuzzArgs),
+    /// Print a requirement: its text, its reason, and the code, mutants and traces that stand for it.
+    Rule(RuleArgs),
     /// Run the shipped Job and TTL-after-finished controllers.
     Controller(Box<ControllerArgs>),
     /// Start and stop a local cluster, embedded or real, to aim kubectl and controllers at.

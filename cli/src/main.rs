@@ -13,6 +13,7 @@ mod output;
 mod real;
 mod record;
 mod replay;
+mod rule;
 mod run;
 mod save;
 mod styles;
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Mutants(args) => mutants::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
         Command::Record(args) => record::run(&args, &cli.global),
+        Command::Rule(args) => rule::run(&args),
         Command::Run(args) => run::run(&args, &cli.global),
         Command::Cluster(args) => cluster::run(&args, &cli.global),
         Command::Controller(args) => controller::run(&args, &cli.global),

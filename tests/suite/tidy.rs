@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Lines that a source file may have without its tests.
 const FILE_LINES: usize = 500;
 
-fn metadata() -> Value {
+pub(crate) fn metadata() -> Value {
     // Only what this platform builds: the rest need not be on this machine.
     let version = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();

@@ -151,7 +151,7 @@ impl ReplayArgs {
 }
 
 fn requirement(id: &str) -> Result<Req, String> {
-    find(id).ok_or_else(|| "no requirement has this id; docs/coverage.md lists all of them".to_owned())
+    find(id).ok_or_else(|| "no requirement has this id; `jobcheck rule` lists all of them".to_owned())
 }
 
 fn actor(text: &str) -> Result<(Role, String), String> {

@@ -13,6 +13,7 @@ mod options;
 mod outputs;
 mod readme;
 mod record;
+mod rule;
 mod run;
 mod schema;
 mod support;

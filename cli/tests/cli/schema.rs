@@ -11,6 +11,7 @@ const VERIFY: &str = include_str!("../../../docs/reference/schemas/verify.schema
 const CLUSTER: &str = include_str!("../../../docs/reference/schemas/cluster.schema.json");
 const FUZZ: &str = include_str!("../../../docs/reference/schemas/fuzz.schema.json");
 const GENERATED: &str = include_str!("../../../docs/reference/schemas/generated.schema.json");
+const RULE: &str = include_str!("../../../docs/reference/schemas/rule.schema.json");
 const SCENARIO: &str = include_str!("../../../docs/reference/schemas/scenario.schema.json");
 
 /// Panics where the report does not fit.
@@ -30,6 +31,7 @@ pub fn problems(report: &Value) -> Vec<String> {
         Some("FuzzReport") => FUZZ,
         Some("GeneratedReport") => GENERATED,
         Some("VerifyReport") => VERIFY,
+        Some("RuleList") => RULE,
         Some("Scenario") => SCENARIO,
         _ => REPLAY,
     };

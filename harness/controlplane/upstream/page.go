@@ -147,7 +147,7 @@ func sums(outcomes []outcome) string {
 // troubles are the failures, with the first that each says.
 func (r report) troubles() string {
 	var text strings.Builder
-	say := func(whom, what, why string) { fmt.Fprintf(&text, "\n- With %s %s fails: %s\n", whom, what, why) }
+	say := func(whom, what, why string) { fmt.Fprintf(&text, "\n- With %s, `%s` fails: `%s`\n", whom, what, why) }
 	for _, s := range r.subjects() {
 		for _, o := range s.outcomes {
 			if o.Why != "" {

@@ -20,7 +20,11 @@ impl TryFrom<String> for Id {
     type Error = String;
 
     fn try_from(text: String) -> Result<Id, String> {
-        let problem = || format!("there is no requirement {text:?}: write an id of docs/requirement-ids.txt");
+        let problem = || {
+            format!(
+                "there is no requirement {text:?}: write an id such as FT-03, which `jobcheck rule` lists"
+            )
+        };
         Req::parse(&text).map(Id).ok_or_else(problem)
     }
 }

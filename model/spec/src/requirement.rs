@@ -309,6 +309,49 @@ said_from! {
     IndexSet => |set| Said::Indexes(set);
 }
 
+/// The requirement that a comparison decides, and the one to accuse where the comparison is false.
+pub trait Rule {
+    /// The requirement that the comparison decides: its premise is met.
+    fn decided(&self) -> Req;
+    /// The requirement to accuse, asked only where the comparison is false.
+    fn accused(self) -> Req;
+}
+
+impl Rule for Req {
+    fn decided(&self) -> Req {
+        *self
+    }
+
+    fn accused(self) -> Req {
+        self
+    }
+}
+
+/// A requirement whose breach may be that of a narrower one ([`Req::diagnosed_by`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Diagnosed<F> {
+    decided: Req,
+    diagnosis: F,
+}
+
+impl<F: FnOnce() -> Req> Rule for Diagnosed<F> {
+    fn decided(&self) -> Req {
+        self.decided
+    }
+
+    fn accused(self) -> Req {
+        (self.diagnosis)()
+    }
+}
+
+impl Req {
+    /// This requirement decides; where it is broken, `diagnosis` finds out which narrower one was misread
+    /// ([`crate::guards::diagnosis`]).
+    pub fn diagnosed_by<F: FnOnce() -> Req>(self, diagnosis: F) -> Diagnosed<F> {
+        Diagnosed { decided: self, diagnosis }
+    }
+}
+
 /// Collects what a write breaks, and which requirements had their premise.
 #[derive(Clone, Debug)]
 pub struct Findings {
@@ -329,14 +372,17 @@ impl Findings {
     /// Judges one comparison: `holds`, or the requirement is broken. Returns `holds`.
     pub fn require(
         &mut self,
-        req: Req,
+        rule: impl Rule,
         holds: bool,
         what: &'static str,
         expected: impl Into<Said>,
         found: impl Into<Said>,
     ) -> bool {
-        self.premise(req);
-        if !holds {
+        if holds {
+            self.premise(rule.decided());
+        } else {
+            let req = rule.accused();
+            self.premise(req);
             let (expected, found) = (expected.into(), found.into());
             self.broken.push(Broken { req, what, expected, found, known: None });
         }
@@ -346,12 +392,12 @@ impl Findings {
     /// Judges an equation.
     pub fn equal<T: PartialEq + Into<Said>>(
         &mut self,
-        req: Req,
+        rule: impl Rule,
         what: &'static str,
         expected: T,
         found: T,
     ) -> bool {
-        self.require(req, expected == found, what, expected, found)
+        self.require(rule, expected == found, what, expected, found)
     }
 
     /// Reports a broken requirement that is a documented deviation of the built-in.

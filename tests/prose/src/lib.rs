@@ -6,9 +6,11 @@
 //! | no sentence opens with Of, What, Whether, Where, Who or How | [`sentence`] |
 //! | the words of the glossary, not the private ones that they replaced | [`words`] |
 //! | every link leads to a file and a heading | [`links`] |
+//! | every file that a comment cites is there | [`citations`] |
 //!
 //! [`text`] cuts Markdown pages and Rust sources into sentences with their lines.
 
+pub mod citations;
 pub mod links;
 pub mod sentence;
 pub mod text;
@@ -81,6 +83,8 @@ pub fn check(path: &Path) -> std::io::Result<Vec<Problem>> {
         for what in sentence::problems(&it.text).into_iter().chain(words::problems(&it.text)) {
             problems.push(Problem { file: file.to_path_buf(), line: it.line, what });
         }
+        let cited = if is_page { None } else { citations::broken(path, &it.cited) };
+        problems.extend(cited.map(|what| Problem { file: file.to_path_buf(), line: it.line, what }));
     }
     if is_page {
         problems.extend(links::problems(path, &source));

@@ -7,6 +7,8 @@ pub struct Sentence {
     pub line: usize,
     /// The sentence. A code span is one word, `CODE`, and a link is its text.
     pub text: String,
+    /// The sentence with its code spans.
+    pub cited: String,
 }
 
 /// The sentences of a Markdown page. Code blocks, tables, headings, quoted output and HTML comments have none.
@@ -39,7 +41,7 @@ pub fn of_rust(source: &str) -> Vec<Sentence> {
 
 fn of_lines<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    let mut paragraph: Vec<(usize, String)> = Vec::new();
+    let mut paragraph: Vec<(usize, String, String)> = Vec::new();
     let (mut fenced, mut commented) = (false, false);
     for (number, line) in lines {
         let trimmed = line.trim();
@@ -61,7 +63,8 @@ fn of_lines<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Sentence> 
         if item.is_some() {
             end(&mut paragraph, &mut sentences);
         }
-        paragraph.push((number, plain(item.unwrap_or(trimmed))));
+        let text = item.unwrap_or(trimmed);
+        paragraph.push((number, plain(text), text.to_owned()));
     }
     end(&mut paragraph, &mut sentences);
     sentences
@@ -114,9 +117,11 @@ fn plain(line: &str) -> String {
 }
 
 /// Ends a paragraph: its sentences end with a full stop, a question mark, or a colon before a list.
-fn end(paragraph: &mut Vec<(usize, String)>, sentences: &mut Vec<Sentence>) {
+fn end(paragraph: &mut Vec<(usize, String, String)>, sentences: &mut Vec<Sentence>) {
     let (mut text, mut line) = (String::new(), None);
-    for (number, part) in paragraph.drain(..) {
+    let mut cited: Vec<String> = Vec::new();
+    for (number, part, whole) in paragraph.drain(..) {
+        cited.push(whole);
         for word in part.split_whitespace() {
             line.get_or_insert(number);
             if !text.is_empty() {
@@ -125,12 +130,13 @@ fn end(paragraph: &mut Vec<(usize, String)>, sentences: &mut Vec<Sentence>) {
             text.push_str(word);
             if ends_a_sentence(word) {
                 let begun = line.take().unwrap_or(number);
-                sentences.push(Sentence { line: begun, text: std::mem::take(&mut text) });
+                let cited = std::mem::take(&mut cited).join(" ");
+                sentences.push(Sentence { line: begun, text: std::mem::take(&mut text), cited });
             }
         }
     }
     if let Some(line) = line {
-        sentences.push(Sentence { line, text });
+        sentences.push(Sentence { line, text, cited: cited.join(" ") });
     }
 }
 

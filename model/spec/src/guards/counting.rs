@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
-use crate::guards::naming::of_failed_indexes;
+use crate::guards::diagnosis;
 use crate::indexes::{Index, IndexSet};
 use crate::job::{ConditionKind, JobStatus};
 use crate::pod::{Phase, Pod};
-use crate::requirement::{Findings, Said};
+use crate::requirement::{Findings, Rule, Said};
 use crate::uid::Uid;
 use crate::view::View;
 
@@ -240,8 +240,8 @@ pub fn judge_indexes(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
         }
         (Some(expected), Some(text)) => {
             let failed = IndexSet::read(text, None);
-            let req = of_failed_indexes(view, expected, &failed);
-            equal_sets(req, "failedIndexes", expected, &failed, findings);
+            let rule = Req::BI01.diagnosed_by(|| diagnosis::of_failed_indexes(view, expected, &failed));
+            equal_sets(rule, "failedIndexes", expected, &failed, findings);
             canonical("failedIndexes", text, &failed, findings);
         }
     }
@@ -273,9 +273,15 @@ fn completes_by_failures(view: &View<'_>, completed: &IndexSet, tally: &Tally) -
     !surplus.is_empty() && tally.completed.minus(completed).is_empty() && surplus.iter().all(flipped)
 }
 
-fn equal_sets(req: Req, what: &'static str, expected: &IndexSet, found: &IndexSet, findings: &mut Findings) {
+fn equal_sets(
+    rule: impl Rule,
+    what: &'static str,
+    expected: &IndexSet,
+    found: &IndexSet,
+    findings: &mut Findings,
+) {
     findings.require(
-        req,
+        rule,
         expected == found,
         what,
         Said::later(|| expected.clone()),
@@ -377,33 +383,20 @@ fn judge_moves(
         let req = if counters.none_left { Req::FT08 } else { Req::FT02 };
         findings.equal(req, "failed", counters.expected[1], counters.found[1]);
     } else {
-        let req = counters.requirement(ledger);
-        findings.equal(req, "succeeded", counters.expected[0], counters.found[0]);
-        findings.equal(req, "failed", counters.expected[1], counters.found[1]);
+        let rule = || Req::FT02.diagnosed_by(|| diagnosis::of_counters(&counters, ledger));
+        findings.equal(rule(), "succeeded", counters.expected[0], counters.found[0]);
+        findings.equal(rule(), "failed", counters.expected[1], counters.found[1]);
     }
 }
 
 /// Successes and failures in the counters after a write.
-struct Counters {
-    expected: [i64; 2],
-    found: [i64; 2],
-    none_left: bool,
-}
-
-impl Counters {
-    /// What wrong counters break: a UID went into the counter of the other list (FT-13, S-07, RP-13), nothing
-    /// but the removal of a pod can have moved them (FT-31), or they moved by a wrong number (FT-02).
-    fn requirement(&self, ledger: &dyn Ledger) -> Req {
-        let crossed = self.found.iter().sum::<i64>() == self.expected.iter().sum::<i64>();
-        match () {
-            () if self.found == self.expected => Req::FT02,
-            () if self.none_left => Req::FT31,
-            () if crossed && self.found[1] < self.expected[1] && ledger.policy_changed() => Req::RP13,
-            () if crossed && self.found[1] < self.expected[1] => Req::FT13,
-            () if crossed => Req::S07,
-            () => Req::FT02,
-        }
-    }
+pub struct Counters {
+    /// The numbers that follow from the UIDs that left their lists.
+    pub expected: [i64; 2],
+    /// The numbers in the write.
+    pub found: [i64; 2],
+    /// Whether no UID left a list.
+    pub none_left: bool,
 }
 
 fn judge_not_counted(uid: Uid, ledger: &dyn Ledger, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 
 use crate::catalogue::Req;
 use crate::guards::decision::{Reason, Tally, decide};
+use crate::guards::diagnosis;
 use crate::indexes::Index;
 use crate::job::{ConditionKind, ConditionStatus};
 use crate::pod::{Pod, PolicyMatch};
@@ -87,7 +88,7 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
     let held = active + i64::from(view.post.sums().terminating);
     if fits {
         findings.require(
-            if held < want { Req::RP03 } else { crowding(view, held, want) },
+            Req::RP03.diagnosed_by(|| diagnosis::of_crowding(view, held, want)),
             held < want,
             "active and terminating pods before the creation",
             Said::later(|| format!("fewer than {want}")),
@@ -95,17 +96,6 @@ fn judge_room(view: &View<'_>, tally: &Tally, findings: &mut Findings) -> i64 {
         );
     }
     want - held
-}
-
-/// What a creation beside terminating pods breaks: RP-05 if those that suspension or scale-down deleted make the
-/// difference, RP-02 if it is the failure policy that asks to wait, else RP-03.
-fn crowding(view: &View<'_>, held: i64, want: i64) -> Req {
-    let released = view.post.iter().filter(|pod| pod.is_terminating() && !pod.finalizer).count();
-    match () {
-        () if held - i64::try_from(released).unwrap_or(0) < want => Req::RP05,
-        () if view.spec().pod_failure_policy.is_some() => Req::RP02,
-        () => Req::RP03,
-    }
 }
 
 /// PC-18, RP-12, BI-04: the index is free, and one of the lowest that are.

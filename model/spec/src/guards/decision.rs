@@ -3,7 +3,7 @@
 
 use crate::catalogue::Req;
 use crate::gates::Gates;
-use crate::guards::naming::{of_false_reason, of_missing, of_order};
+use crate::guards::diagnosis::{self, of_false_reason, of_missing, of_order};
 use crate::indexes::IndexSet;
 use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus, RestartPolicy, SuccessRule, Text};
 use crate::pod::PolicyMatch;
@@ -339,9 +339,8 @@ fn judge_message(
         Reason::SuccessPolicy => {
             let rule = matching_success_rule(view, tally).unwrap_or_default();
             let expected = format!("Matched rules at index {rule}");
-            // SX-01: the first rule that is met; TC-02: the words.
-            let req = if found.starts_with("Matched rules at index ") { Req::SX01 } else { Req::TC02 };
-            findings.equal(req, what, expected, found.to_string());
+            let rule = Req::SX01.diagnosed_by(|| diagnosis::of_success_message(found));
+            findings.equal(rule, what, expected, found.to_string());
         }
         Reason::BackoffLimitExceeded
         | Reason::DeadlineExceeded
@@ -390,17 +389,8 @@ fn judge_missing_interim(view: &View<'_>, tally: &Tally, findings: &mut Findings
     }
     let excused = reason != Reason::CompletionsReached && !all_seen;
     if !excused {
-        // BO-16: as if successes had reduced the failures that the limit is compared with.
-        let limit = i64::from(view.spec().backoff_limit.unwrap_or(i32::MAX));
-        let by_limit = reason == Reason::BackoffLimitExceeded;
-        let req = match () {
-            () if by_limit && tally.failed > limit && tally.succeeded > 0 => Req::BO16,
-            // BO-13: it is the restarts of containers that exceed it.
-            () if by_limit && tally.failed <= limit => reason.requirement(view),
-            () => Req::TC14,
-        };
         findings.require(
-            req,
+            Req::TC14.diagnosed_by(|| diagnosis::of_missing_end(reason, view, tally)),
             false,
             "the interim condition",
             Said::Text(format!("{} ({})", reason.interim().as_str(), reason.as_str())),

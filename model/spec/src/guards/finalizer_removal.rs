@@ -44,76 +44,109 @@ pub fn may_remove_finalizer_by_truth(stored: Option<&Job>, pod: &Pod, counted: &
     }
 }
 
-/// Judges the removal of a finalizer by an executor where [`may_remove_finalizer_by_truth`] finds no reason: it must
-/// then be a removal that precedes a deletion, by some view (FT-16), or the Job is being deleted (FT-19).
+/// The ground on which a finalizer is removed before etcd holds a record of the pod, by what the controller had read.
+enum Ground<'v> {
+    /// The Job is being deleted.
+    JobDeleted,
+    /// The controller has not seen the pod.
+    Unseen,
+    /// The pod has no valid index, and nothing waits for it.
+    NoIndex,
+    /// The Job fails, and the pod lives.
+    JobFails(&'v Pod),
+    /// The pod's failure is ignored in a Job with limits per index.
+    Ignored(&'v Pod),
+    /// The pod's index is stored as completed.
+    IndexStored,
+    /// The pod has terminated, and nothing in the status shows it.
+    Unrecorded(&'v Pod),
+    /// The Job has succeeded, and the pod lives.
+    JobSucceeds,
+    /// The pod lives, and is chosen for a deletion that follows.
+    Choice(&'v Pod),
+}
+
+impl<'v> Ground<'v> {
+    /// The first that fits.
+    fn of(view: &View<'v>, pod: &Pod) -> Ground<'v> {
+        if view.job.deleting {
+            return Ground::JobDeleted;
+        }
+        let (Some(read), Some(seen)) = (view.cache.get(pod.uid), view.post.get(pod.uid)) else {
+            return Ground::Unseen;
+        };
+        // By the completions that the sync has read: the Job may have been scaled since.
+        let completions = view.spec().completion_count();
+        let no_index = view.spec().is_indexed() && read.valid_index(completions).is_none();
+        let fails = view.job.status.is_true(&ConditionKind::FailureTarget);
+        let terminated = read.is_terminated() || view.has_failed(read);
+        let ignored = read.phase == Phase::Failed && read.is_ignored();
+        let completed = |index| view.job.status.completed(completions).contains(index);
+        let stored = || view.spec().is_indexed() && read.index.is_some_and(completed);
+        match () {
+            () if no_index && (fails || terminated) => Ground::NoIndex,
+            () if fails && !read.is_terminated() => Ground::JobFails(read),
+            () if ignored && view.spec().backoff_limit_per_index.is_some() => Ground::Ignored(read),
+            () if read.phase == Phase::Succeeded && stored() => Ground::IndexStored,
+            () if terminated => Ground::Unrecorded(read),
+            () if view.job.status.is_true(&ConditionKind::SuccessCriteriaMet) => Ground::JobSucceeds,
+            () => Ground::Choice(seen),
+        }
+    }
+}
+
+/// Judges the removal of a finalizer by an executor where [`may_remove_finalizer_by_truth`] finds no reason: the view must
+/// show one of the grounds that need no record.
 ///
-/// `chosen` tells whether the executor removed this finalizer for a deletion that is still to come.
+/// `chosen` returns whether the executor removed this finalizer for a deletion that is still to come.
 pub fn judge_finalizer_removal(
     view: &View<'_>,
     pod: &Pod,
     chosen: &dyn Fn(Uid) -> bool,
     findings: &mut Findings,
 ) {
-    if view.job.deleting {
-        findings.premise(Req::FT19);
-        return;
-    }
     let what = "removal of the tracking finalizer";
-    let (Some(read), Some(seen)) = (view.cache.get(pod.uid), view.post.get(pod.uid)) else {
-        findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
-        return;
-    };
-    let misplaced = view.spec().is_indexed() && read.valid_index(view.spec().completion_count()).is_none();
-    let doomed = view.job.status.is_true(&ConditionKind::FailureTarget);
-    if misplaced && (doomed || read.is_terminated() || view.has_failed(read)) {
-        // FT-09, by the completions that the sync read: the Job may have been scaled since.
-        findings.premise(Req::FT09);
-        return;
+    match Ground::of(view, pod) {
+        Ground::JobDeleted => findings.premise(Req::FT19),
+        Ground::NoIndex => findings.premise(Req::FT09),
+        // The stored index is the record. It stays although the kubelet takes the success back (S-07).
+        Ground::IndexStored => findings.premise(Req::FT07),
+        // A Job that succeeds leaves its running pods uncounted.
+        Ground::JobSucceeds => findings.premise(Req::FT15),
+        Ground::Unseen => {
+            findings.require(Req::FT03, false, what, "a pod that the controller has seen", pod.uid);
+        }
+        Ground::JobFails(read) => {
+            let expected = "a pod that is recorded as failed: the Job fails";
+            findings.require(Req::FT15, false, what, expected, Said::later(|| said(read)));
+        }
+        Ground::Ignored(read) => {
+            // The replacement continues the counts of its index, those of ignored failures too (BI-02).
+            let waits =
+                !view.job.status.is_decided() && delays_finalizer_removal(view, read, &Tally::of(view));
+            let expected = "a pod of an index that does not wait for its replacement";
+            findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
+        }
+        Ground::Unrecorded(read) => {
+            let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
+            let req = if per_index { Req::BI15 } else { Req::FT03 };
+            findings.require(req, false, what, "a pod whose end is stored in the status", said(read));
+        }
+        Ground::Choice(seen) => judge_choice(view, seen, chosen, findings),
     }
-    if doomed && !read.is_terminated() {
-        // FT-15: a Job that fails records its living pods.
-        findings.require(
-            Req::FT15,
-            false,
-            what,
-            "a pod that is recorded as failed: the Job fails",
-            Said::later(|| said(read)),
-        );
-        return;
-    }
-    if read.phase == Phase::Failed && read.is_ignored() && view.spec().backoff_limit_per_index.is_some() {
-        // BI-08: its replacement carries its counts on, ignored failures too (BI-02).
-        let waits = !view.job.status.is_decided() && delays_finalizer_removal(view, read, &Tally::of(view));
-        let expected = "a pod of an index that does not wait for its replacement";
-        findings.require(Req::BI08, !waits, what, expected, Said::later(|| said(read)));
-        return;
-    }
-    let completed = || view.job.status.completed(view.spec().completion_count());
-    let recorded = |index| completed().contains(index);
-    if read.phase == Phase::Succeeded && view.spec().is_indexed() && read.index.is_some_and(recorded) {
-        // FT-07: the stored index is the record, which stands although the kubelet takes the success back (S-07).
-        findings.premise(Req::FT07);
-        return;
-    }
-    if read.is_terminated() || view.has_failed(read) {
-        let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
-        let req = if per_index { Req::BI15 } else { Req::FT03 };
-        findings.require(req, false, what, "a pod whose end is stored in the status", said(read));
-        return;
-    }
-    if view.job.status.is_true(&ConditionKind::SuccessCriteriaMet) {
-        // FT-15: a Job that ends well leaves its living pods uncounted.
-        findings.premise(Req::FT15);
-        return;
-    }
+}
+
+/// FT-14, FT-16: a living pod loses its finalizer only to be deleted next, without being counted.
+fn judge_choice(view: &View<'_>, seen: &Pod, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
+    let what = "removal of the tracking finalizer";
     let causes = Causes::of(view, seen, false);
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;
-    let req = if early { Req::FT17 } else { Req::FT14 };
+    let rule = if early { Req::FT17 } else { Req::FT14 };
     let expected = "a pod that has ended, or that is deleted next";
-    // Active pods are chosen; one that terminates already is counted once it has ended.
+    // Active pods are chosen; one that terminates already is counted once it has terminated.
     let is_choice = seen.is_active() && causes.uncounted();
-    if findings.require(req, is_choice, what, expected, Said::later(|| said(seen)))
+    if findings.require(rule, is_choice, what, expected, Said::later(|| said(seen)))
         && causes.surplus
         && !causes.suspended
         && !causes.bad_index

@@ -1,6 +1,7 @@
 //! The TTL-after-finished controller (KEP-592; TT-01 … TT-06, TT-09, TT-10, TT-13).
 
 use crate::catalogue::Req;
+use crate::guards::diagnosis;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use crate::requirement::{Findings, Said};
 use crate::time::Time;
@@ -65,25 +66,8 @@ fn judge_expiry(readable: &[&Job], deletion: &JobDeletion, findings: &mut Findin
     let unknown = readable.iter().all(|job| finish_time(&job.status).is_none());
     findings.require(Req::TT02, !unknown, what, "a finish time that is not zero", "none");
     if let (Some(expiry), Some(latest)) = (earliest, deletion.latest) {
-        let req = if latest >= expiry { Req::TT03 } else { of_haste(readable, latest) };
-        findings.require(req, latest >= expiry, what, expiry, latest);
-    }
-}
-
-/// What a DELETE before the expiry breaks: TT-02 if another date than the transition was taken for the finish
-/// time, TT-10 if that time is still to come, else TT-03.
-fn of_haste(readable: &[&Job], latest: Time) -> Req {
-    let by_completion = |job: &&&Job| {
-        let ttl = job.spec.ttl_seconds_after_finished.map(i64::from);
-        let end = job.status.completion_time;
-        end.zip(ttl)
-            .is_some_and(|(end, ttl)| end.plus(ttl) <= latest && Some(end) != finish_time(&job.status))
-    };
-    let to_come = |job: &&&Job| finish_time(&job.status).is_some_and(|finish| finish > latest);
-    match () {
-        () if readable.iter().any(|job| by_completion(&job)) => Req::TT02,
-        () if readable.iter().any(|job| to_come(&job)) => Req::TT10,
-        () => Req::TT03,
+        let rule = Req::TT03.diagnosed_by(|| diagnosis::of_haste(readable, latest));
+        findings.require(rule, latest >= expiry, what, expiry, latest);
     }
 }
 

@@ -1,0 +1,68 @@
+//! `jobcheck rule`: one requirement, with its text, its reason, and the way to the code that decides it.
+
+mod args;
+mod json;
+mod text;
+
+pub use args::RuleArgs;
+
+use anstream::eprintln;
+use jobcheck_judge::report::{Exit, find};
+use jobcheck_rulebook::rule;
+use jobcheck_spec::{CATALOGUE, Req};
+
+use crate::output;
+use args::Format;
+
+/// Prints the requirements that are asked for.
+pub fn run(args: &RuleArgs) -> Exit {
+    let reqs = match wanted(args) {
+        Ok(reqs) => reqs,
+        Err(unknown) => {
+            eprintln!("error: {unknown}");
+            return Exit::Unreadable;
+        }
+    };
+    let is_list = args.ids.iter().any(|id| !family(id).is_empty()) || args.ids.is_empty();
+    let text = match args.output {
+        Format::Text if is_list => text::list(&reqs),
+        Format::Text => reqs.iter().map(|req| text::one(&rule(*req))).collect::<Vec<_>>().join("\n"),
+        Format::Json => json::json(&reqs),
+        Format::Yaml => json::yaml(&reqs),
+    };
+    output::print(&text, Exit::Conforms)
+}
+
+/// The requirements of the arguments: all without any, and those of a family by its letters.
+fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
+    if args.ids.is_empty() {
+        return Ok(CATALOGUE.iter().map(|entry| entry.req).collect());
+    }
+    let mut reqs = Vec::new();
+    for id in &args.ids {
+        let members = family(id);
+        if members.is_empty() {
+            reqs.push(find(id).ok_or_else(|| unknown(id))?);
+        } else {
+            reqs.extend(members);
+        }
+    }
+    Ok(reqs)
+}
+
+/// The requirements whose ids begin with these letters and a number; none where no family is called so.
+fn family(letters: &str) -> Vec<Req> {
+    let is_member = |id: &str| {
+        let rest = id.get(letters.len()..).unwrap_or_default().trim_start_matches('-');
+        id.get(..letters.len()).is_some_and(|start| start.eq_ignore_ascii_case(letters))
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let is_word = !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic());
+    CATALOGUE.iter().filter(|entry| is_word && is_member(entry.id)).map(|entry| entry.req).collect()
+}
+
+fn unknown(id: &str) -> String {
+    format!(
+        "no requirement is called {id:?}; `jobcheck rule` lists all of them, and `jobcheck rule FT` a family"
+    )
+}

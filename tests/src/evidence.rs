@@ -1,0 +1,194 @@
+//! Collects what this project has for each requirement from its sources.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jobcheck_explorer::mutants::MUTANTS;
+use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_rulebook::Kind;
+use jobcheck_spec::{CATALOGUE, Req};
+
+use crate::corpus::root;
+
+/// One item, as `evidence.tsv` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Item {
+    /// The requirement.
+    pub req: Req,
+    /// What it is.
+    pub kind: Kind,
+    /// The function, the property, the mutant, the trace, or the scenario.
+    pub name: String,
+    /// The file, relative to the workspace.
+    pub file: String,
+}
+
+/// Files whose functions decide a rule, and what such a function is. The first that fits is taken.
+const CODE: &[(&str, Kind)] = &[
+    ("model/spec/src/apiserver/", Kind::ApiServer),
+    ("model/spec/src/obligations", Kind::Obligation),
+    ("model/spec/src/", Kind::Guard),
+    ("harness/judge/src/validate/owed", Kind::Obligation),
+    ("harness/judge/src/", Kind::Judge),
+];
+
+/// Folders whose comments say which rule a function follows.
+const IMPLEMENTATIONS: &[(&str, Kind)] = &[
+    ("controller/src", Kind::Controller),
+    ("model/explorer/src/process", Kind::Algorithm),
+    ("model/explorer/src/reference", Kind::Algorithm),
+];
+
+/// Tables of ids that decide nothing.
+const TABLES: [&str; 2] = ["model/spec/src/catalogue.rs", "model/spec/src/requirement.rs"];
+
+/// Everything that the project has, in order.
+#[must_use]
+pub fn collect() -> BTreeSet<Item> {
+    let mut items = BTreeSet::new();
+    for folder in ["model/spec/src", "harness/judge/src"] {
+        for path in files(folder, "rs") {
+            code(&path, &mut items);
+        }
+    }
+    for (folder, kind) in IMPLEMENTATIONS {
+        for path in files(folder, "rs") {
+            implementation(&path, *kind, &mut items);
+        }
+    }
+    for property in PROPERTIES {
+        let (name, file) = (property.name.to_owned(), "model/explorer/src/properties".to_owned());
+        items.insert(Item { req: property.req, kind: Kind::Property, name, file });
+    }
+    for mutant in MUTANTS {
+        let (name, file) = (mutant.id.to_owned(), "model/explorer/src/mutants".to_owned());
+        items.insert(Item { req: mutant.requirement(), kind: Kind::Mutant, name, file });
+    }
+    for path in files("traces/corpus/invalid", "jsonl") {
+        let name = stem(&path);
+        let id = name.split("--").next().and_then(Req::parse);
+        let req = id.unwrap_or_else(|| panic!("{name} does not begin with a requirement and --"));
+        items.insert(Item { req, kind: Kind::InvalidTrace, name, file: relative(&path) });
+    }
+    for path in files("tests/scenarios", "yaml") {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for req in named(&text) {
+            items.insert(Item { req, kind: Kind::Scenario, name: stem(&path), file: relative(&path) });
+        }
+    }
+    items
+}
+
+/// The items as the text of `evidence.tsv`.
+#[must_use]
+pub fn text(items: &BTreeSet<Item>) -> String {
+    items.iter().map(|it| format!("{}\t{}\t{}\t{}\n", it.req, it.kind.word(), it.name, it.file)).collect()
+}
+
+/// The requirements that are emitted by functions of these kinds.
+#[must_use]
+pub fn emitted(items: &BTreeSet<Item>, kinds: &[Kind]) -> BTreeSet<Req> {
+    items.iter().filter(|it| kinds.contains(&it.kind)).map(|it| it.req).collect()
+}
+
+/// The functions of a source file that name a requirement.
+fn code(path: &Path, items: &mut BTreeSet<Item>) {
+    let file = relative(path);
+    let Some((_, kind)) = CODE.iter().find(|(start, _)| file.starts_with(start)) else { return };
+    if TABLES.contains(&file.as_str()) || file.contains("/tests") {
+        return;
+    }
+    let source = fs::read_to_string(path).unwrap_or_default();
+    let mut holder = String::new();
+    for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        if let Some(name) = ["fn ", "const ", "static "].into_iter().find_map(|word| declared(line, word)) {
+            name.clone_into(&mut holder);
+        }
+        for at in line.match_indices("Req::").map(|(at, _)| at + 5) {
+            let rest = &line[at..];
+            let word = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())];
+            let Some(entry) = CATALOGUE.iter().find(|entry| format!("{:?}", entry.req) == word) else {
+                continue;
+            };
+            // In a table of rules the function stands beside the id.
+            let beside =
+                rest[word.len()..].strip_prefix(", ").and_then(|it| it.split_once(')')).map(|it| it.0);
+            let function = beside
+                .filter(|it| it.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit()));
+            let in_table = line.trim_start().starts_with("(Req::");
+            let name = function.filter(|_| in_table).unwrap_or(&holder).to_owned();
+            items.insert(Item { req: entry.req, kind: *kind, name, file: file.clone() });
+        }
+    }
+}
+
+/// The functions and types of a source file whose comments name a requirement: documentation is about what follows it,
+/// another comment about the item that it is in.
+fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
+    let file = relative(path);
+    if file.contains("/tests") {
+        return;
+    }
+    let source = fs::read_to_string(path).unwrap_or_default();
+    let (mut holder, mut announced) = (None, BTreeSet::new());
+    for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines() {
+        let text = line.trim_start();
+        if text.starts_with("//!") {
+            continue;
+        }
+        if text.starts_with("///") {
+            announced.extend(named(text));
+            continue;
+        }
+        let items_of_code = ["fn ", "struct ", "enum "];
+        if let Some(name) = items_of_code.into_iter().find_map(|word| declared(line, word)) {
+            holder = Some(name.to_owned());
+        }
+        let comment = text.split_once("//").map(|(_, comment)| named(comment)).unwrap_or_default();
+        let is_item = !text.is_empty() && !text.starts_with('#');
+        let reqs = if is_item { std::mem::take(&mut announced) } else { BTreeSet::new() };
+        for req in reqs.into_iter().chain(comment) {
+            if let Some(name) = holder.clone() {
+                items.insert(Item { req, kind, name, file: file.clone() });
+            }
+        }
+    }
+}
+
+/// The name that a line declares with this keyword.
+fn declared<'a>(line: &'a str, keyword: &str) -> Option<&'a str> {
+    let line = line.trim_start();
+    let rest = ["pub(crate) ", "pub(super) ", "pub ", ""].into_iter().find_map(|it| line.strip_prefix(it))?;
+    let rest = rest.strip_prefix("const fn ").or_else(|| rest.strip_prefix(keyword))?;
+    let name = &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_')?];
+    (!name.is_empty() && name != "fn").then_some(name)
+}
+
+/// The ids that a text names.
+fn named(text: &str) -> BTreeSet<Req> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '-').filter_map(Req::parse).collect()
+}
+
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let mut open = vec![root().join(folder)];
+    let mut found = Vec::new();
+    while let Some(path) = open.pop() {
+        if let Ok(entries) = fs::read_dir(&path) {
+            open.extend(entries.flatten().map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
+}
