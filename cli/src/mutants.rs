@@ -252,7 +252,7 @@ fn row(run: &Run, out: &mut String) {
     let issue = run.mutant.issues.first().copied().unwrap_or("-");
     let issue = issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue);
     let broken = run.hunt.requirement.map_or("-", jobcheck_spec::Req::id);
-    let steps = run.hunt.found().map_or("-".to_owned(), |found| match found.turn {
+    let steps = run.hunt.found().map_or("-".to_owned(), |found| match found.cycle_start {
         None => found.path.len().to_string(),
         Some(turn) => format!("{turn}+{}", found.path.len() - turn),
     });
@@ -324,7 +324,7 @@ fn report(run: &Run) -> MutantReport {
         holds_without: run.sound,
         requirement: run.hunt.requirement.map(jobcheck_spec::Req::id),
         steps: found.map(|found| found.path.len()),
-        turn: found.and_then(|found| found.turn),
+        turn: found.and_then(|found| found.cycle_start),
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
         counterexample: found.map(|found| check::counterexample_report(&run.scope(), found)),

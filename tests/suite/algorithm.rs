@@ -1,10 +1,11 @@
-//! Exploring the reference algorithm: sizes and verdicts. That its departures are noticed is tested with the mutants.
+//! Explores the reference algorithm: sizes and verdicts. The tests of the mutants explore it with mutations.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore};
 use jobcheck_explorer::scopes::reference::{all_faults, one_fault};
 
-/// Worlds that differ by more than names and by when events reach a cache, and steps to the farthest, of each scope. A change here is a change of the algorithm, of the
-/// environment, or of a bound: say which in the commit.
+/// For each scope, the number of states with both reductions, and the number of steps to the farthest state.
+/// A change of these numbers is a change of the algorithm, of the environment, or of a bound. Explain it in
+/// the commit.
 pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/non-indexed", 545, 25),
     ("stale-caches/deleted-pods", 9213, 22),
@@ -97,13 +98,13 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("crash/terminating-namespace", 8762, 26),
 ];
 
-/// As `jobcheck check` explores.
+/// The reductions that `jobcheck check` uses.
 fn reduced() -> Bounds {
     Bounds { partial_order: true, symmetry: true, ..Bounds::none(2) }
 }
 
 #[test]
-fn every_scope_of_the_algorithm_is_exhausted_at_its_pinned_size() {
+fn the_algorithm_satisfies_every_property_and_the_sizes_are_pinned() {
     let mut sizes = Vec::new();
     for scope in one_fault() {
         let found = explore(&scope, &reduced());
@@ -113,7 +114,8 @@ fn every_scope_of_the_algorithm_is_exhausted_at_its_pinned_size() {
     assert_eq!(sizes, SIZES);
 }
 
-/// A crash, a late request, a failed one, and both caches two events behind, in the smallest of such scopes.
+/// One crash, one delayed request, one failed request, and a lag of two in both caches, in the smallest of
+/// these scopes.
 #[test]
 fn with_all_faults_at_once_every_property_holds() {
     for (name, states, depth) in ALL_FAULTS {

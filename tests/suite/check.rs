@@ -1,4 +1,4 @@
-//! Exploring the specification: sizes, verdicts, and that each property notices when its guard is gone.
+//! Explores the specification: sizes and verdicts. Each property detects that its guard is switched off.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::gates::gates;
 use jobcheck_explorer::scopes::{all, initial, named};
-use jobcheck_explorer::similar::similar;
-use jobcheck_explorer::step::{Step, admits};
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::transition::admits;
 use jobcheck_explorer::world::World;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::would_refuse_create;
 
-/// Different worlds, and steps to the farthest, of each scope. A change here is a change of the specification,
-/// of the environment, or of a bound: say which in the commit.
+/// For each scope, the number of states, and the number of steps to the farthest state. A change of these
+/// numbers is a change of the specification, of the environment, or of a bound. Explain it in the commit.
 pub const SIZES: &[(&str, usize, usize)] = &[
     ("non-indexed", 1847, 13),
     ("deleted-pods", 3994, 12),
@@ -94,7 +94,7 @@ pub fn scope(name: &str) -> Scope {
     named(name).unwrap_or_else(|| panic!("there is no scope {name}"))
 }
 
-/// The shortest way to where a property of this requirement is broken.
+/// The shortest counterexample for a property of this requirement.
 pub fn broken(scope: &Scope, req: Req, symmetry: bool) -> Option<Counterexample> {
     let is_wanted = |number: Option<usize>| number.is_some_and(|number| PROPERTIES[number].req == req);
     let bounds = Bounds { max_states: Some(200_000), symmetry, ..Bounds::none(1) };
@@ -105,7 +105,7 @@ pub fn broken(scope: &Scope, req: Req, symmetry: bool) -> Option<Counterexample>
 }
 
 #[test]
-fn every_scope_is_exhausted_at_its_pinned_size_and_every_premise_is_reached() {
+fn the_specification_satisfies_every_property_and_reaches_every_premise() {
     let mut sizes = Vec::new();
     let mut reached = vec![false; PROPERTIES.len()];
     for scope in [all(), gates()].concat() {
@@ -118,14 +118,14 @@ fn every_scope_is_exhausted_at_its_pinned_size_and_every_premise_is_reached() {
     let never: Vec<&str> = PROPERTIES
         .iter()
         .zip(&reached)
-        .filter(|(property, reached)| !property.is_of_an_algorithm() && !**reached)
+        .filter(|(property, reached)| !property.needs_processes && !**reached)
         .map(|(it, _)| it.name)
         .collect();
-    assert_eq!(never, Vec::<&str>::new(), "nothing could have broken these");
+    assert_eq!(never, Vec::<&str>::new(), "no state satisfies the premise of these");
 }
 
 #[test]
-fn a_search_that_was_cut_has_proved_nothing() {
+fn a_search_that_reaches_a_limit_proves_nothing() {
     let scope = scope("non-indexed");
     let few = Bounds { max_states: Some(100), ..Bounds::none(1) };
     let late = Bounds { stop: Arc::new(|| true), ..Bounds::none(2) };
@@ -137,9 +137,9 @@ fn a_search_that_was_cut_has_proved_nothing() {
     assert!(matches!(explore(&scope, &enough).outcome, Outcome::Holds));
 }
 
-/// Requirements whose guards are switched off, a scope, the property that notices, and after how many steps.
-/// Where the server has a rule of its own, SS-37 is what notices, unless that rule is off too.
-pub const MISSED: &[(&[Req], &str, Req, usize)] = &[
+/// Requirements whose guards are switched off, a scope, the property that detects this, and the length of the
+/// counterexample. If the server has a rule of its own, SS-37 detects this unless that rule is off too.
+pub const MISSING_GUARDS: &[(&[Req], &str, Req, usize)] = &[
     (&[Req::FT02], "non-indexed", Req::FT02, 6),
     (&[Req::FT02], "non-indexed", Req::FT31, 4),
     (&[Req::FT02], "non-indexed", Req::S01, 6),
@@ -201,8 +201,8 @@ pub const MISSED: &[(&[Req], &str, Req, usize)] = &[
 ];
 
 #[test]
-fn each_property_notices_when_a_guard_is_gone() {
-    let found: Vec<(&[Req], &str, Req, usize)> = MISSED
+fn each_property_detects_a_missing_guard() {
+    let found: Vec<(&[Req], &str, Req, usize)> = MISSING_GUARDS
         .iter()
         .map(|(without, name, property, _)| {
             let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
@@ -210,26 +210,26 @@ fn each_property_notices_when_a_guard_is_gone() {
             (*without, *name, *property, found.map_or(0, |found| found.path.len()))
         })
         .collect();
-    assert_eq!(found, MISSED);
+    assert_eq!(found, MISSING_GUARDS);
 }
 
 #[test]
-fn every_property_is_noticed_missing_by_some_entry() {
-    // What is about an algorithm is noticed by the mutants of the algorithm.
-    let of_the_specification = PROPERTIES.iter().filter(|property| !property.is_of_an_algorithm());
+fn every_property_has_a_missing_guard_that_breaks_it() {
+    // The mutants test the properties of algorithms.
+    let of_the_specification = PROPERTIES.iter().filter(|property| !property.needs_processes);
     let mut properties: Vec<Req> = of_the_specification.map(|property| property.req).collect();
-    let mut noticed: Vec<Req> = MISSED.iter().map(|(_, _, property, _)| *property).collect();
+    let mut detected: Vec<Req> = MISSING_GUARDS.iter().map(|(_, _, property, _)| *property).collect();
     properties.sort_unstable();
-    noticed.sort_unstable();
-    noticed.dedup();
-    assert_eq!(noticed, properties);
+    detected.sort_unstable();
+    detected.dedup();
+    assert_eq!(detected, properties);
 }
 
 #[test]
-fn a_counterexample_reads_as_a_story() {
+fn a_counterexample_is_readable() {
     let scope = scope("deleted-pods").without(Req::TC04).without(Req::PC02);
     let found = broken(&scope, Req::TC04, false).unwrap();
-    let lines: Vec<String> = narrative::tell(&scope, &found.path)
+    let lines: Vec<String> = narrative::lines(&scope, &found.path)
         .into_iter()
         .map(|line| {
             let stale = line.stale.map_or(String::new(), |stale| format!(", although {stale}"));
@@ -237,7 +237,7 @@ fn a_counterexample_reads_as_a_story() {
         })
         .collect();
     insta::assert_snapshot!(format!("{}: {}\n{}", found.property, found.why, lines.join("\n")), @r"
-    no terminal condition while a pod is active or terminating: it finished with 1 pods terminating, 0 active
+    a Job has no terminal condition while a pod is active or terminating: the Job finished with 1 terminating and 0 active pods
     manager creates pod 1
     user deletes pod 1
     manager writes the status: ready=0, terminating=0, uncounted.failed +pod 1, startTime=0 s, FailureTarget=True (BackoffLimitExceeded)
@@ -246,7 +246,7 @@ fn a_counterexample_reads_as_a_story() {
     ");
 }
 
-/// Worlds of a scope, the nearest first.
+/// States of a scope, the nearest first.
 fn worlds(scope: &Scope, count: usize) -> Vec<World> {
     let mut worlds = vec![initial(scope)];
     let mut next = 0;
@@ -294,9 +294,7 @@ fn the_jobs_of_all_scopes_are_valid() {
 }
 
 #[test]
-fn scopes_have_different_names_and_near_misses_are_understood() {
+fn scopes_have_different_names() {
     let names: std::collections::BTreeSet<&str> = all().iter().map(|scope| scope.name).collect();
     assert_eq!(names.len(), all().len());
-    assert_eq!(similar("per-indx"), ["per-index"]);
-    assert_eq!(similar("nothing-like-it"), Vec::<&str>::new());
 }

@@ -1,4 +1,4 @@
-//! Exploring the shipped controllers' decisions in the scopes of the reference algorithm: sizes and verdicts.
+//! Explores the shipped controllers in the scopes of the reference algorithm: sizes and verdicts.
 
 mod defects;
 mod sizes;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
 use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::{cause, tell};
+use jobcheck_explorer::narrative::{cause, lines};
 use jobcheck_explorer::process::steps::ProcessStep;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -18,20 +18,20 @@ use jobcheck_explorer::step::Step;
 
 use self::sizes::{PROGRESS, SIZES};
 
-/// As `jobcheck check` explores.
+/// The reductions that `jobcheck check` uses.
 fn explored(scope: &Scope) -> Exploration {
     let symmetry = symmetry_is_sound(scope);
     explore(scope, &Bounds { partial_order: true, symmetry, ..Bounds::none(2) })
 }
 
 fn story(scope: &Scope, found: &Counterexample) -> String {
-    tell(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
+    lines(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
 }
 
-/// No property is broken, no write is one that the specification does not admit, and without faults none is refused.
-/// The premise of every property about controllers is reached.
+/// All properties hold: every write is admitted, and the server refuses none. Some state satisfies the
+/// premise of every property about controllers.
 #[test]
-fn every_quick_scope_is_exhausted_with_the_shipped_controllers_at_its_pinned_size() {
+fn the_shipped_controllers_satisfy_every_property_and_the_sizes_are_pinned() {
     let (mut sizes, mut reached) = (Vec::new(), vec![false; PROPERTIES.len()]);
     let scopes = [one_fault(), ttl(), recreation(), rollouts()].concat();
     for scope in scopes.into_iter().map(of_the_controller) {
@@ -44,30 +44,30 @@ fn every_quick_scope_is_exhausted_with_the_shipped_controllers_at_its_pinned_siz
         reached.iter_mut().zip(&it.reached).for_each(|(all, here)| *all |= here);
     }
     assert_eq!(sizes, SIZES);
-    let concerned = PROPERTIES.iter().zip(reached).filter(|(property, _)| property.is_of_an_algorithm());
+    let concerned = PROPERTIES.iter().zip(reached).filter(|(property, _)| property.needs_processes);
     let empty: Vec<_> =
         concerned.filter(|(_, reached)| !reached).map(|(property, _)| property.name).collect();
     assert!(empty.is_empty(), "{empty:?}");
 }
 
-/// The Job comes to its end, and the controller to rest, whatever happens.
+/// Every Job finishes, and its controller becomes idle.
 #[test]
-fn every_job_of_the_shipped_controllers_comes_to_its_end() {
+fn every_job_of_the_shipped_controllers_finishes() {
     let mut sizes = Vec::new();
     for scope in progress().into_iter().map(of_the_controller) {
         let it = explore(&scope, &Bounds::none(2));
         if let Some(found) = it.found() {
-            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, found.turn, story(&scope, found));
+            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, found.cycle_start, story(&scope, found));
         }
         assert!(it.holds(), "{}: {:?}", scope.name, it.outcome);
-        sizes.push((scope.name, it.states, it.rests.unwrap()));
+        sizes.push((scope.name, it.states, it.quiescent_states.unwrap()));
     }
     assert_eq!(sizes, PROGRESS);
 }
 
-/// Which pods are recorded first, where there is no room for all, a plan decides by UID: each order is explored.
+/// If the lists are too short for all pods, a plan chooses the first ones by UID. Every order is explored.
 #[test]
-fn of_pods_that_a_plan_takes_by_uid_each_comes_first() {
+fn every_order_of_equal_pods_is_explored() {
     let full = one_fault().into_iter().find(|scope| scope.name == "stale-caches/full-lists").unwrap();
     let mut first = BTreeSet::new();
     graph(
@@ -82,8 +82,8 @@ fn of_pods_that_a_plan_takes_by_uid_each_comes_first() {
     assert!(first.len() > 1, "{first:?}");
 }
 
-/// The memory of plans and the order of UIDs are no part of what is found: with more threads, and without reductions, the
-/// same holds.
+/// The cache of plans and the order of UIDs do not affect the result. The verdict does not depend on the
+/// number of threads or on reductions.
 #[test]
 fn threads_and_reductions_change_no_verdict_of_the_shipped_controllers() {
     let names = ["stale-caches/backoff-limit", "stale-caches/full-lists", "crash/non-indexed"];

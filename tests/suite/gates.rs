@@ -1,10 +1,11 @@
-//! Feature gates off, on and off again, and two managers of one Job (kep-coverage.md 6; UG, MB-14, S-29 to S-31).
+//! Feature gates that are turned off and on again, and two managers of one Job (`docs/reference/judging.md`,
+//! Feature gates; UG, MB-14, S-29 to S-31).
 
 use std::collections::{BTreeSet, HashSet};
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_explorer::ghost::End;
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -21,7 +22,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus};
 
-/// Different worlds, and steps to the farthest.
+/// For each scope, the number of states, and the number of steps to the farthest state.
 const SIZES: &[(&str, usize, usize)] = &[
     ("rollout/pod-replacement-policy", 7118, 23),
     ("rollout/pod-failure-policy", 3384, 21),
@@ -34,7 +35,7 @@ const SIZES: &[(&str, usize, usize)] = &[
 ];
 
 #[test]
-fn every_scope_of_gates_is_exhausted_at_its_pinned_size() {
+fn rollouts_satisfy_every_property_and_the_sizes_are_pinned() {
     let mut sizes = Vec::new();
     for scope in rollouts() {
         let found = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) });
@@ -44,7 +45,7 @@ fn every_scope_of_gates_is_exhausted_at_its_pinned_size() {
     assert_eq!(sizes, SIZES);
 }
 
-/// The shortest way to where a property about this requirement is broken.
+/// The length of the shortest counterexample for a property of this requirement.
 fn broken(scope: &Scope, req: Req) -> Option<usize> {
     let wanted = |number: Option<usize>| number.is_some_and(|number| PROPERTIES[number].req == req);
     match explore_for(scope, &Bounds::none(1), &wanted).outcome {
@@ -54,7 +55,7 @@ fn broken(scope: &Scope, req: Req) -> Option<usize> {
     }
 }
 
-/// Every world of a scope, whatever is broken in it, without any reduction.
+/// All states of a scope, without reductions. Broken properties do not stop the search.
 fn worlds(scope: &Scope) -> Vec<World> {
     let mut worlds = vec![initial(scope)];
     let mut seen: HashSet<World> = worlds.iter().cloned().collect();
@@ -87,9 +88,9 @@ fn status(world: &World) -> Option<&JobStatus> {
     job_state(world).job.as_ref().map(|job| &job.status)
 }
 
-/// UG-06: the pod was counted while the gate was off, and ended well when it was on again.
+/// UG-06: the pod was counted while the gate was off, and it succeeded after the gate was on again.
 #[test]
-fn a_pod_that_counted_as_failed_while_the_gate_was_off_stays_so() {
+fn a_pod_that_was_counted_as_failed_while_the_gate_was_off_stays_failed() {
     let worlds = worlds(&gated("gates/pod-replacement-policy"));
     let met = worlds.iter().filter(|world| job_state(world).rollouts == 2).any(|world| {
         let ended_well =
@@ -102,7 +103,7 @@ fn a_pod_that_counted_as_failed_while_the_gate_was_off_stays_so() {
     assert!(!worlds.iter().any(|world| job_state(world).ghost.pods.iter().any(twice)));
 }
 
-/// Whether a pod is created beside one that terminates.
+/// Returns true if an active pod exists next to a terminating one.
 fn replaces_early(scope: &Scope) -> bool {
     worlds(scope).iter().any(|world| {
         let sums = job_state(world).pods.sums();
@@ -110,16 +111,17 @@ fn replaces_early(scope: &Scope) -> bool {
     })
 }
 
-/// UG-05, S-31: without the gate terminating pods are replaced at once; unless a pod failure policy asks to wait.
+/// UG-05, S-31: without the gate, terminating pods are replaced at once, unless a pod failure policy requires
+/// to wait.
 #[test]
-fn without_its_gate_the_replacement_policy_is_not_kept_and_a_failure_policy_is() {
+fn without_its_gate_the_replacement_policy_does_not_apply_but_a_failure_policy_does() {
     let off = |name: &str, gates: Gates| Scope { gates: vec![gates], ..gated(name) };
     assert!(replaces_early(&off("gates/pod-replacement-policy", WITHOUT_REPLACEMENT)));
     assert!(!replaces_early(&off("gates/pod-replacement-policy", Gates::ON)));
     assert!(!replaces_early(&off("gates/pod-failure-policy", WITHOUT_REPLACEMENT)));
 }
 
-/// UG-09, UG-10: an index that had failed runs again while the gate is off, and its failure is not remembered.
+/// UG-09, UG-10: a failed index runs again while the gate is off, and its failure is not remembered.
 #[test]
 fn failed_indexes_run_again_while_their_gate_is_off() {
     let scope = gated("gates/backoff-limit-per-index");
@@ -132,12 +134,12 @@ fn failed_indexes_run_again_while_their_gate_is_off() {
     let worlds = worlds(&scope);
     assert!(worlds.iter().any(failed));
     assert!(worlds.iter().any(|world| job_state(world).rollouts == 2 && once(world) && completed(world)));
-    // Without a change of gates one failure is the end of the index.
+    // Without a change of gates, one failure fails the index.
     let on = Scope { gates: Vec::new(), ..scope };
     assert!(!self::worlds(&on).iter().any(|world| once(world) && completed(world)));
 }
 
-/// UG-12: without the gate a Job with limits per index retries for ever, unless it sets `backoffLimit` itself.
+/// UG-12: without the gate, a Job with limits per index retries forever unless it sets `backoffLimit`.
 #[test]
 fn only_backoff_limit_ends_a_job_whose_limits_per_index_are_off() {
     let base = Scope { gates: vec![WITHOUT_LIMITS], ..gated("gates/backoff-limit-per-index") };
@@ -149,8 +151,8 @@ fn only_backoff_limit_ends_a_job_whose_limits_per_index_are_off() {
     assert!(limited(Some(0)).contains("Failed"));
 }
 
-/// A status without `terminating`, and without the words of a completion.
-fn unworded(status: &JobStatus) -> JobStatus {
+/// A status without `terminating`, and without the reason and the message of a completion.
+fn without_reason(status: &JobStatus) -> JobStatus {
     let mut status = JobStatus { terminating: None, ..status.clone() };
     for condition in &mut status.conditions {
         if Reason::CompletionsReached.is_written_as(&condition.reason) {
@@ -160,21 +162,21 @@ fn unworded(status: &JobStatus) -> JobStatus {
     status
 }
 
-/// What etcd can come to hold, but for that.
+/// The statuses and pods that etcd may contain, without these fields.
 fn stored(gates: Gates) -> BTreeSet<String> {
     let base = named("deleted-pods").unwrap();
     let scope = algorithm(Scope { gates: vec![gates], ..base });
-    let told = |world: &World| {
-        let status = status(world).map(unworded);
+    let text = |world: &World| {
+        let status = status(world).map(without_reason);
         format!("{status:?} {:?}", job_state(world).pods)
     };
-    worlds(&scope).iter().map(told).collect()
+    worlds(&scope).iter().map(text).collect()
 }
 
-/// UG-11: nothing but `terminating`, and the words of a completion (SX-05), depends on the gates of features that a Job does
-/// not use.
+/// UG-11: the gates of features that a Job does not use affect only `terminating`, and the reason of a
+/// completion (SX-05).
 #[test]
-fn a_job_without_the_fields_behaves_the_same_with_each_gate_off() {
+fn gates_do_not_affect_a_job_that_does_not_use_their_features() {
     let on = stored(Gates::ON);
     for off in [WITHOUT_REPLACEMENT, WITHOUT_LIMITS, WITHOUT_SUCCESS_POLICY, WITHOUT_MANAGED_BY] {
         assert!(stored(off) == on, "{:?}", off.off());
@@ -182,7 +184,7 @@ fn a_job_without_the_fields_behaves_the_same_with_each_gate_off() {
     assert!(stored(WITHOUT_DELAY) != on, "the delay is the exception (UG-07)");
 }
 
-/// SX-05: those words came with the success policy.
+/// SX-05: the reason and the message of a completion came with the success policy.
 #[test]
 fn without_the_success_policy_a_job_completes_without_reason() {
     let words = |gates| {
@@ -197,9 +199,9 @@ fn without_the_success_policy_a_job_completes_without_reason() {
     assert_eq!(words(Gates::ON), [("CompletionsReached".to_owned(), false)].into());
 }
 
-/// UG-14: the built-in brings the Job of another manager to its end once the gate is off.
+/// UG-14: without the gate, the built-in controller finishes the Job of another manager.
 #[test]
-fn without_its_gate_managed_by_holds_nobody_back() {
+fn without_its_gate_managed_by_has_no_effect() {
     let base = gated("gates/managed-by");
     for (gates, ends) in [(WITHOUT_MANAGED_BY, true), (Gates::ON, false)] {
         let scope = Scope { gates: vec![gates], ..base.clone() };
@@ -219,7 +221,7 @@ fn plain(rules: RuleSet, gates: Vec<Gates>) -> Scope {
     Scope { faults: jobcheck_explorer::process::steps::Faults::default(), ..scope }
 }
 
-/// In which ways a Job ends.
+/// The terminal conditions that occur.
 fn ends(scope: &Scope) -> BTreeSet<String> {
     let finished = |world: &World| {
         let condition = |kind| status(world).is_some_and(|status| status.is_true(&kind));
@@ -229,20 +231,21 @@ fn ends(scope: &Scope) -> BTreeSet<String> {
     worlds(scope).iter().filter_map(finished).collect()
 }
 
-/// S-29: an API server that asks for interim conditions takes no end from a controller without them, for ever.
+/// S-29: an API server that requires interim conditions always refuses to finish a Job without them.
 #[test]
-fn no_job_ends_while_only_the_server_has_the_gates() {
+fn no_job_finishes_while_only_the_server_has_the_gates() {
     let skewed = plain(RuleSet::V1_36, vec![WITHOUT_DELAY]);
     assert!(ends(&skewed).is_empty());
     assert!(broken(&skewed, Req::SS37).is_some());
     let found = progress::explore_for(&skewed, &Bounds::none(1), &|_| false);
     let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
-    assert!(found.turn.is_some_and(|turn| turn < found.path.len()), "the write is tried again and again");
-    // Until the gates return.
+    assert!(found.cycle_start.is_some_and(|start| start < found.path.len()), "the write is repeated");
+    // The Job finishes once the gates return.
     assert_eq!(ends(&plain(RuleSet::V1_36, vec![WITHOUT_DELAY, Gates::ON])).len(), 2);
 }
 
-/// S-29, the other way round: SuccessCriteriaMet is refused, so that a success is not even recorded; a failure is.
+/// S-29, the other way round: the server refuses SuccessCriteriaMet, so a success is not even recorded. A
+/// failure is.
 #[test]
 fn no_job_succeeds_while_only_the_controller_has_the_gates() {
     let rules = RuleSet { pod_replacement_policy: false, ..LENIENT };
@@ -257,8 +260,8 @@ fn no_job_succeeds_while_only_the_controller_has_the_gates() {
     assert_eq!(ends(&plain(rules, vec![WITHOUT_DELAY])).len(), 2);
 }
 
-/// S-29 has one more case: a Job with a success policy that its completions end is refused by SS-05 whatever the gates
-/// of the server, since it is not announced.
+/// S-29: the server always refuses to complete a Job with a success policy by completions (SS-05), because
+/// the interim condition is missing.
 #[test]
 fn a_job_with_a_success_policy_does_not_complete_without_the_gates() {
     let base = named("gates/success-policy").unwrap();
@@ -271,9 +274,9 @@ fn a_job_with_a_success_policy_does_not_complete_without_the_gates() {
     assert_eq!(refused, [Req::SS05].into());
 }
 
-/// S-30, UG-15: what the built-in began while the gate was off belongs to nobody when it is on.
+/// S-30, UG-15: nothing continues what the built-in controller began while the gate was off.
 #[test]
-fn a_pod_that_was_created_while_the_gate_was_off_is_left_behind() {
+fn a_pod_that_was_created_while_the_gate_was_off_keeps_its_finalizer() {
     let base = named("gates/managed-by").unwrap();
     let scope = algorithm(Scope { gates: vec![WITHOUT_MANAGED_BY, Gates::ON], ..base });
     let found = explore(&scope, &Bounds::none(1));
@@ -286,10 +289,10 @@ fn a_pod_that_was_created_while_the_gate_was_off_is_left_behind() {
     assert!(worlds(&scope).iter().any(left));
 }
 
-/// MB-14, OP-02: with the gate off, the built-in and the manager that the Job names take turns on one status.
+/// MB-14, OP-02: with the gate off, the built-in controller and the named manager both write the status.
 #[test]
 fn while_the_gate_is_off_two_managers_write_one_status() {
-    let about = "the built-in has JobManagedBy off, and another manager writes, too";
+    let about = "the built-in controller has JobManagedBy off, and another manager also writes the status";
     let skewed = algorithm(two_managers("skewed", about, vec![WITHOUT_MANAGED_BY]));
     let with_gate = Scope { gates: vec![Gates::ON], ..skewed.clone() };
     assert_eq!(broken(&with_gate, Req::MB14), None);
@@ -297,19 +300,20 @@ fn while_the_gate_is_off_two_managers_write_one_status() {
     let found = explore_for(&skewed, &Bounds::none(1), &|it| it == number);
     let Outcome::Broken(found) = found.outcome else { panic!("{:?}", found.outcome) };
     let lines: Vec<String> =
-        tell(&skewed, &found.path).iter().map(|line| format!("{} {}", line.who, line.what)).collect();
+        lines(&skewed, &found.path).iter().map(|line| format!("{} {}", line.who, line.what)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     controller starts a sync
     controller creates pod 1
     controller writes the status: active 0 -> 1, ready=0, terminating=0, startTime=0 s
-    other manager reports that the Job runs (nothing changes)
+    other manager reports that the Job runs (no change)
     ");
 }
 
-/// What else that skew breaks, and after how many steps: the Job fails elsewhere, and its pods here run on.
+/// The other properties that this breaks, with the lengths of their counterexamples. The Job fails by its
+/// other manager, and its pods continue here.
 #[test]
-fn what_two_managers_break() {
-    let about = "the built-in has JobManagedBy off, and another manager writes, too";
+fn two_managers_break_these_requirements() {
+    let about = "the built-in controller has JobManagedBy off, and another manager also writes the status";
     let skewed = algorithm(two_managers("skewed", about, vec![WITHOUT_MANAGED_BY]));
     let all: BTreeSet<Req> = PROPERTIES.iter().map(|property| property.req).collect();
     let found: Vec<(Req, usize)> =

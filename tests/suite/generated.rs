@@ -1,4 +1,4 @@
-//! Generated tests: paths of the model's scopes, replayed on the shipped controllers behind the embedded API server.
+//! Generated tests: the shipped controllers follow paths of the model's scopes on the embedded API server.
 
 use std::sync::Mutex;
 use std::thread;
@@ -14,10 +14,10 @@ use jobcheck_explorer::step::StepKind;
 use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 use serde_json::{Value, json};
 
-/// Kinds of steps that no path takes, and why.
+/// The kinds of steps that no path takes, with the reason.
 const NOT_TAKEN: &[&str] = &[];
 
-/// Steps that each scope gets here; `jobcheck fuzz --generated` takes more.
+/// The number of steps for each scope. `jobcheck fuzz --generated` takes more.
 const STEPS: usize = 1_000;
 
 fn walked(scope: &Scope, most: usize, rig: Rig) -> Walked {
@@ -28,10 +28,10 @@ fn named(name: &str) -> Scope {
     scopes().into_iter().find(|scope| scope.name == name).unwrap()
 }
 
-/// In a part of each scope every step comes to what its path says, and every kind of step is taken but for those that are
-/// listed.
+/// Every step of these paths has the effect that the path predicts. The paths take every kind of step that is
+/// not listed above.
 #[test]
-fn paths_of_every_scope_are_as_they_say() {
+fn the_shipped_controllers_follow_the_paths_of_every_scope() {
     let queue = Mutex::new(scopes().into_iter());
     let all = Mutex::new(Vec::new());
     thread::scope(|threads| {
@@ -56,9 +56,9 @@ fn paths_of_every_scope_are_as_they_say() {
     assert_eq!(missing, NOT_TAKEN);
 }
 
-/// Where there are enough steps, each step of the graph is taken, once; the seed decides their order, and nothing else.
+/// With enough steps, each step of the graph is taken once. The seed determines only their order.
 #[test]
-fn a_small_scope_is_walked_through_as_a_whole() {
+fn the_paths_of_a_small_scope_take_every_step() {
     for name in ["stale-caches/non-indexed", "stale-caches/adoption", "crash/backoff-limit"] {
         let whole = |seed| walk(&named(name), seed, 100_000, Rig::default(), &|| false).unwrap();
         let (one, same, other) = (whole(1), whole(1), whole(2));
@@ -68,29 +68,29 @@ fn a_small_scope_is_walked_through_as_a_whole() {
     }
 }
 
-/// Defects that come to the same on every path, and why.
-const UNNOTICED: &[&str] = &[
-    // A strategic merge patch has one condition of a type: the one that is appended takes the place of the other.
+/// The defects that have no effect on the paths, with the reason.
+const WITHOUT_EFFECT: &[&str] = &[
+    // A strategic merge patch has one condition of each type, so the new condition replaces the other one.
     "S-12", //
-    // No path starts a sync before the caches show what its process wrote.
+    // No path starts a sync before the caches show the writes of its process.
     "J-01", "B01", "B13", //
-    // A pod of another controller is not read.
+    // The controller does not read a pod of another controller.
     "B37",
 ];
 
-/// What a defect changes is noticed on the paths of its own world, which do not have it.
+/// A defect has an effect on the paths of its own scope without the defect.
 #[test]
-fn a_plan_with_a_defect_does_not_follow_the_paths_without_it() {
-    let unnoticed = |mutant: &&Mutant| {
+fn a_plan_with_a_defect_leaves_the_paths() {
+    let has_no_effect = |mutant: &&Mutant| {
         let scope = of_the_controller(mutant.sound_scope());
         let rig = Rig::with(Mutations::of(mutant.mutations));
         walked(&scope, 20_000, rig).difference.is_none()
     };
-    // Where the world has a rule of the API server switched off, the embedded one has it still.
+    // Scopes with a server rule switched off are left out, because the embedded server applies all rules.
     let of_the_plan = MUTANTS.iter().filter(|it| is_of_the_plan(it) && it.sound_scope().without.is_empty());
     let all: Vec<_> = of_the_plan.collect();
-    let ids: Vec<_> = all.iter().copied().filter(unnoticed).map(|mutant| mutant.id).collect();
-    assert_eq!(ids, UNNOTICED);
+    let ids: Vec<_> = all.iter().copied().filter(has_no_effect).map(|mutant| mutant.id).collect();
+    assert_eq!(ids, WITHOUT_EFFECT);
     assert!(all.len() > 30, "{}", all.len());
 }
 
@@ -112,11 +112,11 @@ fn remove(request: &mut Request, pointer: &str, key: &str) {
     }
 }
 
-/// A way to spoil a request, and a scope in which that shows.
-type Spoiled = (&'static str, &'static str, fn(&mut Request));
+/// A change of a request body, and a scope in which it has an effect.
+type WrongBody = (&'static str, &'static str, fn(&mut Request));
 
-/// What may be wrong with the body of a request.
-const SPOILED: &[Spoiled] = &[
+/// Wrong request bodies.
+const WRONG_BODIES: &[WrongBody] = &[
     ("a status without the version it was made from", "stale-caches/suspend", |request| {
         if is_status(request) {
             remove(request, "/metadata", "resourceVersion");
@@ -185,12 +185,12 @@ const SPOILED: &[Spoiled] = &[
     }),
 ];
 
-/// What is wrong with the body of a request is noticed, which no exploration of plans can see.
+/// A wrong request body has an effect on the paths. No exploration of plans can detect it.
 #[test]
-fn a_request_with_a_wrong_body_is_noticed() {
-    let unnoticed = |(_, scope, tamper): &&Spoiled| {
+fn a_wrong_request_body_leaves_the_paths() {
+    let has_no_effect = |(_, scope, tamper): &&WrongBody| {
         walked(&named(scope), 20_000, Rig::tampering(*tamper)).difference.is_none()
     };
-    let names: Vec<_> = SPOILED.iter().filter(unnoticed).map(|(name, ..)| *name).collect();
+    let names: Vec<_> = WRONG_BODIES.iter().filter(has_no_effect).map(|(name, ..)| *name).collect();
     assert!(names.is_empty(), "{names:#?}");
 }

@@ -1,12 +1,12 @@
-//! The reference algorithm brings every Job to its end, faults or not, and what keeps it from doing so is noticed.
+//! Progress of the reference algorithm: with and without faults, every Job finishes. Defects are detected.
 
 use jobcheck_explorer::check::{Bounds, Cut, Exploration, Outcome, explore};
 use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::{Mutation, Mutations};
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::progress::explore_for;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::progress::progress;
 use jobcheck_explorer::scopes::reference::run_by_the_algorithm;
 use jobcheck_explorer::scopes::{initial, named};
@@ -14,9 +14,8 @@ use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 use jobcheck_spec::job::PodReplacementPolicy;
 
-/// Different worlds of each scope, unreduced, and those of them in which every Job has come to its end and its
-/// controller rests. A change here is a change of the algorithm, of the environment, or of a bound: say which in the
-/// commit.
+/// For each scope, the number of states without reductions, and the number of quiescent states. A change of
+/// these numbers is a change of the algorithm, of the environment, or of a bound. Explain it in the commit.
 const SIZES: &[(&str, usize, usize)] = &[
     ("progress/non-indexed", 2492, 44),
     ("progress/deleted-pods", 21425, 616),
@@ -132,24 +131,25 @@ const SIZES: &[(&str, usize, usize)] = &[
 ];
 
 #[test]
-fn every_job_comes_to_its_end_and_the_controller_to_rest() {
+fn every_job_finishes_and_its_controller_becomes_idle() {
     let mut sizes = Vec::new();
     for scope in progress() {
         let found = explore(&scope, &Bounds::none(2));
         if let Outcome::Broken(found) = &found.outcome {
-            let lines = tell(&scope, &found.path);
+            let lines = lines(&scope, &found.path);
             let story: String = lines.iter().map(|line| format!("{} {}\n", line.who, line.what)).collect();
-            panic!("{}: {}, {:?}:\n{story}", scope.name, found.why, found.turn);
+            panic!("{}: {}, {:?}:\n{story}", scope.name, found.why, found.cycle_start);
         }
         assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
-        sizes.push((scope.name, found.states, found.rests.unwrap()));
+        sizes.push((scope.name, found.states, found.quiescent_states.unwrap()));
     }
     assert_eq!(sizes, SIZES);
 }
 
-/// Faults that stop, each kind with a successor or a retry: so "once faults stop" is from everywhere.
+/// Each fault ends with a restart or a retry. The number of faults is bounded, so they finally stop in every
+/// behaviour.
 #[test]
-fn every_kind_of_fault_that_may_stop_is_among_the_scopes() {
+fn every_kind_of_fault_occurs_in_some_scope() {
     let scopes = progress();
     let some = |has: fn(&Scope) -> bool| scopes.iter().any(has);
     assert!(some(|it| it.faults.failures > 0) && some(|it| it.faults.losses > 0));
@@ -160,7 +160,7 @@ fn searched(scope: &Scope, bounds: &Bounds) -> Exploration {
     explore_for(scope, bounds, &|_| false)
 }
 
-/// A pod that terminates when its Job is suspended ends, and the Job with it (L1).
+/// L1: a terminating pod of a suspended Job terminates, and the Job finishes.
 fn suspended_end() -> Scope {
     let mut scope = run_by_the_algorithm(named("suspend").unwrap(), 0);
     scope.user = vec![UserAction::DeletePod, UserAction::SUSPEND];
@@ -172,35 +172,36 @@ fn suspended_end() -> Scope {
 }
 
 #[test]
-fn a_round_is_one_that_can_be_walked_for_ever() {
+fn a_cycle_can_be_repeated_forever() {
     let scope = suspended_end();
     assert!(matches!(searched(&scope, &Bounds::none(1)).outcome, Outcome::Holds));
     let mutations = Mutations::of(&[Mutation::FinishesSuspendedWithoutStartTime]);
-    let wrong = Scope { algorithm: Algorithm { mutations, ..scope.algorithm.clone() }, ..scope };
+    let wrong = scope.clone().with_mutations(mutations);
     let Outcome::Broken(found) = searched(&wrong, &Bounds::none(2)).outcome else { panic!() };
-    let (prefix, round) = found.path.split_at(found.turn.unwrap());
-    assert!(!round.is_empty(), "the write is tried again and again: {found:?}");
+    let (prefix, cycle) = found.path.split_at(found.cycle_start.unwrap());
+    assert!(!cycle.is_empty(), "the write is repeated: {found:?}");
     let walk = |world, steps: &[_]| {
         steps.iter().fold(world, |world: jobcheck_explorer::world::World, step| {
             assert!(world.enabled(&wrong).contains(step));
             world.apply(step, &wrong)
         })
     };
-    let turn = walk(initial(&wrong), prefix);
-    assert_eq!(walk(turn.clone(), round), turn);
+    let entry = walk(initial(&wrong), prefix);
+    assert_eq!(walk(entry.clone(), cycle), entry);
 }
 
-/// What stands still is found as well as what goes in circles.
+/// A state that no step leaves is detected like a cycle.
 #[test]
-fn a_job_that_nobody_looks_at_again_is_found() {
+fn a_job_without_another_sync_is_found() {
     let mutant = Mutant::named("B35").unwrap();
     let Outcome::Broken(found) = searched(&mutant.scope(), &Bounds::none(1)).outcome else { panic!() };
-    assert_eq!((found.req, found.turn), (Some(Req::PC11), Some(found.path.len())), "{found:?}");
+    assert_eq!((found.req, found.cycle_start), (Some(Req::PC11), Some(found.path.len())), "{found:?}");
     assert!(found.why.starts_with("the Job is not finished"), "{}", found.why);
     assert!(matches!(searched(&mutant.sound_scope(), &Bounds::none(1)).outcome, Outcome::Holds));
 }
 
-/// KEP-2307 Deleted Jobs, FT-20: a Job that is deleted so that its pods stay leaves none with the finalizer.
+/// KEP-2307 Deleted Jobs, FT-20: a Job that is deleted with propagation Orphan leaves no pod with the
+/// finalizer.
 #[test]
 fn pods_that_lose_their_job_lose_their_finalizer() {
     let mutant = Mutant::named("B04b").unwrap();
@@ -210,27 +211,27 @@ fn pods_that_lose_their_job_lose_their_finalizer() {
     assert!(found.path.iter().any(|step| matches!(step, Step::Collect(..))), "{found:?}");
 }
 
-/// Each of these scopes with both caches one behind.
+/// These scopes with a lag of one in both caches.
 #[test]
-fn whatever_others_do_every_job_comes_to_its_end() {
+fn every_job_finishes_whatever_other_actors_do() {
     for name in
         ["eviction-of-an-index", "lost-node-patient", "force-delete", "adoption", "lost-owner", "legacy-pods"]
     {
         let scope = run_by_the_algorithm(named(name).unwrap(), 1);
         if let Outcome::Broken(found) = searched(&scope, &Bounds::none(2)).outcome {
-            panic!("{name}: {}: {:#?}", found.why, tell(&scope, &found.path));
+            panic!("{name}: {}: {:#?}", found.why, lines(&scope, &found.path));
         }
     }
 }
 
 #[test]
-fn a_search_for_progress_that_is_cut_finds_nothing_and_proves_nothing() {
+fn a_check_of_progress_that_reaches_a_limit_proves_nothing() {
     let scope = suspended_end();
     let cut = searched(&scope, &Bounds { max_states: Some(50), ..Bounds::none(1) });
-    assert!(matches!(cut.outcome, Outcome::NotFinished(Cut::States)) && cut.rests.is_none());
-    // The worlds are all there when the limit is met.
+    assert!(matches!(cut.outcome, Outcome::NotFinished(Cut::States)) && cut.quiescent_states.is_none());
+    // The limit is reached when all states are in the store.
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let stop = move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0;
     let late = searched(&scope, &Bounds { stop: std::sync::Arc::new(stop), ..Bounds::none(1) });
-    assert!(matches!(late.outcome, Outcome::NotFinished(Cut::Time)) && late.rests.is_none());
+    assert!(matches!(late.outcome, Outcome::NotFinished(Cut::Time)) && late.quiescent_states.is_none());
 }

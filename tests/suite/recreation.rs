@@ -1,4 +1,4 @@
-//! Jobs that are created again under their name (PC-29, BO-06): sizes, verdicts, progress.
+//! Recreated Jobs (PC-29, BO-06): sizes, verdicts, and progress.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, graph};
 use jobcheck_explorer::process::steps::ProcessStep;
@@ -8,7 +8,7 @@ use jobcheck_explorer::scopes::reference::{progress_of_recreation, recreation};
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 
-/// Different worlds, and steps to the farthest. Nothing is reduced here.
+/// For each scope, the number of states without reductions, and the number of steps to the farthest state.
 const SIZES: &[(&str, usize, usize)] = &[
     ("recreation/in-time", 998, 18),
     ("recreation/delay", 83_774, 31),
@@ -19,7 +19,7 @@ const SIZES: &[(&str, usize, usize)] = &[
 ];
 
 #[test]
-fn every_scope_of_recreation_is_exhausted_at_its_pinned_size() {
+fn recreated_jobs_satisfy_every_property_and_the_sizes_are_pinned() {
     let mut sizes = Vec::new();
     for scope in recreation() {
         let found = explore(&scope, &Bounds::none(2));
@@ -31,9 +31,9 @@ fn every_scope_of_recreation_is_exhausted_at_its_pinned_size() {
     assert_eq!(sizes, SIZES);
 }
 
-/// Worlds of the graph without any reduction.
+/// For each scope, the number of states without reductions.
 #[test]
-fn the_new_job_comes_to_its_end_and_nothing_of_the_old_one_is_left() {
+fn the_new_job_finishes_and_nothing_of_the_previous_job_remains() {
     for (scope, states) in progress_of_recreation().iter().zip([998, 5828]) {
         let found = progress::explore(scope, &Bounds::none(2));
         assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
@@ -41,20 +41,20 @@ fn the_new_job_comes_to_its_end_and_nothing_of_the_old_one_is_left() {
     }
 }
 
-/// What makes it hard: a relist that hides the deletion, pods of the old Job beside the new one, and a sync of the old
-/// Job that creates a pod when the new one is there.
+/// The difficult situations occur: a relist hides the deletion, and pods of the previous Job exist next to the
+/// new Job. A sync of the previous Job creates a pod after the new Job was created.
 #[test]
-fn the_old_job_reaches_into_the_time_of_the_new_one() {
+fn the_previous_job_affects_the_time_of_the_new_job() {
     let [_, scope] = progress_of_recreation();
-    let (mut relists, mut beside, mut strangers) = (0, 0, 0);
+    let (mut relists, mut beside, mut foreign_pods) = (0, 0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
         let job_state = &world.job_states[0];
         relists += usize::from(matches!(step, Step::Process(_, _, ProcessStep::RelistJobs)));
         beside += usize::from(
             job_state.job.is_some() && job_state.pods.iter().any(|pod| !job_state.ghost.owns(pod)),
         );
-        strangers += usize::from(job_state.ghost.strangers > 0);
+        foreign_pods += usize::from(job_state.ghost.foreign_pods > 0);
     });
     assert!(matches!(found.outcome, Outcome::Holds));
-    assert!(relists > 0 && beside > 0 && strangers > 0, "{relists} {beside} {strangers}");
+    assert!(relists > 0 && beside > 0 && foreign_pods > 0, "{relists} {beside} {foreign_pods}");
 }

@@ -39,7 +39,7 @@ fn every_scenario_of_the_library_holds() {
         let run = model::run(&scenario, None, &Bounds::none(1));
         let run = run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
         let it = &run.exploration;
-        if !run.holds() || it.pods_bound_reached || it.rests == Some(0) {
+        if !run.holds() || it.pods_bound_reached || it.quiescent_states == Some(0) {
             wrong.push((scenario.name, run.requirement, format!("{:?}", run.found().map(|it| &it.why))));
         }
     }
@@ -64,10 +64,10 @@ fn negated(claim: &Claim) -> Claim {
 /// The scripts in which one claim that has to hold says the opposite.
 fn with_one_opposite(script: &Script) -> Vec<Script> {
     let mut all = Vec::new();
-    for (number, expected) in script.at_rest.iter().enumerate() {
+    for (number, expected) in script.expectations.iter().enumerate() {
         for (position, claim) in expected.claims.iter().enumerate() {
             let mut other = script.clone();
-            other.at_rest[number].claims[position] = negated(claim);
+            other.expectations[number].claims[position] = negated(claim);
             all.push(other);
         }
     }

@@ -1,11 +1,11 @@
-//! What a script does to a scope: it takes steps of the environment away, and nothing else.
+//! The effect of a script on a scope: it only removes steps of the environment.
 
 use std::collections::{HashSet, VecDeque};
 
 use jobcheck_explorer::check::{Bounds, explore};
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
-use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::script::{RequestHandling, What};
@@ -15,7 +15,7 @@ use jobcheck_scenario::model;
 
 use crate::scenarios::library;
 
-/// All worlds, found in the plainest way: nothing is packed, and nothing remembered.
+/// All states, by the simplest search: without compact states and without memory.
 fn all_worlds(scope: &Scope) -> HashSet<World> {
     let first = initial(scope);
     let (mut known, mut open) = (HashSet::from([first.clone()]), VecDeque::from([first]));
@@ -31,7 +31,7 @@ fn all_worlds(scope: &Scope) -> HashSet<World> {
 }
 
 #[test]
-fn what_is_kept_of_worlds_loses_nothing_of_a_script() {
+fn a_search_with_reductions_visits_every_state_of_a_script() {
     for (_, scenario) in library() {
         let scope = model::scope(&scenario).unwrap();
         let found = explore(&scope, &Bounds { symmetry: true, partial_order: true, ..Bounds::none(2) });
@@ -39,14 +39,15 @@ fn what_is_kept_of_worlds_loses_nothing_of_a_script() {
     }
 }
 
-/// The scope without its script, in which pods fail with the same codes.
+/// The scope without its script. Pods fail with the same exit codes.
 fn unscripted(scope: &Scope) -> Scope {
     let codes = scope.exit_codes().to_vec();
     Scope { script: None, exit_codes: Box::leak(codes.into_boxed_slice()), ..scope.clone() }
 }
 
-/// What may happen with a script alone: a process dies that has nothing to lose, and a pod ends that has not run.
-fn is_granted(step: &Step) -> bool {
+/// The steps that only a scope with a script allows. A process may crash that has nothing to lose, and a pod
+/// may terminate that has not started.
+fn is_exempt(step: &Step) -> bool {
     matches!(
         step,
         Step::Proceed
@@ -77,33 +78,34 @@ fn is_of_a_controller(step: &Step) -> bool {
     }
 }
 
-/// Whether the script keeps controllers from something here: they are paused, or a request of theirs will fail.
+/// Returns true if the script stops controllers in this state. They are paused, or a request of theirs must
+/// fail.
 fn interferes(scope: &Scope, world: &World) -> bool {
     let script = scope.script.as_ref().unwrap();
-    let diverts = script.item(world).is_some_and(|item| match item.what {
-        What::Request(_, fate) => fate != RequestHandling::Sent(RequestOutcome::Handled),
+    let prevents = script.item(world).is_some_and(|item| match item.what {
+        What::Request(_, handling) => handling != RequestHandling::Sent(RequestOutcome::Handled),
         _ => false,
     });
     let holds_requests =
         script.item(world).is_some_and(|item| !item.held.is_empty() || matches!(item.what, What::Held(_)));
-    script.holds(world).paused || diverts || holds_requests
+    script.paused(world).controllers || prevents || holds_requests
 }
 
 #[test]
-fn a_script_adds_nothing_and_leaves_the_controllers_free() {
+fn a_script_adds_no_steps_and_leaves_controllers_free() {
     let (mut compared, mut free) = (0, 0);
     for (_, scenario) in library() {
         let scope = model::scope(&scenario).unwrap();
         let without = unscripted(&scope);
         for world in all_worlds(&scope) {
             let (some, all) = (world.enabled(&scope), world.enabled(&without));
-            let added: Vec<_> = some.iter().filter(|step| !is_granted(step) && !all.contains(step)).collect();
+            let added: Vec<_> = some.iter().filter(|step| !is_exempt(step) && !all.contains(step)).collect();
             assert!(added.is_empty(), "{}: {added:?}", scenario.name);
             compared += some.len();
             if !interferes(&scope, &world) {
-                let kept = |step: &&Step| is_of_a_controller(step) && !some.contains(step);
-                let kept: Vec<_> = all.iter().filter(kept).collect();
-                assert!(kept.is_empty(), "{}: {kept:?}", scenario.name);
+                let missing = |step: &&Step| is_of_a_controller(step) && !some.contains(step);
+                let missing: Vec<_> = all.iter().filter(missing).collect();
+                assert!(missing.is_empty(), "{}: {missing:?}", scenario.name);
                 free += 1;
             }
         }

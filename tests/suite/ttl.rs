@@ -1,17 +1,18 @@
-//! The TTL controller beside the Job controller: sizes, verdicts, progress, and what no TTL controller can promise.
+//! The TTL-after-finished controller next to the Job controller: sizes, verdicts, progress, and early
+//! deletions.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, graph};
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::process::steps::RequestOutcome;
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::progress;
-use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference::{both, empty, ttl};
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::guards::ttl::expiry;
 
-/// Different worlds, and steps to the farthest.
+/// For each scope, the number of states, and the number of steps to the farthest state.
 const SIZES: &[(&str, usize, usize)] = &[
     ("ttl/edit", 3864, 17),
     ("ttl/fast-clock", 4180, 17),
@@ -29,7 +30,7 @@ const SIZES: &[(&str, usize, usize)] = &[
 ];
 
 #[test]
-fn every_scope_with_a_ttl_controller_is_exhausted_at_its_pinned_size() {
+fn the_ttl_controller_satisfies_every_property_and_the_sizes_are_pinned() {
     let mut sizes = Vec::new();
     for scope in ttl() {
         let found = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) });
@@ -39,7 +40,7 @@ fn every_scope_with_a_ttl_controller_is_exhausted_at_its_pinned_size() {
     assert_eq!(sizes, SIZES);
 }
 
-/// Worlds of the graph without any reduction.
+/// For each scope, the number of states without reductions.
 const UNREDUCED: &[(&str, usize)] = &[
     ("ttl/edit", 3864),
     ("ttl/fast-clock", 4180),
@@ -55,9 +56,9 @@ const UNREDUCED: &[(&str, usize)] = &[
     ("ttl/late-pod", 13934),
 ];
 
-/// TT-14, TT-15, TT-16: whatever happens, the Job is gone at last, and nobody has anything left to do.
+/// TT-14, TT-15, TT-16: in the end the Job does not exist, and every controller is idle.
 #[test]
-fn a_job_whose_ttl_has_passed_is_gone_at_last() {
+fn an_expired_job_is_finally_deleted() {
     let mut sizes = Vec::new();
     for scope in ttl().into_iter().filter(|scope| scope.name != "ttl/everything") {
         let found = progress::explore(&scope, &Bounds::none(2));
@@ -67,9 +68,9 @@ fn a_job_whose_ttl_has_passed_is_gone_at_last() {
     assert_eq!(sizes, UNREDUCED);
 }
 
-/// TT-16: the garbage collector takes the Job with its owner, before it has finished, and before its TTL has passed.
+/// TT-16: the garbage collector deletes the Job with its owner, also before it finishes or its TTL passes.
 #[test]
-fn a_job_whose_owner_is_gone_goes_whatever_its_ttl() {
+fn a_job_is_deleted_with_its_owner_whatever_its_ttl() {
     let scope = ttl().into_iter().find(|scope| scope.name == "ttl/owner-gone").unwrap();
     let (mut unfinished, mut unexpired) = (0, 0);
     let found = graph(&scope, &Bounds::none(1), &mut |_, world, step, _| {
@@ -83,9 +84,9 @@ fn a_job_whose_owner_is_gone_goes_whatever_its_ttl() {
     assert!(unfinished > 0 && unexpired > 0, "{unfinished} {unexpired}");
 }
 
-/// B06, B49: the Job stays for ever, and the check of progress sees it as the search does.
+/// B06, B49: the Job exists forever. The check of progress and the search for mutants both detect this.
 #[test]
-fn what_keeps_an_expired_job_is_no_progress() {
+fn a_defect_that_keeps_an_expired_job_breaks_progress() {
     for id in ["B06", "B49"] {
         let mutant = Mutant::named(id).unwrap();
         let ownerless = |scope: &Scope| progress::explore_for(scope, &Bounds::none(1), &|_| false).outcome;
@@ -94,8 +95,8 @@ fn what_keeps_an_expired_job_is_no_progress() {
     }
 }
 
-/// By how many seconds Jobs are deleted before or after they expire, as the API server's clock and the stored TTL say:
-/// the earliest and the latest.
+/// The earliest and the latest deletion of a Job, in seconds after it expires. The stored TTL and the clock
+/// of the API server determine when it expires.
 fn deletions(ahead: i64, user: &[UserAction]) -> (i64, i64) {
     let base = ttl().swap_remove(0);
     let scope = both(Scope { jobs: vec![empty(2)], ticks: 5, user: user.to_vec(), ..base }, ahead);
@@ -111,10 +112,10 @@ fn deletions(ahead: i64, user: &[UserAction]) -> (i64, i64) {
     range.unwrap()
 }
 
-/// EN-08, B48: a clock that is ahead deletes that much earlier, and never more; one that is behind never does. A TTL
-/// that is raised after the GET comes too late (TT-06). Nothing else makes a deletion early.
+/// EN-08, B48: a clock that is ahead deletes Jobs earlier by the same time, but never by more. A clock that
+/// is behind never deletes a Job early. A TTL that is raised after the GET comes too late (TT-06).
 #[test]
-fn jobs_are_deleted_early_by_the_skew_of_the_clocks_and_by_edits_in_the_window_alone() {
+fn only_clock_skew_and_late_edits_delete_a_job_early() {
     let raised = [UserAction::Edit(SpecEdit::SetTtl(Some(4)))];
     assert_eq!(deletions(0, &[]).0, 0);
     assert_eq!(deletions(1, &[]).0, -1);

@@ -1,4 +1,4 @@
-//! The twin in TLA+ (`model/tla`): both sides meet the same pinned counts.
+//! The second specification in TLA+ (`model/tla`): the explorer finds the same pinned counts as TLC.
 
 use std::fs;
 
@@ -9,14 +9,14 @@ use jobcheck_explorer::scopes::{named, twinned};
 use jobcheck_spec::job::PodReplacementPolicy;
 use jobcheck_tests::corpus::root;
 
-/// A line of `model/tla/counts.txt`: scope, different worlds, steps, and steps to the farthest world.
+/// The lines of `model/tla/counts.txt`: scope, states, steps, and steps to the farthest state.
 fn pinned() -> Vec<Vec<String>> {
     let text = fs::read_to_string(root().join("model/tla/counts.txt")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// The named scopes, and some that combine what these have alone.
+/// The named scopes, and scopes that combine several of them.
 fn scopes() -> Vec<Scope> {
     let change = |from: &str, name: &'static str, change: fn(&mut Scope)| {
         let mut scope = named(from).unwrap_or_else(|| panic!("there is no scope {from}"));
@@ -56,13 +56,13 @@ fn scopes() -> Vec<Scope> {
             scope.jobs[0].pod_failure_policy = ignoring.jobs[0].pod_failure_policy.clone();
             (scope.exit_codes, scope.pods) = (ignoring.exit_codes, 3);
         }),
-        change("ttl", "ttl-lag", |scope| (scope.lag, scope.job_lag) = (1, true)),
+        change("ttl", "ttl-lag", |scope| (scope.lag, scope.job_lag) = (1, 1)),
     ];
     twinned().into_iter().chain(combined).collect()
 }
 
 #[test]
-fn scopes_have_the_sizes_that_the_twin_finds() {
+fn scopes_have_the_sizes_that_tlc_finds() {
     let found: Vec<Vec<String>> = scopes()
         .iter()
         .map(|scope| {

@@ -9,7 +9,7 @@ use jobcheck_explorer::narrative;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
-use jobcheck_explorer::world::{JobState, World};
+use jobcheck_explorer::world::{Driver, JobState, World};
 use jobcheck_spec::job::{Condition, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -50,12 +50,13 @@ fn state(number: usize, world: &World, who: &str, what: &str) -> Value {
 }
 
 fn job_state(job_state: &JobState) -> Value {
+    let Driver::Specification(knowledge) = &job_state.driver else { return Value::Null };
     let pods: Vec<Value> = job_state.pods.iter().map(|pod| json!([uid(pod.uid), self::pod(pod)])).collect();
     json!({
         "job": variant(job_state.job.as_deref().map(job)),
-        "jobCacheShows": variant(job_state.cached_job().map(|shown| job(shown))),
+        "jobCacheShows": variant(knowledge.cached_job(job_state.job.as_ref()).map(|shown| job(shown))),
         "pods": { "#map": pods },
-        "podCacheLacks": job_state.manager.behind.iter().map(|unseen| uid(unseen.uid)).collect::<Vec<_>>(),
+        "podCacheLacks": knowledge.behind.iter().map(|unseen| uid(unseen.uid)).collect::<Vec<_>>(),
     })
 }
 

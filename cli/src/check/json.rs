@@ -3,7 +3,7 @@
 use anyhow::Context;
 use jobcheck_explorer::check::{Cut, Outcome};
 use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::{Line, Narrative, Told};
+use jobcheck_explorer::narrative::{Line, Narrative, Objection};
 use jobcheck_explorer::progress::PROGRESS;
 use jobcheck_explorer::properties::{DEADLOCK, PROPERTIES};
 use jobcheck_explorer::scope::Scope;
@@ -129,7 +129,7 @@ fn whole(report: &Report) -> CheckReport {
         scopes_reached: Some(report.reached(number)),
     });
     let deadlock = PropertyReport { requirement: None, name: DEADLOCK, scopes_reached: None };
-    let asked = report.runs.iter().filter(|run| run.exploration.rests.is_some()).count();
+    let asked = report.runs.iter().filter(|run| run.exploration.quiescent_states.is_some()).count();
     let progress = PropertyReport { requirement: None, name: PROGRESS, scopes_reached: Some(asked) };
     CheckReport {
         api_version: API_VERSION,
@@ -171,7 +171,7 @@ fn scope(run: &Run) -> ScopeReport {
         seconds: run.elapsed.as_secs_f64(),
         limit,
         result,
-        rests: it.rests,
+        rests: it.quiescent_states,
         pods_bound_reached: it.pods_bound_reached,
         steps: StepKind::ALL
             .iter()
@@ -184,7 +184,7 @@ fn scope(run: &Run) -> ScopeReport {
 
 /// What manages the Jobs of a scope.
 pub fn subject_name(scope: &Scope) -> &'static str {
-    if scope.algorithm.processes == 0 { "specification" } else { scope.algorithm.subject.name }
+    scope.subject.name()
 }
 
 /// What was found in a scope.
@@ -194,7 +194,7 @@ pub fn counterexample(scope: &Scope, found: &Counterexample) -> CounterexampleRe
         requirement: found.req.map(Req::id),
         property: found.property,
         why: found.why.clone(),
-        turn: found.turn,
+        turn: found.cycle_start,
         world: story.head,
         story: story.lines.into_iter().map(line).collect(),
         end: story.end,
@@ -203,7 +203,7 @@ pub fn counterexample(scope: &Scope, found: &Counterexample) -> CounterexampleRe
 
 fn line(line: Line) -> StoryLine {
     let Line { who, what, stale, decides, refusal, objections, events, status } = line;
-    let broken = |Told { req, text }: Told| BrokenReport {
+    let broken = |Objection { req, text }: Objection| BrokenReport {
         requirement: req.id(),
         sentence: req.entry().sentence,
         found: text,

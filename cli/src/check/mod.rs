@@ -7,6 +7,7 @@ mod json;
 mod process;
 mod progress;
 mod rows;
+mod similar;
 mod subject;
 mod text;
 mod walks;
@@ -24,12 +25,11 @@ use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, symmetry_i
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_explorer::reference::REFERENCE;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_explorer::similar::similar;
 use jobcheck_explorer::step::StepKind;
-use jobcheck_explorer::subject::REFERENCE;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{About, export};
 
@@ -38,6 +38,7 @@ use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml};
 pub use self::progress::Progress;
 use self::rows::Rows;
+use self::similar::similar;
 pub use self::subject::{Subject, not_in_the_plan};
 pub use self::text::tell;
 use crate::args::Global;
@@ -96,15 +97,14 @@ impl Report {
         }
         let ran = self.ran();
         let concerns = |property: &usize| {
-            let of_an_algorithm = PROPERTIES[*property].is_of_an_algorithm();
-            if of_an_algorithm { ran.algorithm } else { ran.specification }
+            if PROPERTIES[*property].needs_processes { ran.algorithm } else { ran.specification }
         };
         (0..PROPERTIES.len()).filter(concerns).filter(|property| self.reached(*property) == 0).collect()
     }
 
     /// In how many scopes every Job was seen to come to its end.
     fn rested(&self) -> usize {
-        let rests = |run: &&Run| run.exploration.rests.is_some() && run.found().is_none();
+        let rests = |run: &&Run| run.exploration.quiescent_states.is_some() && run.found().is_none();
         self.runs.iter().filter(rests).count()
     }
 
@@ -119,7 +119,7 @@ impl Report {
 
     /// Which subjects managed Jobs.
     fn ran(&self) -> Ran {
-        let algorithm = |run: &Run| run.scope.algorithm.processes > 0;
+        let algorithm = |run: &Run| run.scope.algorithm().is_some();
         Ran { algorithm: self.runs.iter().any(algorithm), specification: !self.runs.iter().all(algorithm) }
     }
 
@@ -191,7 +191,7 @@ fn note_without(report: &Report, args: &CheckArgs) {
             text::ids(&args.without)
         );
     }
-    let of_controllers = |run: &&Run| run.scope.algorithm.processes > 0;
+    let of_controllers = |run: &&Run| run.scope.algorithm().is_some();
     let Some(run) = report.runs.iter().find(of_controllers) else { return };
     if !args.without.is_empty() && !report.is_broken() {
         let base = run.scope.name.rsplit('/').next().unwrap_or(run.scope.name);
@@ -256,7 +256,7 @@ fn write_files(report: &Report, args: &CheckArgs, start: Instant) -> bool {
     let trace = match (&args.itf, found) {
         (None, _) => true,
         (Some(file), Some((scope, found))) => {
-            write(file, &itf::render(scope, found.property, &found.path, found.turn))
+            write(file, &itf::render(scope, found.property, &found.path, found.cycle_start))
         }
         (Some(file), None) => {
             eprintln!("note: nothing is broken, so that {} is not written", file.display());
@@ -283,9 +283,9 @@ fn write_files(report: &Report, args: &CheckArgs, start: Instant) -> bool {
 fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>) -> bool {
     let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
     // A scenario is run by the reference algorithm: what others did wrong, it does not.
-    let explorable = |run: &&Run| run.scope.algorithm.subject == REFERENCE;
+    let explorable = |run: &&Run| run.scope.algorithm().is_none_or(|it| it.decisions == REFERENCE);
     let runs = || report.runs.iter().filter(explorable);
-    let controllers = runs().filter(|run| run.scope.algorithm.processes > 0);
+    let controllers = runs().filter(|run| run.scope.algorithm().is_some());
     let Some((scope, found)) = controllers.chain(runs()).find_map(broken) else {
         eprintln!("note: nothing is broken, so that {} is not written", file.display());
         return true;

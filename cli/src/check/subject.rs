@@ -5,7 +5,7 @@ use jobcheck_adapter::mutations::{can_have, is_of_the_plan};
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 
 /// What manages the Jobs of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,7 +28,7 @@ impl Subject {
     ///
     /// There is none, and which there are.
     pub fn of_named(self, name: &str, scopes: Vec<Scope>) -> Result<Vec<Scope>, String> {
-        let runs = |scope: &Scope| scope.algorithm.processes > 0;
+        let runs = |scope: &Scope| scope.algorithm().is_some();
         let (of_controllers, of_the_specification): (Vec<Scope>, Vec<Scope>) =
             scopes.iter().cloned().partition(runs);
         let found = match self {
@@ -47,7 +47,7 @@ impl Subject {
         }
         let end = format!("/{base}");
         let known = jobcheck_explorer::check::scopes();
-        let like = |scope: &&Scope| scope.algorithm.processes > 0 && scope.name.ends_with(&end);
+        let like = |scope: &&Scope| scope.algorithm().is_some() && scope.name.ends_with(&end);
         let like: Vec<&str> = known.iter().filter(like).map(|scope| scope.name).collect();
         let hint = if like.is_empty() { String::new() } else { format!(": {}", like.join(", ")) };
         format!(
@@ -88,13 +88,13 @@ pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Resu
         let scope = mutant.scope();
         return Ok(vec![if subject == Subject::Controller { of_the_controller(scope) } else { scope }]);
     }
-    if let Some(scope) = named.iter().find(|scope| scope.algorithm.processes == 0) {
+    if let Some(scope) = named.iter().find(|scope| scope.algorithm().is_none()) {
         return Err(format!("--mutant needs scopes of a controller, and {} is none", scope.name));
     }
     let with = |scope: Scope| {
         let mutations = Mutations::of(mutant.mutations);
         let rules = mutations.on_server(scope.rules);
-        Scope { rules, algorithm: Algorithm { mutations, ..scope.algorithm }, ..scope }
+        Scope { rules, ..scope }.with_mutations(mutations)
     };
     Ok(named.into_iter().map(with).collect())
 }

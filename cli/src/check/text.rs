@@ -6,12 +6,12 @@ use anstyle::Style;
 use jobcheck_adapter::CONTROLLER;
 use jobcheck_explorer::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::user::said;
-use jobcheck_explorer::narrative::{Narrative, REST, ROUND};
+use jobcheck_explorer::narrative::user::action_text;
+use jobcheck_explorer::narrative::{CYCLE_FOLLOWS, NOTHING_FOLLOWS, Narrative};
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
-use jobcheck_spec::Req;
+use jobcheck_spec::{Req, Time};
 
 use super::{Report, Run};
 use crate::args::Global;
@@ -51,10 +51,9 @@ pub fn bounds(scope: &Scope) -> String {
     let behind =
         |count: usize, what: &str| format!("{count} {what}{} behind", if count == 1 { "" } else { "s" });
     add(scope.lag > 0, format!("Pod cache {}", behind(scope.lag, "change")));
-    let jobs = if scope.job_lag { 1 } else { scope.algorithm.job_lag };
-    add(jobs > 0, format!("Job cache {}", behind(jobs, "version")));
+    add(scope.job_lag > 0, format!("Job cache {}", behind(scope.job_lag, "version")));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
-    let moves: Vec<String> = scope.user.iter().map(|action| said(*action)).collect();
+    let moves: Vec<String> = scope.user.iter().map(|action| action_text(*action)).collect();
     add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
     let others: Vec<String> = scope.disruptions.iter().map(|step| format!("{step:?}")).collect();
     add(!others.is_empty(), format!("others: {}", others.join(", ")));
@@ -67,9 +66,9 @@ pub fn bounds(scope: &Scope) -> String {
     add(scope.delayed_requests, "a request of the dead process may still be handled".to_owned());
     add(faults.second_leaders > 0, "two leaders for a while".to_owned());
     scope.refused.iter().for_each(|refusal| add(true, format!("refused for ever: {refusal}")));
-    add(!scope.unasked.is_empty(), format!("all is asked but {}", ids(scope.unasked)));
+    add(!scope.not_checked.is_empty(), format!("all is asked but {}", ids(scope.not_checked)));
     add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
-    let ahead = scope.algorithm.ttl.unwrap_or_default();
+    let ahead = scope.ttl_clock(Time(0)).0;
     add(ahead != 0, format!("TTL controller's clock {ahead:+} s"));
     parts.join(", ")
 }
@@ -155,16 +154,16 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(scope.delayed_requests, "late request".to_owned());
     add(!scope.refused.is_empty(), "refused for ever".to_owned());
     add(faults.second_leaders > 0, format!("two leaders {}", faults.second_leaders));
-    let ahead = scope.algorithm.ttl.unwrap_or_default();
+    let ahead = scope.ttl_clock(Time(0)).0;
     add(ahead != 0, format!("TTL clock {ahead:+} s"));
     text
 }
 
 fn result(it: &Exploration) -> (Style, &'static str) {
     match &it.outcome {
-        Outcome::Holds if it.rests.is_some() => (GOOD, "gets there"),
+        Outcome::Holds if it.quiescent_states.is_some() => (GOOD, "gets there"),
         Outcome::Holds => (GOOD, "holds"),
-        Outcome::Broken(found) if found.turn.is_some() => (BAD, "is stuck"),
+        Outcome::Broken(found) if found.cycle_start.is_some() => (BAD, "is stuck"),
         Outcome::Broken(_) => (BAD, "broken"),
         Outcome::NotFinished(Cut::States) => (OPEN, "cut: states"),
         Outcome::NotFinished(Cut::Memory) => (OPEN, "cut: memory"),
@@ -175,7 +174,7 @@ fn result(it: &Exploration) -> (Style, &'static str) {
 /// The way to a broken property, as a numbered story.
 pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut String) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
-    let shipped = scope.algorithm.subject == CONTROLLER;
+    let shipped = scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER);
     let of = if shipped { " (shipped controllers)" } else { "" };
     let _ = writeln!(out, "\n{BAD}{}{of}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
@@ -189,16 +188,16 @@ pub fn tell(story: &Narrative, out: &mut String) {
         let _ = writeln!(out, "  {line}");
     }
     for (number, line) in (1..).zip(&story.lines) {
-        if story.turn == Some(number - 1) {
-            let _ = writeln!(out, "      {BOLD}{ROUND}{BOLD:#}");
+        if story.cycle_start == Some(number - 1) {
+            let _ = writeln!(out, "      {BOLD}{CYCLE_FOLLOWS}{BOLD:#}");
         }
         let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
         for note in line.notes(story.asked) {
             let _ = writeln!(out, "      {DIM}{note}{DIM:#}");
         }
     }
-    if story.rests() {
-        let _ = writeln!(out, "      {BOLD}{REST}{BOLD:#}");
+    if story.stutters() {
+        let _ = writeln!(out, "      {BOLD}{NOTHING_FOLLOWS}{BOLD:#}");
     }
     let _ = writeln!(out, "  {BAD}{}{BAD:#}", story.end);
 }
@@ -242,7 +241,11 @@ fn summary(report: &Report, out: &mut String) {
         1 => "1 scope".to_owned(),
         count => format!("{count} scopes"),
     };
-    let shipped = report.runs.iter().filter(|run| run.scope.algorithm.subject == CONTROLLER).count();
+    let shipped = report
+        .runs
+        .iter()
+        .filter(|run| run.scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER))
+        .count();
     let scopes = if shipped > 0 { format!("{scopes} with the shipped controllers") } else { scopes };
     let reduced = report.runs.iter().any(|run| run.exploration.symmetry);
     let names = if reduced { " (but for names)" } else { "" };

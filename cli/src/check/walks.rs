@@ -57,7 +57,7 @@ pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> E
 
 fn trace(run: &Run<'_>, walking: &Walking) -> String {
     match &run.walked.found {
-        Some(found) => itf::render(run.scope, found.property, &found.path, found.turn),
+        Some(found) => itf::render(run.scope, found.property, &found.path, found.cycle_start),
         None => {
             let what = format!("walk {} with seed {}", run.walked.walks, walking.seed);
             itf::render(run.scope, &what, &run.walked.last, None)

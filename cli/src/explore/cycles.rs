@@ -1,7 +1,7 @@
 //! The way to where a Job strays from its end: a round that is made for ever, or a world in which all is at rest.
 
 use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::{REST, ROUND, cause};
+use jobcheck_explorer::narrative::{CYCLE_FOLLOWS, NOTHING_FOLLOWS, cause};
 use jobcheck_explorer::progress::PROGRESS;
 use jobcheck_explorer::scope::Scope;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub struct Cycle {
 impl Cycle {
     /// What was found, if it is progress that is missing; `way` is the whole of it.
     pub fn of(scope: &Scope, found: &Counterexample, way: &[usize]) -> Option<Cycle> {
-        let (prefix, round) = way.split_at_checked(found.turn?)?;
+        let (prefix, round) = way.split_at_checked(found.cycle_start?)?;
         let requirement = cause(scope, found).map(|req| req.id());
         let broken = json!({ "requirement": requirement, "property": PROGRESS, "why": found.why });
         Some(Cycle { prefix: prefix.to_vec(), round: round.to_vec(), broken })
@@ -41,7 +41,7 @@ impl Cycle {
     /// What the page marks in a way that has come there: after how many steps, and in what words.
     pub fn mark(&self, way: &[usize]) -> Option<Value> {
         self.steps_round(way)?;
-        let words = if self.round.is_empty() { REST } else { ROUND };
+        let words = if self.round.is_empty() { NOTHING_FOLLOWS } else { CYCLE_FOLLOWS };
         Some(json!({ "after": self.prefix.len(), "words": words }))
     }
 

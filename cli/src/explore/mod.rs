@@ -102,7 +102,7 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
     }
     let name = args.scope.as_deref().unwrap_or_default();
     let scope = all_scopes().into_iter().find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
-    let runs = scope.algorithm.processes > 0;
+    let runs = scope.algorithm().is_some();
     let scope = match args.subject {
         Some(Subject::Specification) if runs => {
             let base = name.rsplit('/').next().and_then(scopes::named);

@@ -2,16 +2,17 @@
 
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::narrative::{self, Line, Told, status_text};
+use jobcheck_explorer::narrative::{self, Line, Objection, status_text};
 use jobcheck_explorer::process::state::Process;
 use jobcheck_explorer::process::steps::Delivery;
 use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::properties::{DEADLOCK, PROPERTIES, deadlock};
-use jobcheck_explorer::reference::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
-use jobcheck_explorer::step::{Step, admits};
-use jobcheck_explorer::world::{JobId, JobState, World};
+use jobcheck_explorer::step::Step;
+use jobcheck_explorer::transition::admits;
+use jobcheck_explorer::world::{Driver, JobId, JobState, World};
 use jobcheck_scenario::render::native;
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::JobSpec;
@@ -68,8 +69,8 @@ impl Explorer {
 
     /// What does not change.
     pub fn about(&self) -> Value {
-        let manager = match self.scope.algorithm.subject.name {
-            _ if self.scope.algorithm.processes == 0 => "the specification",
+        let manager = match self.scope.subject.name() {
+            "specification" => "the specification",
             "algorithm" => "the reference algorithm",
             _ => "the shipped controllers",
         };
@@ -100,7 +101,7 @@ impl Explorer {
     pub fn state(&self, path: &str) -> Option<Value> {
         let path = parsed(path)?;
         let (steps, world) = self.steps(&path)?;
-        let lines = narrative::tell(&self.scope, &steps);
+        let lines = narrative::lines(&self.scope, &steps);
         let story: Vec<Value> = lines
             .iter()
             .enumerate()
@@ -175,7 +176,7 @@ impl Explorer {
     fn job(&self, id: JobId, job_state: &JobState, world: &World) -> Value {
         let job = job_state.job.as_deref();
         let spec = job.map(|job| spec(&job.spec));
-        let processes = job_state.processes.iter().enumerate();
+        let processes = job_state.processes().iter().enumerate();
         let processes = processes.map(|(number, process)| self.process(id, number, process, world));
         json!({
             "name": job.map_or_else(|| format!("job-{}", id.0), |job| job.name.to_string()),
@@ -186,7 +187,7 @@ impl Explorer {
             "pods": job_state.pods.iter().map(|it| pod(it, job_state)).collect::<Vec<_>>(),
             "manager": manager(job_state),
             "processes": processes.collect::<Vec<_>>(),
-            "late": job_state.delayed.as_ref().map(|_| narrative::line(&Step::HandleDelayed(id), world, &self.scope).what),
+            "late": job_state.delayed().map(|_| narrative::line(&Step::HandleDelayed(id), world, &self.scope).what),
             "faults": {
                 "failures": job_state.faults.failures, "losses": job_state.faults.losses, "crashes": job_state.faults.crashes,
             },
@@ -211,10 +212,10 @@ impl Explorer {
             "next": next,
             "conflicts": process.sync.as_ref().is_some_and(|sync| sync.conflicts),
             "queued": process.queued,
-            "waits": process.waits_after(Delivery::default(), &self.scope.algorithm.mutations),
+            "waits": process.waits_after(Delivery::default(), self.scope.mutations()),
             "wake": process.wake.map(|time| time.0),
             "orphans": pods(process.orphans.iter().copied()),
-            "memory": process.memory.told(),
+            "memory": process.memory.contents(),
         })
     }
 }
@@ -227,7 +228,7 @@ fn told(line: &Line) -> Value {
 /// What the guards and the server say of a request of the algorithm.
 fn of_a_call(line: &Line) -> Value {
     match line.objections.first().or(line.refusal.as_ref()) {
-        Some(Told { req, text }) => {
+        Some(Objection { req, text }) => {
             let sentence = format!("{} ({text})", req.entry().sentence);
             json!({ "kind": "breaks", "requirement": req.id(), "sentence": sentence })
         }
@@ -249,13 +250,11 @@ fn pods(uids: impl Iterator<Item = Uid>) -> Vec<String> {
 
 /// What the specification, as the manager, has not seen.
 fn manager(job_state: &JobState) -> Option<Value> {
-    job_state.processes.is_empty().then(|| {
-        let manager = &job_state.manager;
-        json!({
-            "podCacheLacks": pods(manager.behind.iter().map(|unseen| unseen.uid)),
-            "jobCacheShows": manager.old_job.as_ref().map(|job| status_text(&job.status)),
-        })
-    })
+    let Driver::Specification(knowledge) = &job_state.driver else { return None };
+    Some(json!({
+        "podCacheLacks": pods(knowledge.behind.iter().map(|unseen| unseen.uid)),
+        "jobCacheShows": knowledge.old_job.as_ref().map(|job| status_text(&job.status)),
+    }))
 }
 
 fn pod(pod: &Pod, job_state: &JobState) -> Value {

@@ -63,7 +63,7 @@ fn status(run: &Run) -> TestCaseStatus {
             let mut status = failed(NonSuccessKind::Failure, id, &format!("{known}{property}{why}"));
             let mut told = String::new();
             for line in
-                found.map(|(came, found)| narrative::tell(&came.scope, &found.path)).unwrap_or_default()
+                found.map(|(came, found)| narrative::lines(&came.scope, &found.path)).unwrap_or_default()
             {
                 let _ = writeln!(told, "{} {}", line.who, line.what);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jobcheck_explorer::check::{Cut, Outcome};
 use jobcheck_explorer::narrative;
-use jobcheck_explorer::script::AT_REST;
+use jobcheck_explorer::properties::SCENARIO_COMPLETES;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_scenario::model::ModelRun;
 use jobcheck_scenario::runtime::Rest;
@@ -128,7 +128,7 @@ impl Run {
             Outcome::NotFinished(Cut::States) => Some("the number of states"),
             Outcome::NotFinished(Cut::Memory) => Some("memory"),
             Outcome::NotFinished(Cut::Time) => Some("time"),
-            Outcome::Broken(found) if found.property != AT_REST => None,
+            Outcome::Broken(found) if found.property != SCENARIO_COMPLETES => None,
             // More pods might have come, and a step that waits in vain might have become possible.
             Outcome::Holds | Outcome::Broken(_) => {
                 (exploration.pods_bound_reached && !self.bounds_pods()).then_some(POD_BOUND)
@@ -360,7 +360,7 @@ pub fn left_out(args: &RunArgs) -> Vec<Target> {
 fn scenario(run: &Run) -> ScenarioReport<'_> {
     let model = run.on_model();
     let found = model.and_then(|came| came.found());
-    let told = |came: &ModelRun| found.map(|found| narrative::tell(&came.scope, &found.path));
+    let told = |came: &ModelRun| found.map(|found| narrative::lines(&came.scope, &found.path));
     let lines = model.and_then(told).unwrap_or_default();
     let exploration = model.map(|came| &came.exploration);
     let sim = run.on_sim();
@@ -376,7 +376,7 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         property: found.map(|found| found.property),
         known: run.known().map(Req::id),
         why: run.why(),
-        turn: found.and_then(|found| found.turn),
+        turn: found.and_then(|found| found.cycle_start),
         states: exploration.map(|it| it.states),
         depth: exploration.map(|it| it.depth),
         pods_bound_reached: exploration.map(|it| it.pods_bound_reached),

@@ -1,4 +1,4 @@
-//! Carrying a plan out: the shipped [`Enactment`], whose calls the environment of the model answers, one at a time.
+//! The enactment of a plan: the shipped [`Enactment`]. The environment of the model responds to its calls.
 
 use jobcheck_controller::answer::{self, Failure, Shown};
 use jobcheck_controller::job::call::{self, Lesson};
@@ -7,7 +7,7 @@ use jobcheck_controller::job::enactment::Enactment;
 use jobcheck_controller::values;
 use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
@@ -18,11 +18,11 @@ use crate::facts::{self, constant, status};
 use crate::names::Names;
 use crate::sync::birth;
 
-/// Carries out a plan. The calls of a batch are on their way at the same time.
+/// Carries out a plan. The calls of a batch are sent at the same time.
 ///
 /// # Errors
 ///
-/// A call without an answer, or the failure of the sync.
+/// Stops at a call without a response, or with the failure of the sync.
 pub fn enact(
     plan: &Plan,
     job: &Job,
@@ -51,18 +51,18 @@ pub fn enact(
     if enactment.failures().len() > swallowed { Err(Stop::Failed) } else { Ok(()) }
 }
 
-/// The environment of the model, as a plan meets it.
+/// The environment of the model as the enactment sees it.
 struct Environment<'a> {
     job: &'a Job,
     now: Time,
     settings: &'a Settings<'a>,
     names: &'a Names,
-    /// What every answer of 2xx shows.
+    /// The content of every successful response.
     shown: Shown,
 }
 
 impl Environment<'_> {
-    /// The answers to the calls of a batch. So many pods were asked for before it.
+    /// The responses to the calls of a batch. The sync has requested `created` pods before.
     fn answers(
         &self,
         calls: &[call::Call],
@@ -70,9 +70,9 @@ impl Environment<'_> {
         io: &mut Io<'_>,
     ) -> Result<Vec<answer::Answer>, Stop> {
         io.all(calls.iter().enumerate(), |(number, call), branch: &mut Branch<'_>| {
-            let answer = match self.asked(call, created + number) {
-                Some(asked) => self.answer(branch.call(asked)?),
-                // To the model it is one with each of the adoptions that follow.
+            let answer = match self.model_call(call, created + number) {
+                Some(model_call) => self.answer(branch.call(model_call)?),
+                // The model includes this GET in each of the adoptions that follow.
                 None => Ok(self.shown.clone()),
             };
             if let Some(lesson) = call.lesson(&answer) {
@@ -82,8 +82,8 @@ impl Environment<'_> {
         })
     }
 
-    /// The call as the model has it, if it has it. Of pods without an index this is the so-many-th.
-    fn asked(&self, call: &call::Call, number: usize) -> Option<Call> {
+    /// The call in the model, if the model has it. `number` counts the requested pods without an index.
+    fn model_call(&self, call: &call::Call, number: usize) -> Option<Call> {
         let uid = |pod: &PodRef| self.uid(&pod.uid);
         Some(match call {
             call::Call::ReadJob => return None,
@@ -95,7 +95,7 @@ impl Environment<'_> {
             }
             call::Call::CreatePod(pod, _) => {
                 let number = pod.index.unwrap_or(u32::try_from(number).unwrap_or(u32::MAX));
-                Call::CreatePod(number, Box::new(self.newborn(pod)))
+                Call::CreatePod(number, Box::new(self.new_pod(pod)))
             }
             call::Call::DeletePod(pod) => Call::DeletePod(uid(pod)),
             call::Call::AdoptPod(pod) => Call::AdoptPod(uid(pod)),
@@ -103,7 +103,7 @@ impl Environment<'_> {
         })
     }
 
-    /// The answer as the controller has it. What is no certain answer to the one is none to the other.
+    /// The response in the controller's types. Only the model's certain responses are certain here.
     fn answer(&self, answer: Answer) -> answer::Answer {
         match answer {
             Answer::Done => Ok(self.shown.clone()),
@@ -117,7 +117,7 @@ impl Environment<'_> {
         match lesson {
             Lesson::FinalizerRemoved(uid) => Effect::FinalizerRemoved(self.uid(uid)),
             Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
-            Lesson::NamespaceGoes => Effect::Refused(self.now),
+            Lesson::NamespaceGoes => Effect::CreationRefused(self.now),
         }
     }
 
@@ -125,8 +125,8 @@ impl Environment<'_> {
         self.names.uid(uid).unwrap_or(Uid::EMPTY)
     }
 
-    /// The pod that the API server is asked for. What it has of the template is the same for all.
-    fn newborn(&self, pod: &NewPod) -> Pod {
+    /// The requested pod. The fields from the template are the same for all pods.
+    fn new_pod(&self, pod: &NewPod) -> Pod {
         let count = |count: Option<i32>| count.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
         Pod {
             finalizer: true,
@@ -140,7 +140,7 @@ impl Environment<'_> {
     }
 }
 
-/// The Job, as an answer shows it.
+/// The Job, as a response shows it.
 fn shown(job: &Job) -> Shown {
     Shown {
         name: constant(""),

@@ -1,4 +1,5 @@
-//! From the model's objects to the facts that a decision reads, and from the status that it wants back to the model's.
+//! Conversions of the model's objects to the facts that a plan reads, and of its status writes to the model's
+//! status.
 
 pub mod job;
 pub mod pod;
@@ -15,19 +16,19 @@ pub(crate) fn version() -> ResourceVersion {
     VERSION.with(Clone::clone)
 }
 
-/// An instant.
+/// A time of the model in the controller's type.
 #[must_use]
 pub fn time(time: time::Time) -> Time {
     Time::from_seconds(time.0)
 }
 
-/// An instant, in the whole seconds of the model.
+/// A time in the whole seconds of the model.
 #[must_use]
 pub fn seconds(time: Time) -> time::Time {
     time::Time(time.as_seconds())
 }
 
-/// Text that many facts hold.
+/// A text that many facts share.
 pub(crate) fn constant(text: &'static str) -> Text {
     Text::from(text)
 }

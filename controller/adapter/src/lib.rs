@@ -1,33 +1,54 @@
-//! The shipped controllers' decisions in the environment of the model.
+//! Runs the decisions of the shipped controllers in the explorer.
 //!
-//! The model explores a [`Subject`]: its decisions as functions. [`CONTROLLER`] is `plan` of the crate
-//! `jobcheck-controller`. Here facts are copied from the model to what `plan` reads ([`facts`]), the calls of the shipped
-//! enactment are answered by the model ([`mod@enact`]), and what it remembers is kept in the model's state ([`mod@sync`]).
-//! Nothing is decided here.
+//! The explorer checks any [`Decisions`]. [`CONTROLLER`] contains those of the crate `jobcheck-controller`.
+//! This crate makes no decisions. It converts types and connects calls:
 //!
-//! # What is taken for granted of the runtime
+//! | module | content |
+//! |---|---|
+//! | [`facts`], [`names`] | the model's objects as the facts that `plan` reads |
+//! | [`mod@sync`], [`order`] | one sync, and the order of equal pods |
+//! | [`mod@enact`] | the calls of the shipped enactment, with responses of the model |
+//! | [`orphan`], [`ttl`] | the orphan path, and the TTL-after-finished controller |
+//! | [`mutations`] | known defects in these controllers |
 //!
-//! - It plans no Job whose caches do not show its own writes (SY-03): the model starts no sync then, and so
-//!   `caches_show_own_writes` is always true.
-//! - It keeps the memory of a plan from the planning on, adds answers to it, and drops it with the Job (SY-09).
-//! - Before it releases a pod whose Job its cache does not hold, it asks the API server for that Job (FT-21).
+//! ```
+//! use jobcheck_adapter::of_the_controller;
+//! use jobcheck_explorer::check::{Bounds, explore};
+//! use jobcheck_explorer::scopes::{named, reference::run_by_the_algorithm};
 //!
-//! # What is another way here
+//! // Two pods, and caches that lag by one event: the shipped controller satisfies every property.
+//! let scope = named("deleted-pods").expect("the scope exists");
+//! let scope = of_the_controller(run_by_the_algorithm(scope, 1));
+//! assert!(explore(&scope, &Bounds { symmetry: true, partial_order: true, ..Bounds::none(1) }).holds());
+//! ```
 //!
-//! The order of the calls and what answers do is the shipped code's own. Where the model is coarser:
+//! # Assumptions about the runtime
 //!
-//! - The GET before adoptions (FT-24) is one with each of them: the Job cannot change between the two. A late request of a
-//!   dead process is the one adoption that follows such a change.
-//! - That the namespace goes is remembered from the start of the sync on, by the runtime from the answer on (PC-12). Both
-//!   remember it for 300 s, longer than any scope lasts.
-//! - Each failed request is one without a certain answer, after which the caches show what is stored.
-//! - The runtime leaves settled pods out of what `plan` is shown; that it makes no difference is a property of `plan`
-//!   (`pods_that_are_settled_change_nothing`).
+//! - It makes no plan for a Job until its caches show its own writes (SY-03). The model then starts no sync,
+//!   so
+//! `caches_show_own_writes` is always true.
+//! - It stores the memory of a plan when the plan is made, adds responses to it, and drops it with the Job
+//!   (SY-09).
+//! - Before it removes the finalizer of a pod without a cached Job, it reads that Job from the API server
+//!   (FT-21).
 //!
-//! # What `plan` is not shown
+//! # Differences from the runtime
 //!
-//! The pods of the model run one container, their deletion has no grace, and `resourceVersion` is the same text
-//! everywhere: preconditions on it are the model's business.
+//! The order of the calls and the effects of responses are those of the shipped code. The model is coarser in
+//! these points:
+//!
+//! - The GET before an adoption (FT-24) is part of the adoption, so the Job cannot change between the two.
+//!   Only a
+//! delayed adoption of a crashed process follows such a change.
+//! - The process remembers that the namespace is being deleted from the start of the sync. The runtime
+//!   remembers it
+//! from the response (PC-12). Both remember it for 300 s, longer than any scope lasts.
+//! - A failed request has no certain response. Afterwards the caches show what is stored.
+//! - The runtime leaves settled pods out of the input of `plan`. A test of `plan` shows that they make no
+//! difference (`pods_that_are_settled_change_nothing`).
+//! - Pods have one container and are deleted without a grace period. All objects have the same
+//!   `resourceVersion`,
+//! because the model checks the preconditions.
 
 pub mod enact;
 pub mod facts;
@@ -38,24 +59,23 @@ pub mod orphan;
 pub mod sync;
 pub mod ttl;
 
-use jobcheck_explorer::scope::{Algorithm, Scope};
-use jobcheck_explorer::subject::Subject;
+use jobcheck_explorer::process::decisions::Decisions;
+use jobcheck_explorer::scope::Scope;
 
 /// The decisions of the shipped controllers.
-pub const CONTROLLER: Subject = Subject {
+pub const CONTROLLER: Decisions = Decisions {
     name: "controller",
     writes_first: true,
-    // It takes equals in the order of their UIDs, which the environment chooses ([`order`]).
+    // Equal pods are taken in the order of their UIDs, which the environment chooses ([`order`]).
     reads_uids: false,
     sync: sync::sync,
     orphan: orphan::decide,
     ttl: ttl::decide,
-    outlook: sync::outlook,
+    explain: sync::explain,
 };
 
-/// The scope with the shipped controllers in the place of the reference algorithm.
+/// The scope with the shipped controllers instead of the reference algorithm.
 #[must_use]
 pub fn of_the_controller(scope: Scope) -> Scope {
-    let algorithm = Algorithm { subject: CONTROLLER, ..scope.algorithm };
-    Scope { algorithm, ..scope }
+    scope.with_algorithm(|algorithm| algorithm.decisions = CONTROLLER)
 }

@@ -1,7 +1,7 @@
-//! Known defects, made from the shipped controllers.
+//! Known defects in the shipped controllers.
 //!
-//! `plan` itself stays as it is shipped: a [`Mutation`] changes what it is shown, or what it wants. Which defects cannot be
-//! made so, as they are about a step that this plan does not have, [`Interference::of`] tells.
+//! The shipped `plan` is not changed. A [`Mutation`] changes its input or its output. Some defects concern a
+//! step that this plan does not have ([`MutationPoint::of`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,86 +18,92 @@ use jobcheck_controller::values::{Text, Uid};
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::{Mutation, Mutations};
 
-use self::Interference::{Around, Does, Mistakes, Sees};
+use self::MutationPoint::{Both, Input, Output, Outside};
 
-/// How a defect is made from the shipped controllers.
+/// The point at which a mutation changes the shipped controllers.
 #[derive(Clone, Copy, Debug)]
-pub enum Interference {
-    /// The plan is made from something else than what was observed.
-    Sees(fn(&mut Seen)),
-    /// Something else is done than the plan wants.
-    Does(fn(&Seen, &mut Plan)),
-    /// Both.
-    Mistakes(fn(&mut Seen), fn(&Seen, &mut Plan)),
-    /// It is made around the plan: by the process, its memory, the orphan path, or the TTL controller.
-    Around,
+pub enum MutationPoint {
+    /// Changes the input of the plan.
+    Input(fn(&mut PlanInput)),
+    /// Changes the output of the plan.
+    Output(fn(&PlanInput, &mut Plan)),
+    /// Changes the input and the output.
+    Both(fn(&mut PlanInput), fn(&PlanInput, &mut Plan)),
+    /// Changes code around the plan: the process, its memory, the orphan path, or the TTL-after-finished
+    /// controller.
+    Outside,
 }
 
-/// What a plan is made from.
+/// The input of a plan.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct PlanInput {
     job: JobFacts,
     pods: Vec<PodFacts>,
     memory: Memory,
     settings: Settings,
 }
 
-/// The plan of the shipped controllers, with these departures.
+/// The plan of the shipped controllers with these mutations.
 #[must_use]
 pub fn plan_with(mutations: &Mutations, observed: &Observed<'_>) -> Plan {
     if mutations.is_empty() {
         return plan(observed);
     }
-    let truth = Seen {
+    let truth = PlanInput {
         job: observed.job.clone(),
         pods: observed.pods.to_vec(),
         memory: observed.memory.clone(),
         settings: observed.settings.clone(),
     };
-    let interferences: Vec<Interference> = mutations.iter().filter_map(Interference::of).collect();
-    let mut seen = truth.clone();
-    for interference in &interferences {
-        if let Interference::Sees(see) | Interference::Mistakes(see, _) = interference {
-            see(&mut seen);
+    let points: Vec<MutationPoint> = mutations.iter().filter_map(MutationPoint::of).collect();
+    let mut input = truth.clone();
+    for point in &points {
+        if let MutationPoint::Input(see) | MutationPoint::Both(see, _) = point {
+            see(&mut input);
         }
     }
     let gate = observed.caches_show_own_writes || mutations.on(Mutation::SyncsBeforeOwnWritesAreSeen);
-    let Seen { job, pods, memory, settings } = &seen;
+    let PlanInput { job, pods, memory, settings } = &input;
     let shown = Observed { job, pods, memory, caches_show_own_writes: gate, now: observed.now, settings };
     let mut plan = plan(&shown);
-    for interference in &interferences {
-        if let Interference::Does(act) | Interference::Mistakes(_, act) = interference {
+    for point in &points {
+        if let MutationPoint::Output(act) | MutationPoint::Both(_, act) = point {
             act(&truth, &mut plan);
         }
     }
     plan
 }
 
-/// Whether the shipped controllers can be made to have a defect.
+/// Returns true if the shipped controllers can have the defect of a mutant.
 #[must_use]
 pub fn can_have(mutant: &Mutant) -> bool {
-    mutant.mutations.iter().all(|mutation| Interference::of(*mutation).is_some())
+    mutant.mutations.iter().all(|mutation| MutationPoint::of(*mutation).is_some())
 }
 
-/// Whether it is then in their plan for a Job, whatever surrounds that.
+/// Returns true if the defect of a mutant is in the plan, and not around it.
 #[must_use]
 pub fn is_of_the_plan(mutant: &Mutant) -> bool {
     let is_planned = |mutation: &Mutation| {
-        Interference::of(*mutation).is_some_and(|mutation| !matches!(mutation, Interference::Around))
+        MutationPoint::of(*mutation).is_some_and(|mutation| !matches!(mutation, MutationPoint::Outside))
     };
     mutant.mutations.iter().all(is_planned)
 }
 
-/// How each defect is made. Of those that are missing, the plan of these controllers has nothing in which they could be: it
-/// counts nothing that is to be seen, waits for no event, and decides what the reference algorithm decides in another order.
-const MADE: &[(Mutation, Interference)] = &[
-    (Mutation::RecordsByPhaseOnly, Sees(|seen| seen.unlist(Phase::Succeeded, |lists| &mut lists.failed))),
+/// The mutations that the shipped controllers can have.
+///
+/// The others concern code that these controllers do not have. They do not count expectations, do not wait
+/// for events, and decide in a different order than the reference algorithm.
+const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
+    (
+        Mutation::RecordsByPhaseOnly,
+        Input(|input| input.remove_recorded(Phase::Succeeded, |lists| &mut lists.failed)),
+    ),
     (
         Mutation::RecordsFlippedSuccess,
-        Mistakes(
-            |seen| seen.unlist(Phase::Failed, |lists| &mut lists.succeeded),
-            |seen, plan| {
-                let listed = seen.job.status.uncounted.clone().unwrap_or_default().succeeded;
+        Both(
+            |input| input.remove_recorded(Phase::Failed, |lists| &mut lists.succeeded),
+            |input, plan| {
+                let listed = input.job.status.uncounted.clone().unwrap_or_default().succeeded;
                 rewrite(plan, |_, after| {
                     let Some(lists) = &mut after.uncounted else { return };
                     let flipped = listed.iter().filter(|uid| lists.failed.contains(uid));
@@ -108,10 +114,10 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::FinishesSuspendedWithoutStartTime,
-        Does(|seen, plan| {
+        Output(|input, plan| {
             let ends = |kind: &str| matches!(kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET | COMPLETE | FAILED);
             rewrite(plan, |_, after| {
-                if seen.job.spec.suspend && after.conditions.iter().any(|it| ends(&it.kind)) {
+                if input.job.spec.suspend && after.conditions.iter().any(|it| ends(&it.kind)) {
                     after.start_time = None;
                 }
             });
@@ -119,8 +125,8 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::FailedIndexNotMinusCompleted,
-        Does(|seen, plan| {
-            let failed = seen.indexes(Phase::Failed);
+        Output(|input, plan| {
+            let failed = input.indexes(Phase::Failed);
             rewrite(plan, |_, after| {
                 if after.failed_indexes.is_some() && !failed.is_empty() {
                     after.failed_indexes = Some(with_indexes(after.failed_indexes.as_ref(), &failed));
@@ -130,16 +136,16 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::AppendsBesideFalseInterim,
-        Does(|_, plan| append(plan, &[FAILURE_TARGET, SUCCESS_CRITERIA_MET])),
+        Output(|_, plan| append(plan, &[FAILURE_TARGET, SUCCESS_CRITERIA_MET])),
     ),
-    (Mutation::AppendsTerminalConditions, Does(|_, plan| append(plan, &[FAILED, COMPLETE]))),
-    (Mutation::ChecksCapAfterAdding, Sees(|seen| seen.settings.max_uncounted_pods += 1)),
+    (Mutation::AppendsTerminalConditions, Output(|_, plan| append(plan, &[FAILED, COMPLETE]))),
+    (Mutation::ChecksCapAfterAdding, Input(|input| input.settings.max_uncounted_pods += 1)),
     (
-        Mutation::AdoptsEndedPods,
-        Mistakes(
-            |seen| seen.terminated_ownerless().for_each(adopted),
-            |seen, plan| {
-                let pods = seen.clone().terminated_ownerless().map(|pod| reference(pod)).collect::<Vec<_>>();
+        Mutation::AdoptsTerminatedPods,
+        Both(
+            |input| input.terminated_ownerless().for_each(adopted),
+            |input, plan| {
+                let pods = input.clone().terminated_ownerless().map(|pod| pod_ref(pod)).collect::<Vec<_>>();
                 if !pods.is_empty() {
                     plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::AdoptPods(pods))]));
                 }
@@ -148,22 +154,22 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::CountsLegacyPods,
-        Sees(|seen| {
+        Input(|input| {
             let ended = |pod: &&mut PodFacts| matches!(pod.phase, Phase::Succeeded | Phase::Failed);
-            seen.pods.iter_mut().filter(ended).for_each(|pod| pod.tracking_finalizer = true);
+            input.pods.iter_mut().filter(ended).for_each(|pod| pod.tracking_finalizer = true);
         }),
     ),
     (
         Mutation::CountsRecordedOwnerlessPods,
-        Sees(|seen| {
+        Input(|input| {
             let ownerless_pod = |pod: &&mut PodFacts| pod.controller == Controller::Nobody;
-            seen.pods.iter_mut().filter(ownerless_pod).for_each(|pod| pod.tracking_finalizer = false);
+            input.pods.iter_mut().filter(ownerless_pod).for_each(|pod| pod.tracking_finalizer = false);
         }),
     ),
-    (Mutation::ForgetsRemovals, Sees(|seen| seen.memory.finalizer_removed.clear())),
+    (Mutation::ForgetsRemovals, Input(|input| input.memory.finalizer_removed.clear())),
     (
         Mutation::CountsDespiteFailedRemoval,
-        Does(|_, plan| {
+        Output(|_, plan| {
             let sequences = std::mem::take(&mut plan.sequences);
             let apart = |Sequence { when, steps }: Sequence| {
                 steps.into_iter().map(move |step| Sequence { when, steps: vec![step] })
@@ -173,7 +179,7 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::StopsAtFailedRemoval,
-        Does(|_, plan| {
+        Output(|_, plan| {
             for sequence in &mut plan.sequences {
                 sequence.steps = sequence.steps.drain(..).flat_map(one_by_one).collect();
             }
@@ -181,7 +187,7 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::ForgetsStatusAfterFailedCreation,
-        Does(|_, plan| {
+        Output(|_, plan| {
             let creates = |step: &Step| matches!(step.command, Command::CreatePods(_));
             let steps = std::mem::take(&mut plan.sequences).into_iter().flat_map(|it| it.steps);
             let (first, then): (Vec<Step>, Vec<Step>) = steps.partition(creates);
@@ -190,58 +196,61 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::ForgetsCountsAfterFailedDeletion,
-        Does(|_, plan| plan.sequences.retain(|sequence| sequence.when != When::NotStopped)),
+        Output(|_, plan| plan.sequences.retain(|sequence| sequence.when != When::NotStopped)),
     ),
     (
         Mutation::RecomputesCounters,
-        Does(|seen, plan| {
-            let succeeded = seen.count(Phase::Succeeded);
+        Output(|input, plan| {
+            let succeeded = input.count(Phase::Succeeded);
             rewrite(plan, |_, after| after.succeeded = succeeded);
         }),
     ),
     (
         Mutation::RecomputesFailures,
-        Does(|seen, plan| {
-            let failed = seen.count(Phase::Failed);
+        Output(|input, plan| {
+            let failed = input.count(Phase::Failed);
             rewrite(plan, |_, after| after.failed = failed);
         }),
     ),
     (
         Mutation::CountsPodsNotIndexes,
-        Does(|seen, plan| {
-            let succeeded = seen.count(Phase::Succeeded);
+        Output(|input, plan| {
+            let succeeded = input.count(Phase::Succeeded);
             rewrite(plan, |before, after| after.succeeded = succeeded.max(before.succeeded));
         }),
     ),
-    (Mutation::MeetsSuccessPolicyWithoutGate, Sees(|seen| seen.settings.gates.success_policy = true)),
-    (Mutation::LimitsIndexesWithoutGate, Sees(|seen| seen.settings.gates.backoff_limit_per_index = true)),
-    (Mutation::ReportsTerminatingWithoutGate, Sees(|seen| seen.settings.gates.pod_replacement_policy = true)),
-    (Mutation::AnnouncesWithoutGates, Sees(|seen| seen.settings.gates.managed_by = true)),
-    (Mutation::RetriesWithoutNamespace, Sees(|seen| seen.memory.refused = None)),
-    (Mutation::IgnoresManagedBy, Sees(|seen| seen.job.spec.managed_by = None)),
-    (Mutation::IgnoresBackoffLimit, Sees(|seen| seen.job.spec.backoff_limit = i32::MAX)),
+    (Mutation::MeetsSuccessPolicyWithoutGate, Input(|input| input.settings.gates.success_policy = true)),
+    (Mutation::LimitsIndexesWithoutGate, Input(|input| input.settings.gates.backoff_limit_per_index = true)),
+    (
+        Mutation::ReportsTerminatingWithoutGate,
+        Input(|input| input.settings.gates.pod_replacement_policy = true),
+    ),
+    (Mutation::StoresInterimWithoutGates, Input(|input| input.settings.gates.managed_by = true)),
+    (Mutation::RetriesWithoutNamespace, Input(|input| input.memory.refused = None)),
+    (Mutation::IgnoresManagedBy, Input(|input| input.job.spec.managed_by = None)),
+    (Mutation::IgnoresBackoffLimit, Input(|input| input.job.spec.backoff_limit = i32::MAX)),
     (
         Mutation::IgnoresRestarts,
-        Sees(|seen| {
-            let containers = seen.pods.iter_mut().flat_map(|pod| Arc::make_mut(&mut pod.containers));
+        Input(|input| {
+            let containers = input.pods.iter_mut().flat_map(|pod| Arc::make_mut(&mut pod.containers));
             containers.for_each(|container| container.restarts = 0);
         }),
     ),
     (
         Mutation::TakesPodsOfOthers,
-        Sees(|seen| {
-            let selected = seen.pods.iter_mut().filter(|pod| pod.selected);
+        Input(|input| {
+            let selected = input.pods.iter_mut().filter(|pod| pod.selected);
             selected.for_each(|pod| pod.controller = Controller::ThisJob);
         }),
     ),
     (
         Mutation::FinishesWhilePodsTerminate,
-        Sees(|seen| seen.pods.retain(|pod| !terminates(pod) || pod.tracking_finalizer)),
+        Input(|input| input.pods.retain(|pod| !is_terminating(pod) || pod.tracking_finalizer)),
     ),
-    (Mutation::ReplacesTerminatingPods, Sees(|seen| seen.pods.retain(|pod| !terminates(pod)))),
+    (Mutation::ReplacesTerminatingPods, Input(|input| input.pods.retain(|pod| !is_terminating(pod)))),
     (
         Mutation::ComparesTerminatingWithItself,
-        Does(|_, plan| {
+        Output(|_, plan| {
             for sequence in &mut plan.sequences {
                 sequence.steps.retain(
                     |step| !matches!(&step.command, Command::WriteStatus(write) if is_of_terminating(write)),
@@ -251,7 +260,7 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::ReportsNoneActiveDuringDelay,
-        Does(|_, plan| {
+        Output(|_, plan| {
             if plan.decisions.iter().any(|decision| decision.requirement == "BO-02") {
                 rewrite(plan, |_, after| (after.active, after.ready) = (0, Some(0)));
             }
@@ -259,7 +268,7 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::WritesIndexesOnlyWhenNew,
-        Does(|_, plan| {
+        Output(|_, plan| {
             rewrite(plan, |before, after| {
                 if after.succeeded <= before.succeeded {
                     after.completed_indexes.clone_from(&before.completed_indexes);
@@ -270,11 +279,11 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::RemovesFinalizerBeforeReplacement,
-        Does(|seen, plan| {
+        Output(|input, plan| {
             let held = |pod: &&PodFacts| pod.phase == Phase::Failed && pod.tracking_finalizer;
-            let remove_finalizer = |pod| FinalizerRemoval { pod: reference(pod), policy_action: None };
+            let remove_finalizer = |pod| FinalizerRemoval { pod: pod_ref(pod), policy_action: None };
             let finalizer_removals: Vec<FinalizerRemoval> =
-                seen.pods.iter().filter(held).map(remove_finalizer).collect();
+                input.pods.iter().filter(held).map(remove_finalizer).collect();
             if !finalizer_removals.is_empty() {
                 plan.sequences.insert(
                     0,
@@ -284,8 +293,8 @@ const MADE: &[(Mutation, Interference)] = &[
         }),
     ),
     (
-        Mutation::AnnouncesWithTheEnd,
-        Does(|_, plan| {
+        Mutation::StoresInterimWithTerminal,
+        Output(|_, plan| {
             rewrite(plan, |_, after| {
                 if !conditions::finished(&after.conditions) {
                     let interim = |kind: &str| matches!(kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET);
@@ -296,87 +305,87 @@ const MADE: &[(Mutation, Interference)] = &[
     ),
     (
         Mutation::ArmsDeadlineAtStartOnly,
-        Does(|seen, plan| {
-            if seen.job.status.start_time.is_some() {
+        Output(|input, plan| {
+            if input.job.status.start_time.is_some() {
                 plan.wake_after = None;
             }
         }),
     ),
     (
         Mutation::ForgetsFailuresWhenNoneIsNew,
-        Sees(|seen| {
-            let known = &seen.memory.backoff.seen;
+        Input(|input| {
+            let known = &input.memory.backoff.seen;
             let new = |pod: &PodFacts| pod.phase == Phase::Failed && !known.contains(&pod.uid);
-            if !seen.pods.iter().any(new) {
-                seen.memory.backoff.failures = 0;
+            if !input.pods.iter().any(new) {
+                input.memory.backoff.failures = 0;
             }
         }),
     ),
     (
         Mutation::ForgetsSuccessCriteriaMet,
-        Sees(|seen| {
+        Input(|input| {
             let met = |kind: &str| kind == SUCCESS_CRITERIA_MET;
-            seen.job.status.conditions.retain(|condition| !met(&condition.kind));
+            input.job.status.conditions.retain(|condition| !met(&condition.kind));
         }),
     ),
     (
         Mutation::DatesDeletionsFromCreation,
-        Sees(|seen| {
-            for pod in seen.pods.iter_mut().filter(|pod| terminates(pod)) {
+        Input(|input| {
+            for pod in input.pods.iter_mut().filter(|pod| is_terminating(pod)) {
                 pod.deletion = pod.created.map(|at| Deletion { at, grace_seconds: 0 });
             }
         }),
     ),
-    (Mutation::SyncsBeforeOwnWritesAreSeen, Sees(|seen| seen.memory.deleted.clear())),
-    (Mutation::GateIgnoresDeletions, Sees(|seen| seen.memory.deleted.clear())),
-    (Mutation::SwallowsCreateErrors, Around),
-    (Mutation::StripsAdoptedPods, Around),
-    (Mutation::ForgetsOwnerlessPods, Around),
-    (Mutation::ForgetsPodsOfGoneJobs, Around),
-    (Mutation::ForgetsPodsOfFinishedJobs, Around),
-    (Mutation::ForgetsLatePods, Around),
-    (Mutation::ServerAsksEmptyJobForStartTime, Around),
-    (Mutation::KeepsFailuresByName, Around),
-    (Mutation::KeepsFailuresAcrossRelist, Around),
-    (Mutation::TtlTrustsItsCache, Around),
-    (Mutation::TtlOmitsUidPrecondition, Around),
-    (Mutation::TtlTakesInterimForEnd, Around),
-    (Mutation::TtlClampsFutureEnd, Around),
-    (Mutation::TtlDeletesInBackground, Around),
-    (Mutation::TtlIsNotQueuedAgain, Around),
-    (Mutation::TtlTakesAnyConditionForEnd, Around),
-    (Mutation::TtlDeletesAgain, Around),
+    (Mutation::SyncsBeforeOwnWritesAreSeen, Input(|input| input.memory.deleted.clear())),
+    (Mutation::GateIgnoresDeletions, Input(|input| input.memory.deleted.clear())),
+    (Mutation::SwallowsCreateErrors, Outside),
+    (Mutation::TakesFinalizersOfAdoptedPods, Outside),
+    (Mutation::ForgetsOwnerlessPods, Outside),
+    (Mutation::ForgetsPodsOfGoneJobs, Outside),
+    (Mutation::ForgetsPodsOfFinishedJobs, Outside),
+    (Mutation::ForgetsDelayedPods, Outside),
+    (Mutation::ServerAsksEmptyJobForStartTime, Outside),
+    (Mutation::KeepsFailuresByName, Outside),
+    (Mutation::KeepsFailuresAcrossRelist, Outside),
+    (Mutation::TtlTrustsItsCache, Outside),
+    (Mutation::TtlOmitsUidPrecondition, Outside),
+    (Mutation::TtlStartsAtInterimCondition, Outside),
+    (Mutation::TtlClampsFutureFinish, Outside),
+    (Mutation::TtlDeletesInBackground, Outside),
+    (Mutation::TtlIsNotQueuedAgain, Outside),
+    (Mutation::TtlStartsAtAnyCondition, Outside),
+    (Mutation::TtlDeletesAgain, Outside),
 ];
 
-impl Interference {
-    /// How a defect is made; `None` where these controllers have nothing in which it could be.
+impl MutationPoint {
+    /// The point at which a mutation applies. Returns `None` if these controllers cannot have it.
     #[must_use]
-    pub fn of(mutation: Mutation) -> Option<Interference> {
-        MADE.iter().find(|(made, _)| *made == mutation).map(|(_, mutation)| *mutation)
+    pub fn of(mutation: Mutation) -> Option<MutationPoint> {
+        MUTATION_POINTS.iter().find(|(made, _)| *made == mutation).map(|(_, mutation)| *mutation)
     }
 }
 
-impl Seen {
-    /// The lists lack the UIDs of pods in this phase.
-    fn unlist(&mut self, phase: Phase, list: fn(&mut Uncounted) -> &mut Vec<Uid>) {
+impl PlanInput {
+    /// Removes the UIDs of pods in this phase from one of the lists.
+    fn remove_recorded(&mut self, phase: Phase, list: fn(&mut Uncounted) -> &mut Vec<Uid>) {
         let Some(lists) = &mut self.job.status.uncounted else { return };
         let pods = &self.pods;
         list(lists).retain(|uid| !pods.iter().any(|pod| pod.uid == *uid && pod.phase == phase));
     }
 
-    /// How many pods of the Job are in this phase.
+    /// The number of the Job's pods in this phase.
     fn count(&self, phase: Phase) -> i32 {
         let ours = |pod: &&PodFacts| pod.phase == phase && pod.controller == Controller::ThisJob;
         i32::try_from(self.pods.iter().filter(ours).count()).unwrap_or(i32::MAX)
     }
 
-    /// Indexes of pods in this phase that are not counted yet.
+    /// The indexes of uncounted pods in this phase.
     fn indexes(&self, phase: Phase) -> BTreeSet<u32> {
         let uncounted = self.pods.iter().filter(|pod| pod.phase == phase && pod.tracking_finalizer);
         uncounted.filter_map(|pod| pod.completion_index.as_ref()?.parse().ok()).collect()
     }
 
-    /// Pods that have ended, that nobody controls, and that the selector matches.
+    /// The terminated ownerless pods that the selector matches.
     fn terminated_ownerless(&mut self) -> impl Iterator<Item = &mut PodFacts> {
         let lives = self.job.deletion.is_none();
         self.pods.iter_mut().filter(move |pod| {
@@ -390,20 +399,20 @@ fn adopted(pod: &mut PodFacts) {
     (pod.controller, pod.tracking_finalizer) = (Controller::ThisJob, true);
 }
 
-fn terminates(pod: &PodFacts) -> bool {
+fn is_terminating(pod: &PodFacts) -> bool {
     pod.deletion.is_some() && !matches!(pod.phase, Phase::Succeeded | Phase::Failed)
 }
 
-fn reference(pod: &PodFacts) -> PodRef {
+fn pod_ref(pod: &PodFacts) -> PodRef {
     PodRef { name: pod.name.clone(), uid: pod.uid.clone(), resource_version: pod.resource_version.clone() }
 }
 
-/// Whether a status write changes `terminating` and nothing else.
+/// Returns true if a status write changes only `terminating`.
 fn is_of_terminating(write: &StatusWrite) -> bool {
     StatusFacts { terminating: write.before.terminating, ..write.after.clone() } == write.before
 }
 
-/// Changes the status writes of a plan: each comes after the one before it.
+/// Changes the status writes of a plan. Each is based on the one before it.
 fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
     for sequence in &mut plan.sequences {
         let mut last: Option<StatusFacts> = None;
@@ -419,7 +428,7 @@ fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
     }
 }
 
-/// A batch of removals as a step for each.
+/// One step for each finalizer removal of a batch.
 fn one_by_one(step: Step) -> Vec<Step> {
     match step.command {
         Command::RemoveFinalizers(pods) => {
@@ -429,7 +438,7 @@ fn one_by_one(step: Step) -> Vec<Step> {
     }
 }
 
-/// A condition that turns true stands beside the one of its type that was false.
+/// Keeps a condition with status False next to the new condition of its type.
 fn append(plan: &mut Plan, kinds: &[&str]) {
     rewrite(plan, |before, after| {
         let denied =

@@ -1,38 +1,38 @@
-//! UIDs as the API spells them.
+//! UIDs of pods as texts of the API.
 
 use std::sync::LazyLock;
 
 use jobcheck_controller::values::{Text, Uid};
 use jobcheck_spec::uid;
 
-/// Texts whose order is that of their numbers. More pods than these a scope cannot have.
+/// Texts with the same order as their numbers. No scope has more pods.
 static TEXTS: LazyLock<Vec<Uid>> = LazyLock::new(|| (0..64).map(text).collect());
 
 fn text(rank: usize) -> Uid {
     Uid::new(&format!("{rank:08}"))
 }
 
-/// A text for each UID of pods. Their order is all that a decision may read from them.
+/// A text for the UID of each pod. A plan may depend only on their order.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// By rank: the text of the first is the smallest.
+    /// The UIDs, in the order of their texts.
     order: Vec<uid::Uid>,
 }
 
 impl Names {
-    /// Ranks in this order.
+    /// Names in this order.
     #[must_use]
     pub fn in_order(order: Vec<uid::Uid>) -> Names {
         Names { order }
     }
 
-    /// All that have a name, in the order of the names.
+    /// The named UIDs, in the order of their texts.
     #[must_use]
     pub fn order(&self) -> &[uid::Uid] {
         &self.order
     }
 
-    /// The text of a UID; of one that was not named, a text that no other has.
+    /// The text of a UID. A UID without a name has a text of its own.
     #[must_use]
     pub fn text(&self, uid: uid::Uid) -> Uid {
         match self.order.iter().position(|it| *it == uid) {
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// The UID of a text; none if the text is nobody's.
+    /// The UID of a text. Returns `None` if the text names no pod.
     #[must_use]
     pub fn uid(&self, text: &Uid) -> Option<uid::Uid> {
         let rank: usize = text.as_str().parse().ok()?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_in_the_order_that_is_asked_for() {
+    fn texts_have_the_requested_order() {
         let names = Names::in_order(vec![uid::Uid(7), uid::Uid(3)]);
         assert!(names.text(uid::Uid(7)) < names.text(uid::Uid(3)));
         for uid in names.order() {

@@ -1,14 +1,15 @@
-//! Which of several pods comes first, where a decision takes equals in the order of their UIDs.
+//! The order of equal pods, which a plan takes from their UIDs.
 //!
-//! UIDs are chance: of equal pods each may have the smallest one. So the environment chooses, as it does for the reference
-//! algorithm, which asks for it ([`Io::pick`]); the shipped decision does not ask, and is asked instead: it is taken with
-//! the UIDs in one order and in the opposite one. Where both come to the same, their order is not looked at. Where they do
-//! not, a pod is picked that comes first, and the same is asked of the rest.
+//! UIDs are random, so any of several equal pods may have the smallest one. The environment therefore chooses
+//! their order, as it does for the reference algorithm ([`Io::pick`]). The shipped plan does not ask for a
+//! choice. It is computed with the UIDs in one order and in the opposite order. If both plans have the same
+//! content, the order does not matter. Otherwise the environment chooses the first pod, and the rest is
+//! compared in the same way.
 //!
 //! # Caveats
 //!
-//! A decision that takes equals by UID takes the first of them, or all but the last, and so shows a difference between an
-//! order and its opposite. One that reads UIDs in another way, as a pod in the middle, would not be noticed.
+//! A plan that depends on UIDs is expected to take the first pod, or all but the last one. Such a plan
+//! differs between an order and its opposite. A plan that takes a pod in the middle would not be noticed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,8 +19,8 @@ use std::time::Duration;
 use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
-use jobcheck_explorer::reference::read::{Failures, Kept, Read};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Job, JobStatus};
@@ -28,9 +29,9 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::status;
 use crate::names::Names;
-use crate::sync::{kept, planned};
+use crate::sync::{memory_of, planned};
 
-/// A plan with the names that it was made with.
+/// A plan, and the names with which it was computed.
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
@@ -38,34 +39,34 @@ pub struct Planned {
     pub names: Names,
 }
 
-/// What a plan comes to, whatever the pods are called.
+/// The content of a plan without the names of pods.
 #[derive(Debug, PartialEq)]
-struct Meaning {
-    sequences: Vec<(When, Vec<Meant>)>,
-    memory: (Failures, Kept),
+struct Content {
+    sequences: Vec<(When, Vec<CommandContent>)>,
+    memory: (Failures, OwnRequests),
     wake_after: Option<Duration>,
 }
 
-/// What a command comes to; the calls of a batch are made in any order.
+/// The content of a command. The calls of a batch have no order.
 #[derive(Debug, PartialEq)]
-enum Meant {
+enum CommandContent {
     Status(Box<JobStatus>),
     Pods(&'static str, BTreeSet<Option<Uid>>),
     Create(Vec<NewPod>),
 }
 
-/// The plan for what was read, with the pods in an order of the environment's choice.
+/// The plan of a sync, with the pods in an order that the environment chooses.
 ///
 /// # Errors
 ///
-/// A choice that was not made yet.
+/// Stops at a choice that was not made yet.
 pub fn plan_in_some_order(
     job: &Job,
     read: &Read,
     settings: &Settings<'_>,
     io: &mut Io<'_>,
 ) -> Result<Rc<Planned>, Stop> {
-    let (mut first, mut rest) = (Vec::new(), named(job, read));
+    let (mut first, mut rest) = (Vec::new(), pods_read(job, read));
     loop {
         let (planned, is_open) =
             recall(read, settings, &first, || plan_after(&first, &rest, job, read, settings));
@@ -78,7 +79,7 @@ pub fn plan_in_some_order(
     }
 }
 
-/// The plan where these pods come first, and whether it depends on the order of the rest.
+/// The plan with these pods first. Also returns true if the plan depends on the order of the rest.
 fn plan_after(first: &[Uid], rest: &[Uid], job: &Job, read: &Read, settings: &Settings<'_>) -> Choice {
     let plan_of = |order: Vec<Uid>| {
         let names = Names::in_order(order);
@@ -86,31 +87,32 @@ fn plan_after(first: &[Uid], rest: &[Uid], job: &Job, read: &Read, settings: &Se
     };
     let planned = plan_of([first, rest].concat());
     let opposite = || plan_of(first.iter().chain(rest.iter().rev()).copied().collect());
-    let is_open = rest.len() > 1 && planned.meaning(settings) != opposite().meaning(settings);
+    let is_open = rest.len() > 1 && planned.content(settings) != opposite().content(settings);
     (Rc::new(planned), is_open)
 }
 
-/// A plan, and whether it depends on the order of pods that was not chosen yet.
+/// A plan, and true if it depends on the order of the remaining pods.
 type Choice = (Rc<Planned>, bool);
 
-/// Plans are remembered for so many readings, and then all are forgotten: what is reached in an exploration one after the
-/// other is much alike.
+/// The number of inputs for which a thread remembers plans. At the limit, all are dropped. Consecutive states
+/// of an exploration are similar.
 const REMEMBERED: usize = 1 << 13;
 
-/// What a thread remembers of plans: a sync is run again after each answer, and in many worlds from the same reading.
+/// The plans that a thread remembers. A sync runs again after each response, and many states have the same
+/// input.
 #[derive(Default)]
-struct Known {
+struct PlanCache {
     settings: Option<(Gates, Constants, Vec<i32>, bool, Mutations)>,
     plans: FxHashMap<Read, Vec<(Vec<Uid>, Choice)>>,
 }
 
 thread_local! {
-    static KNOWN: RefCell<Known> = RefCell::default();
+    static PLAN_CACHE: RefCell<PlanCache> = RefCell::default();
 }
 
 fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce() -> Choice) -> Choice {
-    KNOWN.with_borrow_mut(|known| {
-        let Settings { subject: _, mutations, constants, gates, has_delays, exit_codes } = settings;
+    PLAN_CACHE.with_borrow_mut(|known| {
+        let Settings { decisions: _, mutations, constants, gates, has_delays, exit_codes } = settings;
         let same = known.settings.as_ref().is_some_and(|known| {
             (known.0, known.1, known.2.as_slice(), known.3) == (*gates, **constants, *exit_codes, *has_delays)
                 && known.4 == **mutations
@@ -118,7 +120,7 @@ fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce
         if !same || known.plans.len() >= REMEMBERED {
             let mutations = (*mutations).clone();
             let settings = Some((*gates, **constants, exit_codes.to_vec(), *has_delays, mutations));
-            *known = Known { settings, plans: FxHashMap::default() };
+            *known = PlanCache { settings, plans: FxHashMap::default() };
         }
         let plans = known.plans.get(read);
         let plan_of = plans.and_then(|plans| plans.iter().find(|(order, _)| order.as_slice() == first));
@@ -131,40 +133,43 @@ fn recall(read: &Read, settings: &Settings<'_>, first: &[Uid], plan: impl FnOnce
     })
 }
 
-/// All pods that anything which was read names, by UID.
-pub(crate) fn named(job: &Job, read: &Read) -> Vec<Uid> {
+/// The UIDs of all pods that the input names, in order.
+pub(crate) fn pods_read(job: &Job, read: &Read) -> Vec<Uid> {
     let mut uids: Vec<Uid> = read.pods.iter().chain(read.ownerless.iter()).map(|pod| pod.uid).collect();
     uids.extend(job.status.uncounted_succeeded().iter().chain(job.status.uncounted_failed()));
     uids.extend(&read.failures.pods);
-    uids.extend(read.kept.finalizer_removed.iter().chain(&read.kept.deleted));
+    uids.extend(read.own_requests.finalizer_removed.iter().chain(&read.own_requests.deleted));
     uids.sort_unstable();
     uids.dedup();
     uids
 }
 
 impl Planned {
-    fn meaning(&self, settings: &Settings<'_>) -> Meaning {
-        let meant = |command: &Command| self.meant(command);
+    fn content(&self, settings: &Settings<'_>) -> Content {
+        let command_content = |command: &Command| self.command_content(command);
         let sequence = |sequence: &Sequence| {
-            (sequence.when, sequence.steps.iter().map(|step| meant(&step.command)).collect())
+            (sequence.when, sequence.steps.iter().map(|step| command_content(&step.command)).collect())
         };
-        Meaning {
+        Content {
             sequences: self.plan.sequences.iter().map(sequence).collect(),
-            memory: kept(&self.plan.memory, settings, &self.names),
+            memory: memory_of(&self.plan.memory, settings, &self.names),
             wake_after: self.plan.wake_after,
         }
     }
 
-    fn meant(&self, command: &Command) -> Meant {
+    fn command_content(&self, command: &Command) -> CommandContent {
         match command {
-            Command::WriteStatus(write) => Meant::Status(Box::new(status::stored(&write.after, &self.names))),
-            Command::RemoveFinalizers(finalizer_removals) => {
-                Meant::Pods("release", self.uids(finalizer_removals.iter().map(|it| &it.pod)))
+            Command::WriteStatus(write) => {
+                CommandContent::Status(Box::new(status::stored(&write.after, &self.names)))
             }
-            Command::DeletePods(pods) => Meant::Pods("delete", self.uids(pods)),
-            Command::AdoptPods(pods) => Meant::Pods("adopt", self.uids(pods)),
-            Command::ReleasePods(pods) => Meant::Pods("give up", self.uids(pods)),
-            Command::CreatePods(creation) => Meant::Create(creation.pods.clone()),
+            Command::RemoveFinalizers(finalizer_removals) => CommandContent::Pods(
+                "remove finalizer",
+                self.uids(finalizer_removals.iter().map(|it| &it.pod)),
+            ),
+            Command::DeletePods(pods) => CommandContent::Pods("delete", self.uids(pods)),
+            Command::AdoptPods(pods) => CommandContent::Pods("adopt", self.uids(pods)),
+            Command::ReleasePods(pods) => CommandContent::Pods("release", self.uids(pods)),
+            Command::CreatePods(creation) => CommandContent::Create(creation.pods.clone()),
         }
     }
 

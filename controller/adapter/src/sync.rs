@@ -1,4 +1,4 @@
-//! One sync of a Job: facts, `plan`, and what it wants done.
+//! One sync of a Job: its facts, the plan, and the enactment of the plan.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use jobcheck_controller::job::command::Plan;
 use jobcheck_controller::job::observed::{self, BackoffRecord, Memory, Observed};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::io::{Effect, Io, Stop};
-use jobcheck_explorer::reference::read::{Failures, Kept, Read};
-use jobcheck_explorer::reference::sync::Settings;
+use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
@@ -22,41 +22,41 @@ use crate::facts::pod::Surroundings;
 use crate::facts::{self, seconds, time};
 use crate::mutations::plan_with;
 use crate::names::Names;
-use crate::order::{Planned, named, plan_in_some_order};
+use crate::order::{Planned, plan_in_some_order, pods_read};
 
 /// Syncs a Job as the shipped controller does.
 ///
 /// # Errors
 ///
-/// A call without an answer, or the failure of the sync.
+/// Stops at a call without a response, or with the failure of the sync.
 pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
     let Some(job) = &read.job else {
-        // SY-09.
+        // SY-09: the memory of a Job that does not exist is dropped.
         io.note(Effect::Forget);
         return Ok(());
     };
     let planned = plan_in_some_order(job, read, settings, io)?;
     let Planned { plan, names } = &*planned;
-    let (failures, kept) = kept(&plan.memory, settings, names);
-    io.note(Effect::Keep(failures, kept));
+    let (failures, own_requests) = memory_of(&plan.memory, settings, names);
+    io.note(Effect::ReplaceMemory(failures, own_requests));
     if let Some(span) = plan.wake_after {
         io.note(Effect::Wake(read.now.plus(whole_seconds(span))));
     }
     enact(plan, job, read.now, settings, names, io)
 }
 
-/// What the plan says of its reasons, where it does something.
+/// The reasons that the plan gives. Returns `None` if it gives none.
 #[must_use]
-pub fn outlook(read: &Read, settings: &Settings<'_>) -> Option<String> {
+pub fn explain(read: &Read, settings: &Settings<'_>) -> Option<String> {
     let job = read.job.as_ref()?;
-    let names = Names::in_order(named(job, read));
+    let names = Names::in_order(pods_read(job, read));
     let plan = planned(job, read, settings, &names);
     let told = plan.decisions.iter().map(|it| format!("{}: {}", it.requirement, it.why));
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// The plan for what was read.
+/// The plan for this input.
 #[must_use]
 pub fn planned(job: &Job, read: &Read, settings: &Settings<'_>, names: &Names) -> Plan {
     let surroundings = Surroundings { spec: Some(&job.spec), exit_codes: settings.exit_codes, names };
@@ -81,22 +81,22 @@ pub fn planned(job: &Job, read: &Read, settings: &Settings<'_>, names: &Names) -
 fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {
     let texts = |uids: &BTreeSet<Uid>| uids.iter().map(|uid| names.text(*uid)).collect();
     Memory {
-        // What the model keeps is of the Job that the cache shows: with another one of the name it begins anew.
+        // The model's memory belongs to the cached Job. A recreated Job starts with an empty memory.
         uid: Some(job.uid.clone()),
         backoff: BackoffRecord {
             failures: read.failures.record.failures,
             last_failure: read.failures.record.last_failure.map(time),
             seen: texts(&read.failures.pods),
         },
-        finalizer_removed: texts(&read.kept.finalizer_removed),
-        deleted: texts(&read.kept.deleted),
-        refused: read.kept.refused.map(time),
+        finalizer_removed: texts(&read.own_requests.finalizer_removed),
+        deleted: texts(&read.own_requests.deleted),
+        refused: read.own_requests.refused.map(time),
     }
 }
 
-/// What the model keeps of a memory. Without delays nothing depends on the record of failures (BO-01), and it is left
-/// out: worlds that differ by it alone are one.
-pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (Failures, Kept) {
+/// The memory in the model's types. Without delays nothing depends on the backoff record (BO-01). The record
+/// is then left out, so that states are not distinguished by it.
+pub(crate) fn memory_of(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (Failures, OwnRequests) {
     let uids = |texts: &BTreeSet<values::Uid>| texts.iter().filter_map(|text| names.uid(text)).collect();
     let record = &memory.backoff;
     let failures = Failures {
@@ -105,7 +105,7 @@ pub(crate) fn kept(memory: &Memory, settings: &Settings<'_>, names: &Names) -> (
     };
     let failures = if settings.has_delays { failures } else { Failures::default() };
     let (finalizer_removed, deleted) = (uids(&memory.finalizer_removed), uids(&memory.deleted));
-    (failures, Kept { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
+    (failures, OwnRequests { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
 }
 
 /// The settings of the process.
@@ -126,13 +126,13 @@ pub fn options(constants: &Constants, gates: Gates) -> observed::Settings {
     }
 }
 
-/// The clock of the model has whole seconds.
+/// The duration in whole seconds, rounded up, as the clock of the model needs it.
 fn whole_seconds(span: Duration) -> i64 {
     let seconds = span.as_secs() + u64::from(span.subsec_nanos() > 0);
     i64::try_from(seconds).unwrap_or(i64::MAX)
 }
 
-/// When a pod is created: where pods carry no times, at none.
+/// The creation time of a pod. Without delays, pods have no times.
 #[must_use]
 pub fn birth(settings: &Settings<'_>, now: Time) -> Time {
     if settings.has_delays { now } else { Time::default() }

@@ -6,12 +6,12 @@ use jobcheck_controller::job::conditions::{FAILED, FAILURE_TARGET, SUCCESS_CRITE
 use jobcheck_controller::ttl::plan::{TtlFacts, TtlObserved, TtlPlan, plan};
 use jobcheck_controller::values;
 use jobcheck_explorer::mutations::{Mutation, Mutations};
-use jobcheck_explorer::subject::{TtlDecision, TtlRead};
+use jobcheck_explorer::process::decisions::{TtlDecision, TtlRead};
 use jobcheck_explorer::ttl::Request;
 
 use crate::facts::{self, status, time};
 
-/// What the shipped controller does about a Job that may be expired.
+/// The shipped controller's decision about a Job that may have expired.
 #[must_use]
 pub fn decide(read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
     let job = read.job;
@@ -23,13 +23,13 @@ pub fn decide(read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
         ttl_seconds_after_finished: job.spec.ttl_seconds_after_finished,
         conditions: status::conditions(&job.status),
     };
-    depart(mutations, &mut facts, time(read.clock));
+    apply_mutations(mutations, &mut facts, time(read.clock));
     let fresh = read.fresh || mutations.on(Mutation::TtlTrustsItsCache);
     match plan(&TtlObserved { job: &facts, fresh }, time(read.clock)) {
         TtlPlan::Leave => TtlDecision::Leave,
         TtlPlan::WaitFor(span) => TtlDecision::WaitUntil(read.clock.plus(seconds(span))),
         TtlPlan::FetchFresh => TtlDecision::Fetch,
-        // Both preconditions are the plan's: the UID, and the version that was read.
+        // Both preconditions are those of the plan: the UID, and the version that was read.
         TtlPlan::Delete(delete) => TtlDecision::Delete(Request {
             uid: (delete.uid == facts.uid && !mutations.on(Mutation::TtlOmitsUidPrecondition))
                 .then_some(job.uid),
@@ -40,18 +40,18 @@ pub fn decide(read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
     }
 }
 
-/// What a known defect has the plan see instead ([`crate::mutations`]).
-fn depart(mutations: &Mutations, facts: &mut TtlFacts, now: values::Time) {
+/// The mutations that change the input of the plan ([`crate::mutations`]).
+fn apply_mutations(mutations: &Mutations, facts: &mut TtlFacts, now: values::Time) {
     if mutations.on(Mutation::TtlDeletesAgain) {
         facts.deletion = None;
     }
     for condition in &mut facts.conditions {
-        if mutations.on(Mutation::TtlClampsFutureEnd) {
+        if mutations.on(Mutation::TtlClampsFutureFinish) {
             condition.last_transition = condition.last_transition.map(|end| end.min(now));
         }
         let interim = matches!(&*condition.kind, FAILURE_TARGET | SUCCESS_CRITERIA_MET);
-        if mutations.on(Mutation::TtlTakesAnyConditionForEnd)
-            || (interim && mutations.on(Mutation::TtlTakesInterimForEnd))
+        if mutations.on(Mutation::TtlStartsAtAnyCondition)
+            || (interim && mutations.on(Mutation::TtlStartsAtInterimCondition))
         {
             condition.kind = FAILED.into();
         }

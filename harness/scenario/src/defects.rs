@@ -55,7 +55,7 @@ pub fn export_defect(mutant: &Mutant, found: &Counterexample) -> Result<Scenario
 
 /// The step, from 0, for which a script waits where something is missing at rest.
 fn waiting(run: &ModelRun) -> Option<usize> {
-    let found = run.found().filter(|found| found.number.is_none() && found.turn.is_none())?;
+    let found = run.found().filter(|found| found.number.is_none() && found.cycle_start.is_none())?;
     let scope = &run.scope;
     let world = found.path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
     scope.script.as_ref()?.item(&world).map(|item| item.step - 1)

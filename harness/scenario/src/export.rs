@@ -6,10 +6,10 @@ use jobcheck_explorer::env::disruption::DisruptionStep;
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{SpecEdit, UserAction, UserStep};
 use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
-use jobcheck_explorer::reference::ttl::TtlStep;
-use jobcheck_explorer::scope::Scope;
+use jobcheck_explorer::process::ttl::TtlStep;
+use jobcheck_explorer::scope::{Scope, TtlSubject};
 use jobcheck_explorer::scopes::initial;
-use jobcheck_explorer::script::{PodRef, Request as Sent, RequestHandling, RequestKind, told};
+use jobcheck_explorer::script::{PodRef, Request as Sent, RequestHandling, RequestKind, request_of};
 use jobcheck_explorer::step::Step as ModelStep;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Req;
@@ -71,18 +71,18 @@ pub enum ExportError {
 ///
 /// Why there is none.
 pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Scenario, ExportError> {
-    if scope.algorithm.processes == 0 {
-        return Err(ExportError::NoController);
-    }
+    let Some(algorithm) = scope.algorithm() else { return Err(ExportError::NoController) };
     let steps = Export { scope, since: Vec::new(), steps: Vec::new() }.steps(path)?;
     let name = about.name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let mut except = scope.without.clone();
     except.sort_unstable();
     except.dedup();
-    let ttl = scope
-        .algorithm
-        .ttl
-        .map(|ahead| TtlControllerEntry { clock_ahead: Some(ahead).filter(|ahead| *ahead != 0) });
+    let ttl = match algorithm.ttl {
+        TtlSubject::Specification => None,
+        TtlSubject::Controller { clock_ahead } => {
+            Some(TtlControllerEntry { clock_ahead: Some(clock_ahead).filter(|ahead| *ahead != 0) })
+        }
+    };
     let found = scope.found.iter();
     Ok(Scenario {
         api_version: ApiVersion::V1,
@@ -159,7 +159,7 @@ fn api_server(scope: &Scope) -> Result<Option<ApiServer>, ExportError> {
 
 fn watches(scope: &Scope) -> Option<Watches> {
     let behind = |events: usize| Some(events).filter(|events| *events > 0);
-    let watches = Watches { pods: behind(scope.lag), jobs: behind(scope.algorithm.job_lag) };
+    let watches = Watches { pods: behind(scope.lag), jobs: behind(scope.job_lag) };
     (watches.pods.is_some() || watches.jobs.is_some()).then_some(watches)
 }
 
@@ -181,7 +181,7 @@ impl Export<'_> {
     }
 
     fn step(&mut self, step: &ModelStep, world: &World) -> Result<(), ExportError> {
-        if let Some((job, request, RequestHandling::Sent(RequestOutcome::Handled))) = told(step) {
+        if let Some((job, request, RequestHandling::Sent(RequestOutcome::Handled))) = request_of(step) {
             self.since.push((job, request));
             return Ok(());
         }
@@ -271,7 +271,7 @@ impl Export<'_> {
     }
 
     fn request_of(&self, step: &ModelStep) -> Option<Request> {
-        let (job, sent, fate) = told(step)?;
+        let (job, sent, fate) = request_of(step)?;
         let before = self.since.iter().filter(|(of, other)| *of == job && *other == sent).count();
         let (verb, resource) = match sent.kind {
             RequestKind::CreatePod => (Verb::Create, Resource::Pods),

@@ -12,7 +12,7 @@ use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::narrative::cause;
 use jobcheck_explorer::progress;
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::{Algorithm, FoundPod, Scope};
+use jobcheck_explorer::scope::{Algorithm, FoundPod, Scope, TtlSubject};
 use jobcheck_explorer::scopes::{initial, named};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::would_refuse_create;
@@ -64,8 +64,7 @@ pub fn run(scenario: &Scenario, mutant: Option<&Mutant>, bounds: &Bounds) -> Res
 
 /// The scope of a scenario that an algorithm with a defect runs.
 pub(super) fn with_defect(scope: &Scope, mutant: &Mutant) -> Scope {
-    let algorithm = Algorithm { mutations: Mutations::of(mutant.mutations), ..scope.algorithm.clone() };
-    Scope { algorithm, ..scope.clone() }
+    scope.clone().with_mutations(Mutations::of(mutant.mutations))
 }
 
 fn about(scenario: &Scenario) -> BTreeSet<Req> {
@@ -143,7 +142,7 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
         jobs,
         pods: scenario.bounds.as_ref().and_then(|bounds| bounds.pods).unwrap_or(PODS),
         lag: watches.pods.unwrap_or_default(),
-        job_lag: false,
+        job_lag: watches.jobs.unwrap_or_default(),
         ticks: needs.ticks,
         phases: needs.phases,
         unready: needs.unready,
@@ -153,12 +152,12 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
         user: needs.user,
         found: found.collect(),
         disruptions: needs.disruptions,
-        algorithm: Algorithm {
-            processes: 1,
-            job_lag: watches.jobs.unwrap_or_default(),
-            ttl: ttl.or(has_ttl.then_some(0)),
-            ..Algorithm::default()
-        },
+        subject: jobcheck_explorer::scope::Subject::Algorithm(Algorithm {
+            ttl: ttl
+                .or(has_ttl.then_some(0))
+                .map_or(TtlSubject::Specification, |clock_ahead| TtlSubject::Controller { clock_ahead }),
+            ..Algorithm::reference()
+        }),
         faults: needs.faults,
         delayed_requests: needs.delayed_requests,
         progress: true,

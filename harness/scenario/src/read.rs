@@ -1,6 +1,5 @@
 //! Reading and writing scenarios.
 
-use jobcheck_explorer::similar::distance;
 use jobcheck_spec::indexes::check_grammar;
 use serde::Serialize;
 use serde_saphyr::{Location, Spanned};
@@ -100,7 +99,7 @@ const ADVICE: [(&str, &str); 6] = [
 /// A field that is not known, and the one that it may have been meant to be.
 fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {
     let serde_saphyr::Error::SerdeUnknownField { field, expected, .. } = error else { return None };
-    let near = expected.iter().map(|name| (distance(field, name), *name)).min()?;
+    let near = expected.iter().map(|name| (strsim::levenshtein(field, name), *name)).min()?;
     (near.0 <= 2).then_some((field.as_str(), near.1))
 }
 

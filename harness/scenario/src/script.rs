@@ -5,7 +5,7 @@ use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::UserAction;
 use jobcheck_explorer::process::steps::{Faults, RequestOutcome};
 use jobcheck_explorer::script::{
-    Caches, Claim, Expectation, Flag, Holds, Item, Number, PodRef, Request as Sent, RequestHandling, Script,
+    Caches, Claim, Expectation, Flag, Item, Number, Paused, PodRef, Request as Sent, RequestHandling, Script,
     What,
 };
 use jobcheck_explorer::world::JobId;
@@ -61,7 +61,7 @@ const MOST_ITEMS: usize = 10_000;
 /// What the model cannot express.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     let mut translation =
-        Translation { scenario, needs: Needs::default(), holds: Holds::default(), held: Vec::new() };
+        Translation { scenario, needs: Needs::default(), paused: Paused::default(), held: Vec::new() };
     for (number, step) in (1..).zip(&scenario.steps) {
         translation
             .step(number, step.referenced.line(), &step.value)
@@ -81,7 +81,7 @@ pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     }
     for claims in &scenario.expect {
         let expected = expectation(scenario, claims)?;
-        translation.needs.script.at_rest.push(expected);
+        translation.needs.script.expectations.push(expected);
     }
     translation.needs.disruptions.sort_by_key(|disruption| *disruption as u8);
     Ok(translation.needs)
@@ -108,8 +108,8 @@ fn id(job: usize) -> JobId {
 struct Translation<'a> {
     scenario: &'a Scenario,
     needs: Needs,
-    holds: Holds,
-    /// Requests that wait, in the order in which they were held.
+    paused: Paused,
+    /// The held requests, in the order in which the scenario holds them.
     held: Vec<(Sent, Request)>,
 }
 
@@ -128,7 +128,7 @@ impl Translation<'_> {
             job: id(job),
             what: What::Await,
             when,
-            holds: self.holds,
+            paused: self.paused,
             held: self.held.iter().map(|(sent, _)| *sent).collect(),
             optional,
             requirement,
@@ -146,8 +146,8 @@ impl Translation<'_> {
             // The first of several requests, or of several seconds, is the one that waits.
             let when = if position == 0 { item.when.clone() } else { Vec::new() };
             let when = if let Some(claims) = claims { [when, claims.to_model()].concat() } else { when };
-            let holds = beside(self.holds, &what);
-            self.needs.script.items.push(Item { what, when, holds, ..item.clone() });
+            let paused = beside(self.paused, &what);
+            self.needs.script.items.push(Item { what, when, paused, ..item.clone() });
         }
         self.hold(step);
         Ok(())
@@ -337,7 +337,7 @@ impl Translation<'_> {
             () if step.late_request.is_some() => What::HandleDelayed,
             () if step.settle.is_some() => What::Settle,
             () if step.catch_up.is_some() => {
-                (self.holds.pods, self.holds.jobs) = (false, false);
+                (self.paused.pods, self.paused.jobs) = (false, false);
                 What::CatchUp(Caches::All)
             }
             () => What::Await,
@@ -384,8 +384,8 @@ impl Translation<'_> {
     /// What is held from now on.
     fn hold(&mut self, step: &Step) {
         let mut set = |watched: Watched, held: bool| match watched {
-            Watched::Pods => self.holds.pods = held,
-            Watched::Jobs => self.holds.jobs = held,
+            Watched::Pods => self.paused.pods = held,
+            Watched::Jobs => self.paused.jobs = held,
         };
         if let Some(watch) = step.hold {
             set(watch.watch, true);
@@ -393,7 +393,7 @@ impl Translation<'_> {
         if let Some(watch) = step.release {
             set(watch.watch, false);
         }
-        self.holds.paused = (self.holds.paused || step.pause.is_some()) && step.unpause.is_none();
+        self.paused.controllers = (self.paused.controllers || step.pause.is_some()) && step.unpause.is_none();
     }
 }
 
@@ -406,11 +406,11 @@ fn caches(watched: Watched) -> Caches {
 }
 
 /// What is held while this happens: a new list shows what a watch does not.
-fn beside(holds: Holds, what: &What) -> Holds {
+fn beside(paused: Paused, what: &What) -> Paused {
     match what {
-        What::CatchUp(Caches::Pods) => Holds { pods: false, ..holds },
-        What::CatchUp(Caches::Jobs) => Holds { jobs: false, ..holds },
-        _ => holds,
+        What::CatchUp(Caches::Pods) => Paused { pods: false, ..paused },
+        What::CatchUp(Caches::Jobs) => Paused { jobs: false, ..paused },
+        _ => paused,
     }
 }
 

@@ -1,33 +1,37 @@
-//! Something that is broken, and the way there.
+//! Counterexamples: a broken property, and a path that breaks it.
 
-use crate::properties::{DEADLOCK, PROPERTIES, deadlock};
+use crate::properties::{DEADLOCK, PROPERTIES, SCENARIO_COMPLETES, deadlock, unmet};
 use crate::scope::Scope;
 use crate::scopes::initial;
-use crate::script::{AT_REST, shortfall};
 use crate::step::Step;
 use jobcheck_spec::catalogue::Req;
 
-/// Something that is broken.
+/// A broken property, with a path that breaks it.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// Which property, in words.
+    /// The name of the property.
     pub property: &'static str,
-    /// Number of the property in [`PROPERTIES`]; `None` for a standstill, and for progress.
+    /// The number of the property in [`PROPERTIES`]; `None` for a deadlock, for a scenario, and for progress.
     pub number: Option<usize>,
-    /// The requirement that states it, if one does.
+    /// The requirement that the property states, if it states one.
     pub req: Option<Req>,
-    /// What is wrong.
+    /// The failure, as a sentence without a full stop.
     pub why: String,
-    /// The steps that lead there.
+    /// The steps from the initial state; for progress, the prefix and then the cycle of a lasso.
     pub path: Vec<Step>,
-    /// Where it is progress that is missing ([`crate::progress`]): so many of the steps lead to a world to which the rest
-    /// of them lead back, for ever. Without a rest nothing need happen any more.
-    pub turn: Option<usize>,
+    /// For progress ([`crate::progress`]), the number of steps before the cycle. If it is the length of the path, the
+    /// cycle is empty: no step need happen any more. `None` for all other properties.
+    pub cycle_start: Option<usize>,
 }
 
 impl Counterexample {
-    /// What is wrong with a property where these steps lead. They are taken one by one, so that what is told has
-    /// been seen to happen.
+    /// The counterexample for a property that this path breaks; `None` is a deadlock, or the property of a scenario.
+    ///
+    /// The path is replayed step by step, so that a counterexample always shows a behaviour that really exists.
+    ///
+    /// # Panics
+    ///
+    /// The property holds in the last state of the path.
     #[must_use]
     pub fn at_the_end_of(scope: &Scope, number: Option<usize>, path: Vec<Step>) -> Counterexample {
         let world = path.iter().fold(initial(scope), |world, step| world.apply(step, scope));
@@ -42,14 +46,14 @@ impl Counterexample {
                 match &scope.script {
                     None => (DEADLOCK, None, deadlock(&world, &steps, scope)),
                     Some(script) => {
-                        let found = shortfall(script, &world, &steps, scope);
+                        let found = unmet(script, &world, &steps, scope);
                         let req = found.as_ref().and_then(|found| found.requirement);
-                        (AT_REST, req, found.map(|found| found.why))
+                        (SCENARIO_COMPLETES, req, found.map(|found| found.why))
                     }
                 }
             }
         };
-        let why = why.expect("what is broken in a world is broken where the way to it leads");
-        Counterexample { property, number, req, why, path, turn: None }
+        let why = why.expect("a property that the search found broken is broken when the path is replayed");
+        Counterexample { property, number, req, why, path, cycle_start: None }
     }
 }

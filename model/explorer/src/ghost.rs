@@ -1,5 +1,5 @@
-//! Ghost history: what really happened, whatever any cache showed. Properties are stated over it; guards never
-//! see it.
+//! History variables (ghost history): what really happened, whatever any cache showed. Properties read them,
+//! and guards do not.
 
 mod decision;
 mod gated;
@@ -25,41 +25,41 @@ use jobcheck_spec::uid::Uid;
 /// The history of one Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GhostHistory {
-    /// All pods that the manager ever created for this Job, in order: `Uid(n)` stands at n - 1, less those of former
-    /// Jobs of the name.
+    /// All pods that were ever created for this Job, in order. The pod at position p has the UID p + 1 +
+    /// [`GhostHistory::former`].
     pub pods: Vec<PodHistory>,
-    /// Which Job of its name this is ([`jobcheck_spec::incarnation`]).
+    /// The incarnation of the Job ([`jobcheck_spec::incarnation`]).
     pub incarnation: u8,
-    /// Pods that former Jobs of the name had.
+    /// The number of pods of previous Jobs.
     pub former: u8,
-    /// Pods that were created for a former Job when this one was there already, by a sync that did not know.
-    pub strangers: u8,
+    /// The number of pods that were created for a previous Job after this one existed.
+    pub foreign_pods: u8,
     /// The largest `parallelism` so far.
     pub widest: i32,
     /// The largest `completions` so far.
     pub most: Option<i32>,
-    /// The smallest `completions` so far. An index from there on was taken away, or came later: what it has been through
-    /// counts for nothing, and it may run again though it has succeeded (PC-23).
+    /// The smallest `completions` so far. An index from there on was removed or added later. Its history
+    /// counts for nothing, and it may run again although it has succeeded (PC-23).
     pub fewest: Option<i32>,
-    /// Whether pods that terminate were replaced at once, by a specification that a user has changed since.
-    pub was_impatient: bool,
+    /// True if an earlier specification allowed replacements for terminating pods.
+    pub allowed_early_replacement: bool,
     /// The first interim condition that was stored.
     pub decision: Option<Decision>,
-    /// What held when the first terminal condition was stored.
+    /// The state at the time when the first terminal condition was stored.
     pub ending: Option<Ending>,
     /// The rule by which the server refused a status write.
     pub refused: Option<Req>,
-    /// The first requirement that a write of the algorithm broke.
+    /// The first requirement that a write of a process broke.
     pub objection: Option<Req>,
-    /// Whether a process was told that the namespace takes no pods any more (PC-12).
-    pub told_of_namespace: bool,
-    /// What the TTL controller's DELETE found.
-    pub removal: Option<Removal>,
+    /// True if a creation was refused because the namespace is being deleted (PC-12).
+    pub namespace_refused: bool,
+    /// The state that the DELETE of the TTL-after-finished controller found.
+    pub ttl_deletion: Option<TtlDeletion>,
     /// The feature gates that were on in every process so far.
     pub gates: Gates,
-    /// Who wrote the status.
+    /// The managers that have written the status.
     pub writers: Writers,
-    /// Things that must never happen, and have.
+    /// Forbidden events that have happened.
     pub violations: Violations,
 }
 
@@ -68,69 +68,69 @@ pub struct GhostHistory {
 pub struct PodHistory {
     /// Its completion index.
     pub index: Option<Index>,
-    /// How it ended, once it has.
+    /// Its first final phase, once it has terminated.
     pub end: Option<End>,
-    /// Whether it was being deleted before it ended.
+    /// True if it was being deleted before it terminated.
     pub deleted: bool,
-    /// Whether it lost its finalizer before it ended: then nothing is to count it (FT-16).
+    /// True if it lost its finalizer before it terminated. Nothing may count it then (FT-16).
     pub finalizer_removed: bool,
-    /// Whether a policy rule ignores its failure.
+    /// True if a policy rule ignores its failure.
     pub ignored: bool,
-    /// How often its containers were restarted before it ended.
+    /// The number of container restarts before it terminated.
     pub restarts: u32,
-    /// Whether the kubelet took its success back, so that it has ended in both ways: `end` is the first of them.
+    /// True if its phase changed from `Succeeded` to `Failed`. `end` is the first of the two.
     pub flipped: bool,
-    /// Whether no leader knew that it would be created (the answer was lost, the process was dead, or two led), or it
-    /// once had no controller: then nobody can have reckoned with it.
-    pub unasked: bool,
-    /// Whether another pod of its index was created after it, where each index has a limit.
+    /// True if no leader could know of it. Its creation was not answered, its creator had crashed, two
+    /// processes led, or it was ownerless at some time.
+    pub unexpected: bool,
+    /// True if another pod of its index was created after it, in a Job with limits per index.
     pub replaced: bool,
-    /// In which list it was recorded first.
-    pub listed: Option<End>,
-    /// How often it was moved into `succeeded`, up to 2.
+    /// The list in which it was recorded first.
+    pub recorded: Option<End>,
+    /// The number of times that it was moved into `succeeded`, at most 2.
     pub counted_succeeded: u8,
-    /// How often it was moved into `failed`, up to 2.
+    /// The number of times that it was moved into `failed`, at most 2.
     pub counted_failed: u8,
 }
 
-/// How a pod ends.
+/// A final phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
-    /// In phase `Succeeded`.
+    /// `Succeeded`.
     Success,
-    /// In phase `Failed`.
+    /// `Failed`.
     Failure,
 }
 
-/// What held when a Job finished.
+/// The state at the time when a Job finished.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ending {
-    /// Whether the condition is `Complete`, and not `Failed`.
+    /// True if the condition is `Complete`, false if it is `Failed`.
     pub good: bool,
-    /// Reason and message of the condition.
+    /// The reason and the message of the condition.
     pub text: (Text, Text),
-    /// Whether the decision stood in an earlier write.
-    pub announced: bool,
-    /// Whether the gates of the process ask for an interim condition (UG-07).
-    pub owes_interim: bool,
-    /// Whether they ask to wait for pods that terminate (UG-07).
-    pub owes_delay: bool,
-    /// Pods that were terminating, of those that a living process knew would be created.
+    /// True if an earlier write stored the interim condition.
+    pub decided_before: bool,
+    /// True if the gates of the process ask for an interim condition (UG-07).
+    pub needs_interim: bool,
+    /// True if the gates of the process ask to wait for terminating pods (UG-07).
+    pub needs_delay: bool,
+    /// The number of terminating pods, without unexpected ones.
     pub terminating: u32,
-    /// Pods that were active, of the same.
+    /// The number of active pods, without unexpected ones.
     pub active: u32,
     /// `completionTime`.
     pub completion_time: Option<Time>,
-    /// When it ended, as the condition says: the TTL runs from then.
-    pub said: Option<Time>,
+    /// The transition time of the condition, from which the TTL runs.
+    pub finished_at: Option<Time>,
 }
 
-/// A Job that was deleted by the TTL controller.
+/// A deletion of a Job by the TTL-after-finished controller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Removal {
-    /// Whether it was finished.
+pub struct TtlDeletion {
+    /// True if the Job was finished.
     pub finished: bool,
-    /// Whether its TTL had passed since its end.
+    /// True if its TTL had passed.
     pub expired: bool,
 }
 
@@ -142,17 +142,17 @@ impl GhostHistory {
             pods: Vec::new(),
             incarnation: 0,
             former: 0,
-            strangers: 0,
+            foreign_pods: 0,
             widest: job.spec.parallelism.unwrap_or(1),
             most: job.spec.completions,
             fewest: job.spec.completions,
-            was_impatient: false,
+            allowed_early_replacement: false,
             decision: None,
             ending: None,
             refused: None,
             objection: None,
-            told_of_namespace: false,
-            removal: None,
+            namespace_refused: false,
+            ttl_deletion: None,
             gates: Gates::ON,
             writers: Writers::default(),
             violations: Violations::default(),
@@ -165,7 +165,7 @@ impl GhostHistory {
         Uid(u128::from(self.former) + self.pods.len() as u128 + 1)
     }
 
-    /// The pod's history.
+    /// The history of a pod.
     #[must_use]
     pub fn pod(&self, uid: Uid) -> Option<&PodHistory> {
         self.pods.get(self.place(uid)?)
@@ -180,21 +180,22 @@ impl GhostHistory {
         usize::try_from(uid.0).ok()?.checked_sub(usize::from(self.former) + 1)
     }
 
-    /// The histories with the UIDs that they are of.
+    /// The histories of all pods with their UIDs.
     pub fn numbered(&self) -> impl Iterator<Item = (Uid, &PodHistory)> {
         (u128::from(self.former) + 1..).map(Uid).zip(&self.pods)
     }
 
-    /// The manager created a pod. `job` is the stored one, and `fresh` tells whether the manager's Job cache
-    /// shows it.
+    /// Notes that the manager created a pod. `job` is the stored Job. `fresh` is true if the manager's caches
+    /// show everything.
     pub fn created(&mut self, pod: &Pod, job: Option<&Job>, fresh: bool, first_delay: i64, pods: &Pods) {
         if let Some(job) = job {
             self.note_creation(pod, job, fresh);
             let failures = self.failures_of(pod.index, job.spec.replaces_only_failed());
-            let surprised = self.pods.iter().any(|ghost| ghost.unasked && ghost.index == pod.index);
-            // UG-10: what failed while nobody counted is not known.
+            let surprised = self.pods.iter().any(|ghost| ghost.unexpected && ghost.index == pod.index);
+            // UG-10: failures are unknown if they happened while the gate was off.
             let known = self.gates.job_backoff_limit_per_index;
-            // A pod that was chosen for deletion counts nowhere, and what it had carried on is forgotten (FT-16).
+            // FT-16: a pod that was chosen for deletion counts nowhere, and the count that it carried is
+            // lost.
             let forgotten = self.pods.iter().any(|ghost| ghost.finalizer_removed && ghost.index == pod.index);
             let fits = pod.failure_count == failures || (forgotten && pod.failure_count < failures);
             let wrong = !fits && fresh && !surprised && known && self.was_always_there(pod.index);
@@ -203,9 +204,9 @@ impl GhostHistory {
             }
             if job.spec.backoff_limit_per_index.is_none()
                 && fresh
-                && self.is_hasty(pod, job, first_delay, pods)
+                && self.is_premature(pod, job, first_delay, pods)
             {
-                self.violations.hasty_creation = Some(pod.uid);
+                self.violations.premature_creation = Some(pod.uid);
             }
         }
         if job.is_some_and(|job| job.spec.backoff_limit_per_index.is_some()) {
@@ -215,9 +216,9 @@ impl GhostHistory {
         self.pods.push(PodHistory::of(pod));
     }
 
-    /// A pod was created that no living process knew of.
-    pub fn created_unasked(&mut self, pod: &Pod) {
-        self.pods.push(PodHistory { unasked: true, ..PodHistory::of(pod) });
+    /// Notes that a pod was created of which no leader could know.
+    pub fn created_unexpectedly(&mut self, pod: &Pod) {
+        self.pods.push(PodHistory { unexpected: true, ..PodHistory::of(pod) });
     }
 
     fn note_creation(&mut self, pod: &Pod, job: &Job, fresh: bool) {
@@ -234,26 +235,26 @@ impl GhostHistory {
         }
     }
 
-    /// How many pods of this index have failed so far, ignored failures apart.
+    /// The number of failed pods of this index, without ignored failures.
     fn failures_of(&self, index: Option<Index>, only_phase: bool) -> u32 {
         let failed = |pod: &&PodHistory| match pod.end {
-            // FT-13: what is recorded as failed stays so, however it ends.
-            _ if pod.listed == Some(End::Failure) => true,
+            // FT-13: a pod that is recorded as failed stays a failure.
+            _ if pod.recorded == Some(End::Failure) => true,
             Some(End::Failure) => !pod.ignored,
             Some(End::Success) => false,
             None => !only_phase && pod.deleted,
         };
-        // What was released before it ended was recorded, or chosen for deletion, and counts nowhere (FT-16).
+        // FT-16: a pod that lost its finalizer before it terminated is either recorded, or counts nowhere.
         let counts =
-            |pod: &&PodHistory| pod.index == index && (!pod.finalizer_removed || pod.listed.is_some());
+            |pod: &&PodHistory| pod.index == index && (!pod.finalizer_removed || pod.recorded.is_some());
         let counted = self.pods.iter().filter(counts).filter(failed);
         u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
-    /// A pod changed in etcd.
+    /// Notes a change of a pod in etcd.
     pub fn pod_changed(&mut self, after: &Pod) {
         let Some(ghost) = self.pod_mut(after.uid) else { return };
-        ghost.unasked |= !after.controlled;
+        ghost.unexpected |= !after.controlled;
         if ghost.end.is_none() {
             ghost.deleted = after.deleting;
             ghost.finalizer_removed = !after.finalizer;
@@ -269,8 +270,8 @@ impl GhostHistory {
         }
     }
 
-    /// The manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` tells whether its
-    /// caches showed everything.
+    /// Notes that the manager removed the finalizer of a pod, which its cache showed as `seen`. `fresh` is
+    /// true if its caches showed everything.
     pub fn finalizer_removed(
         &mut self,
         pod: &Pod,
@@ -283,9 +284,9 @@ impl GhostHistory {
             return;
         }
         let Some(job) = job.filter(|job| !job.deleting && !job.status.is_finished()) else { return };
-        // FT-16: what seemed to run was chosen for deletion, and counts nowhere.
+        // FT-16: a pod that seemed to run was chosen for deletion, and counts nowhere.
         if seen.is_none_or(Pod::is_terminated) {
-            self.finalizer_removed_alone(pod, job, pods);
+            self.count_lost(pod, job, pods);
         }
         if seen.is_some_and(Pod::is_terminated) && pod.is_terminated() && !self.is_stored(pod, job) {
             self.violations.lost = Some(pod.uid);
@@ -295,19 +296,19 @@ impl GhostHistory {
             self.violations.verdict_lost = Some(pod.uid);
         }
         if fresh && pod.is_active() && pod.controlled && self.is_wanted(pod, job, pods) {
-            self.violations.dropped = Some(pod.uid);
+            self.violations.uncountable = Some(pod.uid);
         }
     }
 
-    /// A pod was released that seemed to run: it was chosen for deletion, and counts nowhere, whatever it had come
-    /// to (FT-16).
-    pub fn chosen(&mut self, uid: Uid) {
+    /// Notes that the manager removed the finalizer of a pod that seemed to run. It counts nowhere, whatever
+    /// its phase is (FT-16).
+    pub fn chosen_for_deletion(&mut self, uid: Uid) {
         if let Some(ghost) = self.pod_mut(uid) {
             ghost.finalizer_removed = true;
         }
     }
 
-    /// Whether the status tells of a pod that has ended, or need not.
+    /// Returns true if the status includes a terminated pod, or need not include it.
     #[must_use]
     pub fn is_stored(&self, pod: &Pod, job: &Job) -> bool {
         let Some(ghost) = self.pod(pod.uid) else { return true };
@@ -319,10 +320,10 @@ impl GhostHistory {
             (true, Some(End::Failure) | None) => in_range.is_none(),
             (false, _) => false,
         };
-        by_index || ghost.ignored || ghost.listed.is_some()
+        by_index || ghost.ignored || ghost.recorded.is_some()
     }
 
-    /// A status write was stored.
+    /// Notes that a status was stored.
     pub fn status_written(
         &mut self,
         spec: &JobSpec,
@@ -338,14 +339,15 @@ impl GhostHistory {
         ] {
             for uid in added(before, after) {
                 if let Some(ghost) = self.pod_mut(uid) {
-                    ghost.listed.get_or_insert(end);
+                    ghost.recorded.get_or_insert(end);
                 }
             }
         }
         self.violations.write_after_end |= self.ending.is_some() && old != new;
         self.violations.start_moved |= moves_start(spec, old, new);
         if self.ending.is_none() {
-            let known = |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|ghost| !ghost.unasked);
+            let known =
+                |pod: &&Pod| pod.controlled && self.pod(pod.uid).is_some_and(|ghost| !ghost.unexpected);
             let living = pods.iter().filter(known);
             self.ending = Ending::of(new, self.decision.is_some(), living);
         }
@@ -367,16 +369,16 @@ impl GhostHistory {
         }
     }
 
-    /// PC-23: whether an index, or the Job where there are none, was never taken away by a user.
+    /// PC-23: returns true if no user has ever removed the index. Without an index, always true.
     #[must_use]
     pub fn was_always_there(&self, index: Option<Index>) -> bool {
         let fewest = self.fewest.and_then(|fewest| Index::try_from(fewest).ok());
         index.zip(fewest).is_none_or(|(index, fewest)| index < fewest)
     }
 
-    /// The user changed the specification.
-    pub fn respecified(&mut self, before: &JobSpec, spec: &JobSpec) {
-        self.was_impatient |= !before.replaces_only_failed();
+    /// Notes that the user changed the specification.
+    pub fn spec_changed(&mut self, before: &JobSpec, spec: &JobSpec) {
+        self.allowed_early_replacement |= !before.replaces_only_failed();
         self.widest = self.widest.max(spec.parallelism.unwrap_or(1));
         self.most = self.most.max(spec.completions);
         self.fewest = self.fewest.min(spec.completions);
@@ -413,7 +415,7 @@ impl CountingHistory for GhostHistory {
 }
 
 impl PodHistory {
-    /// Whether it has been in phase `Failed`.
+    /// Returns true if the pod has been in phase `Failed`.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.end == Some(End::Failure) || self.flipped
@@ -428,9 +430,9 @@ impl PodHistory {
             ignored: false,
             restarts: 0,
             flipped: false,
-            unasked: false,
+            unexpected: false,
             replaced: false,
-            listed: None,
+            recorded: None,
             counted_succeeded: 0,
             counted_failed: 0,
         }
@@ -438,7 +440,11 @@ impl PodHistory {
 }
 
 impl Ending {
-    fn of<'a>(status: &JobStatus, announced: bool, pods: impl Iterator<Item = &'a Pod>) -> Option<Ending> {
+    fn of<'a>(
+        status: &JobStatus,
+        decided_before: bool,
+        pods: impl Iterator<Item = &'a Pod>,
+    ) -> Option<Ending> {
         let (condition, good) = first_true(status, &ConditionKind::Complete, &ConditionKind::Failed)?;
         let (mut active, mut terminating) = (0, 0);
         for pod in pods {
@@ -448,18 +454,18 @@ impl Ending {
         Some(Ending {
             good,
             text: (condition.reason.clone(), condition.message.clone()),
-            announced,
-            owes_interim: true,
-            owes_delay: true,
+            decided_before,
+            needs_interim: true,
+            needs_delay: true,
             terminating,
             active,
             completion_time: status.completion_time,
-            said: condition.last_transition_time,
+            finished_at: condition.last_transition_time,
         })
     }
 }
 
-/// The first condition of either kind that is true, and whether it is of the first kind.
+/// The first true condition of one of two types. Also returns true if it has the first type.
 fn first_true<'a>(
     status: &'a JobStatus,
     good: &ConditionKind,
@@ -471,7 +477,8 @@ fn first_true<'a>(
     Some((condition, condition.kind == *good))
 }
 
-/// `startTime` may move while the Job is suspended, and by the write that shows its resumption.
+/// Returns true if `startTime` moved. It may move while the Job is suspended, and in the write that shows its
+/// resumption.
 fn moves_start(spec: &JobSpec, old: &JobStatus, new: &JobStatus) -> bool {
     let was_suspended = old.is_true(&ConditionKind::Suspended);
     old.start_time.is_some() && old.start_time != new.start_time && !spec.is_suspended() && !was_suspended

@@ -1,16 +1,17 @@
-//! Known defects of Job controllers, made from the algorithm by switching single lines of it.
+//! The known defects of Job controllers. Mutations of the reference algorithm produce them.
 //!
-//! Every one has the smallest scope that shows it. With its switches off the same scope holds, so that what is
-//! found there is the defect.
+//! Each mutant has the smallest scope that shows its defect. Without the mutations the same scope satisfies
+//! all properties, which proves that the mutations cause the counterexample.
 
 mod cycles;
+mod deviations;
 mod environment;
 mod gates;
+mod jobs;
 mod older;
 mod recreation;
-mod table;
+mod small_scopes;
 mod ttl;
-mod worlds;
 
 use crate::check::{Bounds, Exploration, explore_for};
 use crate::counterexample::Counterexample;
@@ -18,16 +19,17 @@ use crate::mutations::{Mutation, Mutations};
 use crate::narrative::cause;
 use crate::progress;
 use crate::properties::PROPERTIES;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::Scope;
 use jobcheck_spec::catalogue::Req;
 
-/// The departures of 1.36, what was found with this model, and the known defects in the order of their numbers; then
-/// those around TTLs and feature gates, those that need more of the environment, and last those that break no single
-/// write.
+/// All mutants. The deviations of Kubernetes 1.36 and the defects that this model found come first, and then
+/// the known defects by number. The other tables are about TTLs, feature gates, the environment, recreated
+/// Jobs, and old versions. The last table contains the defects that break no single write.
 pub const MUTANTS: &[Mutant] = &joined::<COUNT>(TABLES);
 
 const TABLES: &[&[Mutant]] = &[
-    table::JOBS,
+    deviations::DEVIATIONS,
+    jobs::JOBS,
     ttl::TTL,
     gates::GATES,
     environment::ENVIRONMENT,
@@ -45,7 +47,7 @@ const COUNT: usize = {
     count
 };
 
-/// One table of several.
+/// Concatenates the tables.
 const fn joined<const N: usize>(tables: &[&[Mutant]]) -> [Mutant; N] {
     let mut all = [tables[0][0]; N];
     let (mut table, mut row, mut next) = (0, 0, 0);
@@ -62,101 +64,103 @@ const fn joined<const N: usize>(tables: &[&[Mutant]]) -> [Mutant; N] {
 /// A known defect.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutant {
-    /// Its name in the collection of known defects: `B01`, `S-04`, `L2`, `H1`.
+    /// The id in the list of known defects: `B01`, `S-04`, `L2`, `H1`.
     pub id: &'static str,
-    /// The upstream issues that report it; none where only its source was read or a cluster showed it.
+    /// The upstream issues that report the defect. The list is empty if the defect was found in the source or
+    /// on a cluster.
     pub issues: &'static [&'static str],
-    /// What is wrong, in one line.
+    /// The defect in one line.
     pub title: &'static str,
-    /// What makes it.
+    /// The mutations that produce it.
     pub mutations: &'static [Mutation],
-    /// The smallest world that shows it.
-    pub world: fn() -> Scope,
-    /// How it shows.
+    /// The smallest scope that shows it, without the mutations.
+    pub base: fn() -> Scope,
+    /// The expected counterexample.
     pub shows: Shows,
 }
 
-/// How a defect shows.
+/// The expected counterexample of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
-    /// It breaks this requirement after so many steps.
+    /// A write breaks this requirement after this number of steps.
     Breaks(Req, usize),
-    /// After so many steps the Job comes to where it stays away from its end for ever, be it in circles or at rest; this
-    /// requirement asks for more. Only a search for progress sees it ([`crate::progress`]).
-    Ownerless(Req, usize),
+    /// This number of steps leads to a cycle, or to a state that nothing leaves, in which the Job never
+    /// finishes. The requirement forbids this. Only a check of progress finds it ([`crate::progress`]).
+    NoProgress(Req, usize),
 }
 
-/// What a search for a defect found.
+/// The result of a search for a defect.
 #[derive(Debug)]
 pub struct Hunt {
-    /// The search.
+    /// The exploration.
     pub exploration: Exploration,
-    /// The requirement that was broken; `None` where nothing was, or no requirement asks for what is missing.
+    /// The broken requirement. `None` if nothing is broken, or if no requirement covers it.
     pub requirement: Option<Req>,
 }
 
-/// Worlds that a search of a mutant may look at.
+/// The largest number of states that a search visits.
 const MAX_STATES: usize = 2_000_000;
 
 impl Mutant {
-    /// The mutant of this name.
+    /// The mutant with this id. Case does not matter.
     #[must_use]
     pub fn named(id: &str) -> Option<&'static Mutant> {
         MUTANTS.iter().find(|mutant| mutant.id.eq_ignore_ascii_case(id))
     }
 
-    /// The requirement that it breaks.
+    /// The requirement that the mutant breaks.
     #[must_use]
     pub fn requirement(&self) -> Req {
         match self.shows {
-            Shows::Breaks(req, _) | Shows::Ownerless(req, _) => req,
+            Shows::Breaks(req, _) | Shows::NoProgress(req, _) => req,
         }
     }
 
-    /// Whether it shows in one world: then reductions keep it.
+    /// Returns true if a single state shows the defect. Reductions keep such states.
     #[must_use]
-    pub fn shows_in_a_world(&self) -> bool {
-        !matches!(self.shows, Shows::Ownerless(..))
+    pub fn breaks_a_safety_property(&self) -> bool {
+        !matches!(self.shows, Shows::NoProgress(..))
     }
 
-    /// Its world with the defect.
+    /// The scope with the defect.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope_with(Mutations::of(self.mutations))
     }
 
-    /// Its world without the defect.
+    /// The scope without the defect.
     #[must_use]
     pub fn sound_scope(&self) -> Scope {
         self.scope_with(Mutations::default())
     }
 
     fn scope_with(&self, mutations: Mutations) -> Scope {
-        let scope = (self.world)();
+        let scope = (self.base)();
         let rules = mutations.on_server(scope.rules);
-        let algorithm = Algorithm { mutations, ..scope.algorithm.clone() };
-        Scope { rules, algorithm, progress: !self.shows_in_a_world(), ..scope }
+        Scope { rules, progress: !self.breaks_a_safety_property(), ..scope }.with_mutations(mutations)
     }
 
-    /// Searches for it: where a property states its requirement, by that alone, so that no lesser consequence
-    /// hides it; else by all. Where it is progress that is missing, by that alone.
+    /// Searches for the defect with the reference algorithm.
     #[must_use]
     pub fn hunt(&self) -> Hunt {
         self.hunt_of(&|scope| scope)
     }
 
-    /// Searches where it is not.
+    /// Searches the scope without the defect.
     #[must_use]
     pub fn hunt_without(&self) -> Hunt {
         self.hunt_without_of(&|scope| scope)
     }
 
-    /// Searches for it where others decide in the place of the reference algorithm: for its requirement first, else for
-    /// whatever breaks.
+    /// Searches for the defect with other decisions in the scope that `with` returns.
+    ///
+    /// The search checks only the property of the defect's requirement, so that no other consequence hides
+    /// it. If it finds nothing, a second search checks all properties. A defect in progress is searched for
+    /// with the check of progress alone.
     #[must_use]
     pub fn hunt_of(&self, with: &dyn Fn(Scope) -> Scope) -> Hunt {
         let scope = with(self.scope());
-        if !self.shows_in_a_world() {
+        if !self.breaks_a_safety_property() {
             return Hunt::of(&scope, &|_| false);
         }
         let own = |number: usize| PROPERTIES[number].req == self.requirement();
@@ -164,20 +168,22 @@ impl Mutant {
         if hunt.found().is_some() { hunt } else { Hunt::of(&scope, &|_| true) }
     }
 
-    /// Searches its world without the defect, where others decide.
+    /// Searches the scope without the defect, with other decisions.
     #[must_use]
     pub fn hunt_without_of(&self, with: &dyn Fn(Scope) -> Scope) -> Hunt {
         Hunt::of(&with(self.sound_scope()), &|_| true)
     }
 
-    /// Whether a search found what was to be found.
+    /// Returns true if a search found the expected counterexample.
     #[must_use]
     pub fn is_caught_by(&self, hunt: &Hunt) -> bool {
         let Some(found) = hunt.found() else { return false };
         let steps = found.path.len();
         match self.shows {
             Shows::Breaks(req, expected) => hunt.requirement == Some(req) && steps == expected,
-            Shows::Ownerless(req, expected) => hunt.requirement == Some(req) && found.turn == Some(expected),
+            Shows::NoProgress(req, expected) => {
+                hunt.requirement == Some(req) && found.cycle_start == Some(expected)
+            }
         }
     }
 }
@@ -192,13 +198,13 @@ impl Hunt {
         hunt
     }
 
-    /// What was found.
+    /// The counterexample.
     #[must_use]
     pub fn found(&self) -> Option<&Counterexample> {
         self.exploration.found()
     }
 
-    /// Whether everything was seen, and nothing is wrong.
+    /// Returns true if all states were visited and all properties hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.exploration.holds()

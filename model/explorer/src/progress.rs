@@ -1,74 +1,73 @@
-//! That Jobs get somewhere: from every reachable world, once users and faults have had enough, each Job comes to its
-//! proper end, all finalizers are released, an expired Job is gone, and the controller rests.
+//! Progress: from every reachable state, once users and faults have stopped, each Job reaches its proper end.
 //!
-//! In TLA+ terms `[]<>Rest` under weak fairness of every process, pod, and collector, and of the clock, and strong
-//! fairness of every cache (an event that may come does not wait for ever, though nothing else is asked while a controller
-//! takes one of equal pods first), on the unreduced graph of a scope ([`crate::liveness`]). What users do and faults do is not fair: it may happen,
-//! and need not. No more of it happens than the scope has, so that every behaviour has its last fault, and
-//! "from every reachable world" means with faults spent, left, and not begun.
+//! Its proper end means: all finalizers are removed, an expired Job is gone, and the controllers are quiescent.
+//!
+//! In TLA+ terms the property is `[]<>Quiescent`. It is checked on the unreduced graph of a scope ([`crate::liveness`])
+//! under these assumptions:
+//!
+//! | fairness | actions |
+//! | --- | --- |
+//! | weak | every process, pod, and collector, and the clock |
+//! | strong | the events of every cache, since an enabled choice among equal pods disables them for a moment |
+//! | none | users and faults: their steps may happen, and need not |
+//!
+//! A scope has a fixed number of faults, so that every behaviour has a last fault. "Every reachable state" includes
+//! states before, between and after the faults.
 //!
 //! # Premises
 //!
-//! - Pods end, unless the scope says that they need not: then the numbers are right once no more happens. And those of a Job with a deadline need not, unless they are deleted: its end is the deadline's matter
-//!   (SU-10).
-//! - The request of a dead process may reach the server, and need not.
-//! - What the API server refuses for ever ([`crate::env::refusals`]) may keep a Job from its end. Then everything else is
-//!   done: other pods are released and counted, and the numbers are right.
-//! - The scope's bounds are not in the way: a Job for which the bound on pods holds a creation back, or which waits
-//!   for a time that the scope does not have, need not come to an end.
-
-mod lack;
-
-pub(crate) use self::lack::shortcoming;
+//! - Pods terminate, with two exceptions. In a scope with [`Scope::endless`] the numbers of the status must be right at
+//!   quiescence instead. The pods of a Job with a deadline need not terminate by themselves (SU-10).
+//! - The request of a terminated process may reach the server, and need not.
+//! - A request that the API server always refuses ([`crate::env::refusals`]) may keep a Job from finishing. The rest of
+//!   its obligations remain: other finalizers are removed, other pods are counted, and the numbers are right.
+//! - A Job need not finish if it waits for a pod or a time beyond the scope's bounds.
 
 use rustc_hash::FxHashMap;
 
-use crate::check::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
 use crate::counterexample::Counterexample;
-use crate::env::clock::time_is_up;
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::refusals::{blocked, is_refused};
+use crate::exploration::{Bounds, Cut, Exploration, Outcome, Worlds, visit};
 use crate::liveness::{Builder, Edge, Fairness, Label, Lasso, Property, check};
+use crate::obligations::{Obligation, controllers_are_idle, open_obligation, waits_for_a_bound};
 use crate::process::io::CallName;
-use crate::process::state::Process;
-use crate::process::steps::{ProcessStep, RequestOutcome, is_held_back};
-use crate::reference::read::REFUSAL_LASTS;
-use crate::reference::ttl::TtlStep;
+use crate::process::steps::{ProcessStep, RequestOutcome};
+use crate::process::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::world::{JobId, JobState, World};
-use jobcheck_spec::catalogue::Req;
-use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// What a report calls it.
-pub const PROGRESS: &str = "each Job comes to its end, and its controller to rest";
+/// The name of the property in reports.
+pub const PROGRESS: &str = "each Job reaches its end, and its controller becomes quiescent";
 
-/// Explores a scope of an algorithm, unreduced: that every property holds, and then that Jobs get somewhere.
+/// Explores a scope without reductions: for every safety property, and then for progress.
 #[must_use]
 pub fn explore(scope: &Scope, bounds: &Bounds) -> Exploration {
     explore_for(scope, bounds, &|_| true)
 }
 
-/// The same for some of the properties alone, see [`crate::check::explore_for`].
+/// Explores a scope without reductions: for the `wanted` properties, as [`crate::check::explore_for`] does, and then for
+/// progress.
 #[must_use]
 pub fn explore_for(scope: &Scope, bounds: &Bounds, wanted: &dyn Fn(Option<usize>) -> bool) -> Exploration {
     let unreduced = Bounds { symmetry: false, partial_order: false, ..bounds.clone() };
     visit(scope, &unreduced, wanted, &mut |found, worlds| {
         if matches!(found.outcome, Outcome::Holds) {
-            look(scope, bounds, found, worlds);
+            check_graph(scope, bounds, found, worlds);
         }
     })
 }
 
-/// How many worlds are looked at between two looks at the limits.
+/// The number of states between two checks of the limits.
 const BATCH: u32 = 4096;
 
-/// Looks at the graph of all worlds.
-fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
+/// Checks progress on the graph of all states, and writes the result to `found`.
+fn check_graph(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dyn Worlds) {
     let mut actions = Actions { labels: FxHashMap::default(), scope };
-    let mut rests = Vec::new();
+    let mut quiescent = Vec::new();
     let mut builder = Builder::new();
     builder.initial(0);
     for number in 0..worlds.count() {
@@ -77,7 +76,7 @@ fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dy
             return;
         }
         let world = worlds.world(number);
-        rests.push(is_at_rest(&world, scope));
+        quiescent.push(is_quiescent(&world, scope));
         let leaving = worlds.leaving(number);
         builder.node(leaving.iter().map(|(step, to)| (actions.label(step, &world), *to)));
     }
@@ -85,10 +84,10 @@ fn look(scope: &Scope, bounds: &Bounds, found: &mut Exploration, worlds: &mut dy
         found.outcome = Outcome::NotFinished(Cut::States);
         return;
     };
-    found.rests = Some(rests.iter().filter(|rests| **rests).count());
-    let at_rest = |node: u32| rests[node as usize];
-    if let Err(lasso) = check(&graph, &actions.fairness(), &Property::AlwaysEventually(&at_rest)) {
-        found.outcome = Outcome::Broken(Box::new(told(scope, &mut actions, worlds, &lasso)));
+    found.quiescent_states = Some(quiescent.iter().filter(|quiescent| **quiescent).count());
+    let goal = |node: u32| quiescent[node as usize];
+    if let Err(lasso) = check(&graph, &actions.fairness(), &Property::AlwaysEventually(&goal)) {
+        found.outcome = Outcome::Broken(Box::new(counterexample(scope, &mut actions, worlds, &lasso)));
     }
 }
 
@@ -102,8 +101,13 @@ fn limit(bounds: &Bounds) -> Option<Cut> {
     }
 }
 
-/// A lasso as steps.
-fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso: &Lasso) -> Counterexample {
+/// The steps of a lasso, and what its cycle lacks.
+fn counterexample(
+    scope: &Scope,
+    actions: &mut Actions<'_>,
+    worlds: &mut dyn Worlds,
+    lasso: &Lasso,
+) -> Counterexample {
     let mut step = |edge: &Edge| {
         let world = worlds.world(edge.from);
         let mut leaving = worlds.leaving(edge.from).into_iter();
@@ -113,12 +117,20 @@ fn told(scope: &Scope, actions: &mut Actions<'_>, worlds: &mut dyn Worlds, lasso
         Step::clone(&step)
     };
     let path: Vec<Step> = lasso.prefix.iter().chain(&lasso.cycle).map(&mut step).collect();
-    let world = worlds.world(lasso.turn());
-    let (req, why) = missing(&world, scope, !lasso.stutters());
-    Counterexample { property: PROGRESS, number: None, req, why, path, turn: Some(lasso.prefix.len()) }
+    let world = worlds.world(lasso.cycle_start());
+    let Obligation { requirement, why } = overdue(&world, scope);
+    let why = if lasso.stutters() { why } else { format!("{why}, forever") };
+    Counterexample {
+        property: PROGRESS,
+        number: None,
+        req: requirement,
+        why,
+        path,
+        cycle_start: Some(lasso.prefix.len()),
+    }
 }
 
-/// What is fair for itself.
+/// An action: the steps that share one fairness assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Action {
     Sync(JobId, u8),
@@ -131,15 +143,15 @@ enum Action {
     Collect(JobId, Uid),
     RemoveJob(JobId),
     Expire(JobId),
-    /// A sync of the TTL controller.
+    /// A sync of the TTL-after-finished controller.
     TtlSync(JobId),
-    /// A request of the TTL controller is handled.
+    /// A request of the TTL-after-finished controller that the server handles.
     TtlRequest(JobId),
     TtlShow(JobId),
     Tick,
-    /// What a script says.
+    /// Any step of a scope with a script.
     Script,
-    /// What need not happen.
+    /// Steps without a fairness assumption.
     Unfair,
 }
 
@@ -152,7 +164,7 @@ impl Action {
                     Action::Call(*job, *process)
                 }
                 ProcessStep::Orphan(uid, RequestOutcome::Handled) => Action::Orphan(*job, *process, *uid),
-                // What is refused for ever is answered at last, too.
+                // A request that is always refused gets its response eventually, too.
                 ProcessStep::Call(call, RequestOutcome::Fails)
                     if is_refused(*call, world.job_state(*job), scope) =>
                 {
@@ -177,7 +189,7 @@ impl Action {
             Step::Kubelet(_, _, KubeletStep::Ready | KubeletStep::Unready | KubeletStep::Flip) => {
                 Action::Unfair
             }
-            Step::Kubelet(job, uid, _) if may_run_for_ever(world.job_state(*job), *uid, scope.endless) => {
+            Step::Kubelet(job, uid, _) if may_run_forever(world.job_state(*job), *uid, scope.endless) => {
                 Action::Unfair
             }
             Step::Kubelet(job, uid, _) => Action::Pod(*job, *uid),
@@ -209,13 +221,13 @@ impl Action {
     }
 }
 
-/// Whether nothing ends the pod, or the Job's deadline alone.
-fn may_run_for_ever(job_state: &JobState, uid: Uid, endless: bool) -> bool {
+/// Returns true if the pod need not terminate by itself.
+fn may_run_forever(job_state: &JobState, uid: Uid, endless: bool) -> bool {
     let has_deadline = job_state.job.as_ref().is_some_and(|job| job.spec.active_deadline_seconds.is_some());
     (endless || has_deadline) && job_state.pods.get(uid).is_some_and(|pod| pod.is_active())
 }
 
-/// The labels of actions, as they come up.
+/// The labels of actions, in the order in which the actions appear.
 struct Actions<'a> {
     labels: FxHashMap<Action, Label>,
     scope: &'a Scope,
@@ -225,7 +237,7 @@ impl Actions<'_> {
     fn label(&mut self, step: &Step, world: &World) -> Label {
         let fresh = Label::try_from(self.labels.len()).unwrap_or(Label::MAX);
         let action = match Action::of(step, world, self.scope) {
-            // Where there is a script, whatever may happen happens at last.
+            // In a scope with a script, every enabled step happens eventually.
             Action::Unfair if self.scope.script.is_some() => Action::Script,
             action => action,
         };
@@ -245,59 +257,32 @@ impl Actions<'_> {
     }
 }
 
-fn is_at_rest(world: &World, scope: &Scope) -> bool {
+/// Returns true if every Job has reached its end, or is waiting for a bound of the scope, and every controller is idle.
+fn is_quiescent(world: &World, scope: &Scope) -> bool {
     if scope.script.is_some() {
         return world.enabled(scope).is_empty();
     }
     world
         .job_states
         .iter()
-        .all(|job_state| is_excused(job_state, world, scope) || is_over(job_state, world, scope))
+        .all(|job_state| waits_for_a_bound(job_state, world, scope) || needs_nothing(job_state, world, scope))
 }
 
-/// Whether a Job has come to its end, and nobody has anything to do.
-fn is_over(job_state: &JobState, world: &World, scope: &Scope) -> bool {
-    (is_quiet(job_state) || blocked(job_state, scope).is_some())
-        && shortcoming(job_state, world, scope).is_none()
+/// Returns true if a Job has no open obligation and its controllers have nothing to do.
+fn needs_nothing(job_state: &JobState, world: &World, scope: &Scope) -> bool {
+    (controllers_are_idle(job_state) || blocked(job_state, scope).is_some())
+        && open_obligation(job_state, world, scope).is_none()
 }
 
-fn is_quiet(job_state: &JobState) -> bool {
-    let quiet = |process: &Process| process.sync.is_none() && !process.queued && process.orphans.is_empty();
-    job_state.processes.iter().all(quiet)
-        && job_state.ttl.as_ref().is_none_or(|controller| controller.is_quiet())
-}
-
-/// The longest time, in seconds, that anything lets a controller wait for: its deadline, the delay after as many failures
-/// as there are pods, or PC-12's.
-fn longest_wait(job_state: &JobState, scope: &Scope) -> i64 {
-    let deadline = job_state.job.as_ref().and_then(|job| job.spec.active_deadline_seconds).unwrap_or(0);
-    let delay = scope.constants.backoff_ms(u32::try_from(scope.pods).unwrap_or(u32::MAX)) / 1000;
-    deadline.max(delay).max(REFUSAL_LASTS)
-}
-
-/// Whether a bound of the scope is what a Job waits for.
-pub(crate) fn is_excused(job_state: &JobState, world: &World, scope: &Scope) -> bool {
-    let time_is_up = time_is_up(world, scope);
-    let finished = job_state.job.as_ref().is_some_and(|job| job.status.is_finished());
-    let waits = |wake: Time| !finished && wake.since(world.now) <= longest_wait(job_state, scope);
-    let held = |process: &Process| {
-        process.sync.iter().flat_map(|sync| sync.calls()).any(|call| is_held_back(job_state, call, scope))
-            || (time_is_up && process.wake.is_some_and(waits))
+/// The obligation that the states of a cycle never meet.
+fn overdue(world: &World, scope: &Scope) -> Obligation {
+    let is_stuck = |job_state: &&JobState| {
+        !waits_for_a_bound(job_state, world, scope) && !needs_nothing(job_state, world, scope)
     };
-    job_state.processes.iter().any(held)
+    let stuck = world.job_states.iter().find(is_stuck);
+    let obligation = stuck.and_then(|job_state| open_obligation(job_state, world, scope));
+    obligation.unwrap_or_else(|| Obligation {
+        requirement: None,
+        why: "the controller always has work to do".to_owned(),
+    })
 }
-
-/// What is wrong with the world in which a cycle turns, and whether things go on happening in it.
-fn missing(world: &World, scope: &Scope, goes_on: bool) -> (Option<Req>, String) {
-    let mut stuck = world
-        .job_states
-        .iter()
-        .filter(|job_state| !is_excused(job_state, world, scope) && !is_over(job_state, world, scope));
-    let found = stuck.next().and_then(|job_state| shortcoming(job_state, world, scope));
-    let (req, what) = found.unwrap_or((None, "the controller has work".to_owned()));
-    let how = if goes_on { ", for ever" } else { "" };
-    (req, format!("{what}{how}"))
-}
-
-#[cfg(test)]
-mod tests;

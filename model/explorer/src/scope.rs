@@ -1,13 +1,13 @@
-//! What one exploration is bounded by.
+//! The scope of an exploration: a cluster in which everything that could grow has a bound.
 
 use crate::env::disruption::Disruption;
 use crate::env::refusals::Refusal;
 use crate::env::user::UserAction;
 use crate::mutations::Mutations;
+use crate::process::decisions::Decisions;
+use crate::process::settings::Settings;
 use crate::process::steps::Faults;
-use crate::reference::sync::Settings;
 use crate::script::Script;
-use crate::subject::Subject;
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::catalogue::Req;
@@ -18,117 +18,209 @@ use jobcheck_spec::pod::Phase;
 use jobcheck_spec::requirement::{Broken, Findings};
 use jobcheck_spec::time::Time;
 
-/// A small world with a name. Everything that could grow has a bound here.
+/// A bounded configuration of a cluster, with a name.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Its name, for the command line.
+    /// The name that options and reports use.
     pub name: &'static str,
-    /// What it is for, in one sentence.
+    /// The description that `jobcheck check --list` prints.
     pub about: &'static str,
-    /// The Jobs that the user creates, before the API server's defaulting.
+    /// The Jobs that the user creates, before defaulting by the API server.
     pub jobs: Vec<JobSpec>,
-    /// The most pods that are created for one Job.
+    /// The largest number of pods that are created for one Job.
     pub pods: usize,
-    /// By how many changes of pods a Pod cache may lag.
+    /// The largest number of pod events by which a Pod cache may lag.
     pub lag: usize,
-    /// Whether a Job cache may lag, by one version.
-    pub job_lag: bool,
-    /// How many seconds pass.
+    /// The largest number of versions by which a Job cache may lag. The cache of the specification's manager
+    /// lags by at most one version.
+    pub job_lag: usize,
+    /// The number of seconds that pass.
     pub ticks: i64,
-    /// Whether pods run and become ready before they end; else they end at once.
+    /// True if pods start and become ready before they terminate, false if they terminate at once.
     pub phases: bool,
-    /// Whether pods that are ready may cease to be.
+    /// True if ready pods may stop being ready.
     pub unready: bool,
-    /// Whether pods need not end: progress asks that the numbers of the status be right while they run.
+    /// True if pods may run forever. Progress then requires a correct status while they run.
     pub endless: bool,
-    /// Whether pods wait for the scheduler; else each has a node from the start.
+    /// True if pods wait for the scheduler, false if each has a node from the start.
     pub unscheduled: bool,
-    /// Whether the kubelet takes a success back: phase `Succeeded` becomes `Failed`.
+    /// True if the phase of a pod may change from `Succeeded` to `Failed`.
     pub flips: bool,
-    /// How often the container of one pod is restarted.
+    /// The largest number of container restarts of one pod.
     pub restarts: u32,
-    /// The codes with which failing containers exit.
+    /// The exit codes of failing containers.
     pub exit_codes: &'static [i32],
-    /// What the user may do, each at most once.
+    /// The possible actions of the user, each at most once.
     pub user: Vec<UserAction>,
-    /// Pods that there are before the Job has had a sync.
+    /// Pods that exist before the first sync of the Job.
     pub found: Vec<FoundPod>,
-    /// What others do to pods, each at most once.
+    /// Disruptions of pods, each at most once.
     pub disruptions: Vec<Disruption>,
-    /// The algorithm that manages the Jobs, if not the specification itself.
-    pub algorithm: Algorithm,
-    /// How often faults happen to a Job at most.
+    /// The subject of the exploration, which manages the Jobs.
+    pub subject: Subject,
+    /// The largest number of faults of each Job.
     pub faults: Faults,
-    /// What the API server refuses, however often it is asked.
+    /// The requests that the API server refuses every time.
     pub refused: Vec<Refusal>,
-    /// Whether the request of a process that dies may still reach the server.
+    /// True if the last request of a crashed process may still reach the server.
     pub delayed_requests: bool,
-    /// Whether it is asked that Jobs get somewhere, too ([`crate::progress`]): then nothing is reduced.
+    /// True if progress is checked too ([`crate::progress`]), without any reduction.
     pub progress: bool,
-    /// The subject's constants.
+    /// The constants of the subject.
     pub constants: Constants,
-    /// The gates of the first manager's process, and of each that takes over; all are on where there are none.
+    /// The gates of the first process, and of each process that takes over. All gates are on if the list is
+    /// empty.
     pub gates: Vec<Gates>,
     /// The rules of the API server, with its gates.
     pub rules: RuleSet,
-    /// What the environment does, one thing after the other; else it does what it can, at any time.
+    /// The steps of the environment in their order. Without a script, each possible step may happen at any
+    /// time.
     pub script: Option<Script>,
-    /// Properties, by their requirements, that are not asked for: the world is one in which they cannot hold.
-    pub unasked: &'static [Req],
-    /// Requirements whose guards, or whose rule of the API server, are switched off, to see that a property
-    /// notices.
+    /// The requirements of properties that are not checked, because this scope must break them.
+    pub not_checked: &'static [Req],
+    /// The requirements whose guards or server rules are switched off, to test that a property detects this.
     pub without: Vec<Req>,
 }
 
-/// A pod without the tracking finalizer that is there from the start, and that the selector matches.
+static NO_MUTATIONS: Mutations = Mutations::NONE;
+
+/// A pod without the tracking finalizer that exists from the start, and that the selector matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundPod {
-    /// Whether the Job controls it: a pod of before there was the finalizer (UG-01). Else somebody else made it, and
-    /// it may be adopted (FT-24).
+    /// True if the Job controls the pod: a pod from before the finalizer existed (UG-01). False for an
+    /// ownerless pod, which may be adopted (FT-24).
     pub controlled: bool,
     /// Its phase.
     pub phase: Phase,
 }
 
-/// The algorithm that is explored.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+/// The subject of an exploration, which manages the Jobs of a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The specification: a manager that may make every write that the guards admit.
+    Specification,
+    /// A process that runs an algorithm.
+    Algorithm(Algorithm),
+}
+
+/// An explored algorithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// Whose decisions they are: those of the reference algorithm, or of controllers that are shipped.
-    pub subject: Subject,
-    /// Processes that run it, each for itself; with none, the specification manages the Jobs.
-    pub processes: usize,
-    /// Its departures from what is right.
+    /// The decisions of the reference algorithm or of the shipped controllers.
+    pub decisions: Decisions,
+    /// Deliberate changes that make the algorithm wrong.
     pub mutations: Mutations,
-    /// By how many versions a Job cache may lag.
-    pub job_lag: usize,
-    /// Seconds by which the clock of the TTL controller is ahead of the API server's, where its algorithm is explored
-    /// ([`crate::reference::ttl`]); else the specification deletes Jobs as their TTL allows.
-    pub ttl: Option<i64>,
-    /// Whether events are held back until a sync reads the caches ([`crate::process::deliveries`]).
+    /// The subject that deletes expired Jobs.
+    pub ttl: TtlSubject,
+    /// True if events wait until a sync reads the caches, which is a partial-order reduction
+    /// ([`crate::process::deliveries`]).
     pub lazy_caches: bool,
 }
 
-impl Scope {
-    /// What the syncs of the algorithm depend on.
+/// The subject that deletes the expired Jobs of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlSubject {
+    /// The specification: any deletion that the guards admit.
+    Specification,
+    /// A TTL-after-finished controller ([`crate::process::ttl`]).
+    Controller {
+        /// Seconds by which the controller's clock is ahead of the API server's.
+        clock_ahead: i64,
+    },
+}
+
+impl Subject {
+    /// The name in options and reports: `specification`, `algorithm` or `controller`.
     #[must_use]
-    pub fn settings(&self) -> Settings<'_> {
-        Settings {
-            subject: &self.algorithm.subject,
-            mutations: &self.algorithm.mutations,
+    pub fn name(&self) -> &'static str {
+        match self {
+            Subject::Specification => "specification",
+            Subject::Algorithm(algorithm) => algorithm.decisions.name,
+        }
+    }
+}
+
+impl Algorithm {
+    /// These decisions without mutations. The specification deletes expired Jobs.
+    #[must_use]
+    pub fn of(decisions: Decisions) -> Algorithm {
+        Algorithm {
+            decisions,
+            mutations: Mutations::default(),
+            ttl: TtlSubject::Specification,
+            lazy_caches: false,
+        }
+    }
+
+    /// The clock of the TTL-after-finished controller at this time of the API server.
+    #[must_use]
+    pub fn ttl_clock(&self, now: Time) -> Time {
+        match self.ttl {
+            TtlSubject::Specification => now,
+            TtlSubject::Controller { clock_ahead } => now.plus(clock_ahead),
+        }
+    }
+}
+
+impl Scope {
+    /// The algorithm that manages the Jobs. Returns `None` if the specification manages them.
+    #[must_use]
+    pub fn algorithm(&self) -> Option<&Algorithm> {
+        match &self.subject {
+            Subject::Specification => None,
+            Subject::Algorithm(algorithm) => Some(algorithm),
+        }
+    }
+
+    /// The mutations of the algorithm. Returns no mutation if the specification manages the Jobs.
+    #[must_use]
+    pub fn mutations(&self) -> &Mutations {
+        self.algorithm().map_or(&NO_MUTATIONS, |algorithm| &algorithm.mutations)
+    }
+
+    /// The settings of the algorithm's processes with all feature gates on. Returns `None` if the
+    /// specification manages the Jobs.
+    #[must_use]
+    pub fn settings(&self) -> Option<Settings<'_>> {
+        let algorithm = self.algorithm()?;
+        Some(Settings {
+            decisions: &algorithm.decisions,
+            mutations: &algorithm.mutations,
             constants: &self.constants,
             gates: Gates::ON,
             has_delays: self.has_delays(),
             exit_codes: self.exit_codes(),
-        }
+        })
     }
 
-    /// The gates of the process that manages a Job after so many have taken over.
+    /// The time by which Jobs expire, at this time of the API server.
+    #[must_use]
+    pub fn ttl_clock(&self, now: Time) -> Time {
+        self.algorithm().map_or(now, |algorithm| algorithm.ttl_clock(now))
+    }
+
+    /// The scope after a change of its algorithm. A scope of the specification stays the same.
+    #[must_use]
+    pub fn with_algorithm(mut self, change: impl FnOnce(&mut Algorithm)) -> Scope {
+        if let Subject::Algorithm(algorithm) = &mut self.subject {
+            change(algorithm);
+        }
+        self
+    }
+
+    /// The scope with these mutations of its algorithm.
+    #[must_use]
+    pub fn with_mutations(self, mutations: Mutations) -> Scope {
+        self.with_algorithm(|algorithm| algorithm.mutations = mutations)
+    }
+
+    /// The gates of the process that manages a Job after this number of rollouts.
     #[must_use]
     pub fn gates_after(&self, rollouts: u8) -> Gates {
         self.gates.get(usize::from(rollouts)).copied().unwrap_or_default()
     }
 
-    /// Whether there may be pods that nobody controls while the Job is there.
+    /// Returns true if a Job may have ownerless pods.
     #[must_use]
     pub fn has_ownerless(&self) -> bool {
         let makes_some = |action: &UserAction| {
@@ -140,52 +232,52 @@ impl Scope {
         self.user.iter().any(makes_some) || self.found.iter().any(|found| !found.controlled)
     }
 
-    /// Whether a Job may be created again under its name.
+    /// Returns true if a Job may be recreated.
     #[must_use]
     pub fn recreates(&self) -> bool {
         self.user.contains(&UserAction::Recreate)
     }
 
-    /// The scope in which the API server refuses this for ever.
+    /// The scope in which the API server also refuses this every time.
     #[must_use]
     pub fn refusing(mut self, refusal: Refusal) -> Scope {
         self.refused.push(refusal);
         self
     }
 
-    /// The scope with the guards of one requirement switched off.
+    /// The scope with the guards of a requirement switched off.
     #[must_use]
     pub fn without(mut self, req: Req) -> Scope {
         self.without.push(req);
         self
     }
 
-    /// The codes with which failing containers exit.
+    /// The exit codes of failing containers.
     #[must_use]
     pub fn exit_codes(&self) -> &[i32] {
         self.script.as_ref().map_or(self.exit_codes, |script| &script.exit_codes)
     }
 
-    /// Whether pods must wait after failures. Where they need not, nothing depends on the times of pods, and
-    /// they are left at zero.
+    /// Returns true if a failure delays the next pod. Without delays nothing depends on the times of pods,
+    /// and these stay zero.
     #[must_use]
     pub fn has_delays(&self) -> bool {
         self.constants.pod_failure_backoff_ms > 0
     }
 
-    /// What pods note of an instant.
+    /// The time that a pod records at an instant.
     #[must_use]
     pub fn stamp(&self, now: Time) -> Time {
         if self.has_delays() { now } else { Time::default() }
     }
 
-    /// The first broken requirement that is not switched off.
+    /// The first broken requirement whose guards are not switched off.
     #[must_use]
     pub fn verdict(&self, findings: Findings) -> Option<Broken> {
         findings.broken.into_iter().find(|broken| !self.without.contains(&broken.req))
     }
 
-    /// Whether nothing is broken, apart from what is switched off.
+    /// Returns true if no requirement is broken whose guards are not switched off.
     #[must_use]
     pub fn admits(&self, findings: &Findings) -> bool {
         findings.broken.iter().all(|broken| self.without.contains(&broken.req))

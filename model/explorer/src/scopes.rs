@@ -1,4 +1,4 @@
-//! The named scopes.
+//! The named scopes. [`named`] finds one, [`all`] and the modules list them.
 
 pub(crate) mod environment;
 pub mod gates;
@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use crate::env::user::{SpecEdit, UserAction};
 use crate::ghost::GhostHistory;
+use crate::knowledge::Knowledge;
 use crate::process::state::Process;
 use crate::process::steps::Faults;
-use crate::reference::ttl::TtlController;
-use crate::scope::{Algorithm, Scope};
-use crate::world::{JobState, Manager, World};
+use crate::process::ttl::TtlController;
+use crate::scope::{Scope, Subject, TtlSubject};
+use crate::world::{Driver, JobState, TtlDriver, World};
 use jobcheck_spec::apiserver::Propagation;
 use jobcheck_spec::apiserver::{RuleSet, created};
 use jobcheck_spec::constants::Constants;
@@ -25,17 +26,15 @@ use jobcheck_spec::job::{
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// The world that a scope starts from: its Jobs are created, nothing has happened to them.
+/// The initial state of a scope: its Jobs exist, and nothing else has happened.
 #[must_use]
 pub fn initial(scope: &Scope) -> World {
     let job_states = (0u128..).zip(&scope.jobs).map(|(number, spec)| {
-        let manager = Manager { gates: scope.gates_after(0), ..Manager::default() };
-        let process = Process { knowledge: manager.clone(), ..Process::started() };
-        let processes = vec![process; scope.algorithm.processes];
-        let ttl = scope.algorithm.ttl.map(|_| Box::new(TtlController::started()));
+        let gates = scope.gates_after(0);
         let job_state = JobState::new(job_with(&scope.rules, number, incarnation::uid(number, 0), spec));
-        let ghost = GhostHistory { gates: manager.gates, ..job_state.ghost };
-        let mut job_state = JobState { manager, processes, ttl, ghost, ..job_state };
+        let ghost = GhostHistory { gates, ..job_state.ghost };
+        let (driver, ttl) = drivers(&scope.subject, Knowledge::up_to_date(gates));
+        let mut job_state = JobState { driver, ttl, ghost, ..job_state };
         scope.found.iter().for_each(|found| job_state.find(*found));
         job_state
     });
@@ -43,7 +42,19 @@ pub fn initial(scope: &Scope) -> World {
     World { now: Time(0), position: 0, job_states }
 }
 
-/// The Job of this number as it is created; its UID tells it from others of the name.
+fn drivers(subject: &Subject, knowledge: Knowledge) -> (Driver, TtlDriver) {
+    let Subject::Algorithm(algorithm) = subject else {
+        return (Driver::Specification(knowledge), TtlDriver::Specification);
+    };
+    let process = Process { knowledge, ..Process::started() };
+    let ttl = match algorithm.ttl {
+        TtlSubject::Specification => TtlDriver::Specification,
+        TtlSubject::Controller { .. } => TtlDriver::Controller(Box::new(TtlController::started())),
+    };
+    (Driver::Processes { processes: vec![process], delayed: None }, ttl)
+}
+
+/// The Job of this number as the API server stores it. The UID distinguishes it from other Jobs of the name.
 pub(crate) fn job_with(rules: &RuleSet, number: u128, uid: Uid, spec: &JobSpec) -> Job {
     let sent = Job {
         uid,
@@ -60,19 +71,19 @@ pub(crate) fn job_with(rules: &RuleSet, number: u128, uid: Uid, spec: &JobSpec) 
     created(rules, &sent)
 }
 
-/// The scope of this name.
+/// The scope with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Scope> {
     [all(), gates::gates()].concat().into_iter().find(|scope| scope.name == name)
 }
 
-/// All scopes whose managers have all gates on, the smallest ideas first; [`gates`] has those of the others.
+/// The scopes of the specification in which all feature gates are on. [`gates`] contains the others.
 #[must_use]
 pub fn all() -> Vec<Scope> {
     [twinned(), environment::all()].concat()
 }
 
-/// The scopes that the twin in TLA+ (`model/tla`) has, too.
+/// The scopes that the second specification in TLA+ (`model/tla`) explores too.
 #[must_use]
 pub fn twinned() -> Vec<Scope> {
     vec![
@@ -134,7 +145,7 @@ pub(crate) fn many_indexes(completions: i32, parallelism: i32) -> JobSpec {
     JobSpec { completion_mode: Some(CompletionMode::Indexed), ..many(completions, parallelism) }
 }
 
-/// Nothing lags, no time passes, no user.
+/// A scope in which no cache lags, no time passes, and no user acts.
 pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods: usize) -> Scope {
     Scope {
         name,
@@ -142,12 +153,12 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         jobs: vec![spec],
         pods,
         lag: 0,
-        job_lag: false,
+        job_lag: 0,
         ticks: 0,
         phases: false,
         unready: false,
         endless: false,
-        unasked: &[],
+        not_checked: &[],
         unscheduled: false,
         flips: false,
         restarts: 0,
@@ -155,7 +166,7 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
         user: Vec::new(),
         found: Vec::new(),
         disruptions: Vec::new(),
-        algorithm: Algorithm::default(),
+        subject: Subject::Specification,
         faults: Faults::default(),
         refused: Vec::new(),
         delayed_requests: false,
@@ -169,74 +180,74 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
 }
 
 fn non_indexed() -> Scope {
-    let about = "two completions at once; one failure is allowed";
+    let about = "two pods run at the same time and both must succeed; backoffLimit 1 allows one failure";
     scope("non-indexed", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 4)
 }
 
 fn deleted_pods() -> Scope {
-    let about = "a user deletes a pod that runs, and one that has ended";
+    let about = "a user deletes an active pod and a terminated pod";
     let base = scope("deleted-pods", about, many(2, 2), 3);
     Scope { user: vec![UserAction::DeletePod, UserAction::DeleteEndedPod], ..base }
 }
 
 fn full_lists() -> Scope {
-    let about = "the lists hold one UID at a time";
+    let about = "the lists of uncounted terminated pods hold one UID at a time";
     let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
     let base = scope("full-lists", about, spec, 4);
     Scope { constants: Constants { max_uncounted_pods: 1, ..base.constants }, ..base }
 }
 
 fn ready_pods() -> Scope {
-    let about = "pods run and become ready before they end";
+    let about = "pods start and become ready before they terminate";
     Scope { phases: true, ..scope("ready-pods", about, many(2, 2), 3) }
 }
 
 fn work_queue() -> Scope {
-    let about = "no completions: the first success ends the Job once the others have ended";
+    let about = "a work queue (no completions): after the first success no pod is created, and the Job completes when all pods have terminated";
     let spec = JobSpec { completions: None, backoff_limit: Some(1), ..many(1, 2) };
     scope("work-queue", about, spec, 4)
 }
 
 fn indexed() -> Scope {
-    let about = "two indexes; one failure is allowed";
+    let about = "two indexes; backoffLimit 1 allows one failure";
     scope("indexed", about, JobSpec { backoff_limit: Some(1), ..many_indexes(2, 2) }, 4)
 }
 
 fn indexed_deletion() -> Scope {
-    let about = "two indexes, of which a user deletes a pod";
+    let about = "two indexes; a user deletes a pod";
     Scope { user: vec![UserAction::DeletePod], ..scope("indexed-deletion", about, many_indexes(2, 2), 4) }
 }
 
 fn backoff_limit() -> Scope {
-    let about = "one pod after another, until backoffLimit is exceeded";
+    let about = "one pod after another, until the failures exceed backoffLimit 2";
     scope("backoff-limit", about, JobSpec { backoff_limit: Some(2), ..plain() }, 4)
 }
 
 fn backoff_delay() -> Scope {
-    let about = "delays of 1 s and 2 s after failures, on a clock";
+    let about = "failures delay the next pod by 1 s and by 2 s; time passes";
     let spec = JobSpec { backoff_limit: Some(2), ..plain() };
     let base = scope("backoff-delay", about, spec, 4);
     Scope { ticks: 4, constants: Constants { pod_failure_backoff_ms: 1000, ..base.constants }, ..base }
 }
 
 fn replace_failed() -> Scope {
-    let about = "podReplacementPolicy Failed: a pod that terminates holds its slot";
-    let spec = JobSpec { backoff_limit: Some(1), ..patient(many(2, 2)) };
+    let about = "podReplacementPolicy Failed: a terminating pod counts towards parallelism";
+    let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many(2, 2)) };
     Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed", about, spec, 4) }
 }
 
 fn replace_failed_indexes() -> Scope {
-    let about = "podReplacementPolicy Failed: a pod that terminates holds its index";
-    let spec = JobSpec { backoff_limit: Some(1), ..patient(many_indexes(2, 2)) };
+    let about = "podReplacementPolicy Failed: a terminating pod occupies its index";
+    let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many_indexes(2, 2)) };
     Scope { user: vec![UserAction::DeletePod], ..scope("replace-failed-indexes", about, spec, 4) }
 }
 
-pub(crate) fn patient(spec: JobSpec) -> JobSpec {
+pub(crate) fn replacing_failed(spec: JobSpec) -> JobSpec {
     JobSpec { pod_replacement_policy: Some(PodReplacementPolicy::Failed), ..spec }
 }
 
 fn replace_terminating() -> Scope {
-    let about = "podReplacementPolicy TerminatingOrFailed: a pod that terminates has failed, however it ends";
+    let about = "podReplacementPolicy TerminatingOrFailed: a terminating pod counts as failed, whatever its final phase";
     let spec = JobSpec {
         pod_replacement_policy: Some(PodReplacementPolicy::TerminatingOrFailed),
         backoff_limit: Some(1),
@@ -250,21 +261,21 @@ pub(crate) fn policy(rules: Vec<PodFailureRule>) -> Option<PodFailurePolicy> {
 }
 
 fn fail_job() -> Scope {
-    let about = "a pod failure policy that fails the Job at exit code 42";
+    let about = "a pod failure policy: exit code 42 fails the Job";
     let pod_failure_policy = policy(vec![PodFailureRule::on_exit_code(FailureAction::FailJob, 42)]);
     let spec = JobSpec { pod_failure_policy, backoff_limit: Some(1), ..many(2, 2) };
     Scope { exit_codes: &[1, 42], ..scope("fail-job", about, spec, 4) }
 }
 
 fn ignored_failures() -> Scope {
-    let about = "a pod failure policy that ignores exit code 3";
+    let about = "a pod failure policy: exit code 3 is ignored";
     let pod_failure_policy = policy(vec![PodFailureRule::on_exit_code(FailureAction::Ignore, 3)]);
     let spec = JobSpec { pod_failure_policy, ..many(2, 2) };
     Scope { exit_codes: &[1, 3], ..scope("ignored-failures", about, spec, 4) }
 }
 
 fn success_policy() -> Scope {
-    let about = "a success policy that is met by index 0 of two";
+    let about = "a success policy: the success of index 0, one of two, completes the Job";
     let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
     let success_policy = Some(SuccessPolicy { rules: vec![rule] });
     let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
@@ -272,13 +283,13 @@ fn success_policy() -> Scope {
 }
 
 fn per_index() -> Scope {
-    let about = "backoffLimitPerIndex 1: each index has one retry";
+    let about = "backoffLimitPerIndex 1: each of two indexes has one retry";
     let spec = limited_per_index(1, many_indexes(2, 2));
     scope("per-index", about, spec, 4)
 }
 
 fn fail_index() -> Scope {
-    let about = "a pod failure policy that fails an index at exit code 42, whatever retries are left";
+    let about = "a pod failure policy: exit code 42 fails the index at once, with retries left";
     let spec = JobSpec {
         backoff_limit: None,
         backoff_limit_per_index: Some(1),
@@ -289,7 +300,7 @@ fn fail_index() -> Scope {
 }
 
 fn max_failed_indexes() -> Scope {
-    let about = "no retries, and no failed index is allowed; a user deletes a pod";
+    let about = "backoffLimitPerIndex 0 and maxFailedIndexes 0: the first failed index fails the Job; a user deletes a pod";
     let spec = JobSpec {
         backoff_limit: None,
         backoff_limit_per_index: Some(0),
@@ -300,7 +311,7 @@ fn max_failed_indexes() -> Scope {
 }
 
 fn suspend() -> Scope {
-    let about = "a user suspends and resumes, on a clock";
+    let about = "a user suspends and resumes the Job; time passes";
     let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
     Scope {
         user: vec![UserAction::SUSPEND, UserAction::RESUME],
@@ -310,19 +321,19 @@ fn suspend() -> Scope {
 }
 
 fn deadline() -> Scope {
-    let about = "activeDeadlineSeconds 2, on a clock";
+    let about = "activeDeadlineSeconds 2; time passes";
     let spec = JobSpec { active_deadline_seconds: Some(2), backoff_limit: Some(1), ..many(1, 1) };
     Scope { ticks: 3, ..scope("deadline", about, spec, 3) }
 }
 
 fn elastic() -> Scope {
-    let about = "an Indexed Job is scaled down to one index, and up again";
+    let about = "a user scales an Indexed Job down to one index and up again";
     let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
     Scope { user: vec![UserAction::scale(1), UserAction::scale(2)], ..scope("elastic", about, spec, 3) }
 }
 
 fn ttl() -> Scope {
-    let about = "ttlSecondsAfterFinished 1, which the user sets to 2, on a clock";
+    let about = "ttlSecondsAfterFinished 1; a user sets it to 2; time passes";
     let spec = JobSpec { ttl_seconds_after_finished: Some(1), ..plain() };
     Scope {
         user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))],
@@ -332,7 +343,7 @@ fn ttl() -> Scope {
 }
 
 fn job_deletion() -> Scope {
-    let about = "the Job is deleted, its pods first or later";
+    let about = "a user deletes the Job, in the foreground or in the background";
     let spec = JobSpec { backoff_limit: Some(1), ..many(2, 1) };
     Scope {
         user: vec![
@@ -344,40 +355,40 @@ fn job_deletion() -> Scope {
 }
 
 fn stale_pods() -> Scope {
-    let about = "the Pod cache lags by up to two changes";
+    let about = "the Pod cache lags by up to two events; a user deletes a pod";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
     Scope { lag: 2, user: vec![UserAction::DeletePod], ..scope("stale-pods", about, spec, 3) }
 }
 
 fn stale_job() -> Scope {
-    let about = "the Job cache lags by one version, while the user suspends and resumes";
+    let about = "the Job cache lags by one version while a user suspends and resumes the Job";
     let spec = JobSpec { backoff_limit: Some(0), ..many(1, 1) };
     Scope {
         lag: 1,
-        job_lag: true,
+        job_lag: 1,
         user: vec![UserAction::SUSPEND, UserAction::RESUME],
         ..scope("stale-job", about, spec, 3)
     }
 }
 
 fn two_jobs() -> Scope {
-    let about = "two Jobs at once, which have nothing to do with each other";
+    let about = "two independent Jobs";
     let base = scope("two-jobs", about, plain(), 1);
     Scope { jobs: vec![plain(), plain()], ..base }
 }
 
-/// The manager dies once, and its Pod cache lags.
+/// The scope with one crash of the manager and this lag of the Pod cache.
 fn crashing(base: Scope, lag: usize) -> Scope {
     Scope { faults: Faults { crashes: 1, ..base.faults }, lag, ..base }
 }
 
 fn crash() -> Scope {
-    let about = "the manager dies once; its Pod cache lags by up to two changes";
+    let about = "the manager crashes once; its Pod cache lags by up to two events";
     crashing(scope("crash", about, many(2, 2), 3), 2)
 }
 
 fn crash_full_lists() -> Scope {
-    let about = "the manager dies once, and the lists hold one UID at a time; its Pod cache lags by up to two changes";
+    let about = "the manager crashes once; the lists of uncounted terminated pods hold one UID at a time; the Pod cache lags by up to two events";
     let spec = JobSpec { backoff_limit: Some(1), ..many(2, 2) };
     let base = scope("crash-full-lists", about, spec, 3);
     let constants = Constants { max_uncounted_pods: 1, ..base.constants };
@@ -385,21 +396,19 @@ fn crash_full_lists() -> Scope {
 }
 
 fn crash_indexed() -> Scope {
-    let about = "the manager of two indexes dies once, and a user deletes a pod; its Pod cache lags by up to two changes";
+    let about = "two indexes; the manager crashes once, and a user deletes a pod; the Pod cache lags by up to two events";
     let base = scope("crash-indexed", about, many_indexes(2, 2), 3);
     crashing(Scope { user: vec![UserAction::DeletePod], ..base }, 2)
 }
 
 fn crash_per_index() -> Scope {
-    let about =
-        "the manager of a Job with backoffLimitPerIndex 1 dies once; its Pod cache lags by one change";
+    let about = "backoffLimitPerIndex 1; the manager crashes once; its Pod cache lags by one event";
     let spec = limited_per_index(1, many_indexes(2, 2));
     crashing(scope("crash-per-index", about, spec, 4), 1)
 }
 
 fn crash_backoff() -> Scope {
-    let about =
-        "the manager dies once, and forgets the delays after failures, on a clock; its Pod cache lags by one";
+    let about = "the manager crashes once and loses the delays after failures; its Pod cache lags by one event; time passes";
     let spec = JobSpec { backoff_limit: Some(2), ..plain() };
     let base = scope("crash-backoff", about, spec, 3);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };

@@ -1,104 +1,81 @@
-//! The state that the explorer moves through: what etcd holds, what each manager has seen, and what really
-//! happened.
+//! The state of the explored cluster: what etcd holds, what drives each Job, and what really happened.
 //!
 //! # Caveats
 //!
-//! A cache is modelled by what it lacks ([`Manager::behind`]), so that a cache that is up to date costs
-//! nothing. Names, labels and namespaces are constant: nothing in this model decides by them.
+//! Names, labels and namespaces are constants, because nothing in this model decides by them.
 
 use std::sync::Arc;
 
 use crate::ghost::GhostHistory;
+use crate::knowledge::{Knowledge, OwnWrite, Unseen};
 use crate::process::state::Process;
 use crate::process::steps::{DelayedRequest, Faults};
-use crate::reference::ttl::TtlController;
+use crate::process::ttl::TtlController;
 use crate::scope::FoundPod;
-use jobcheck_spec::backoff::BackoffRecord;
-use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::incarnation;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
-use jobcheck_spec::view::{Backoff, Interpretation, View};
 
 /// Number of a Job in a [`World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u8);
 
-/// A cluster, as far as its Jobs go.
+/// A state: a cluster, as far as its Jobs are concerned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct World {
-    /// The one clock.
+    /// The one clock, in seconds since the start.
     pub now: Time,
-    /// How much of the scope's script has happened; 0 where it has none.
+    /// The number of items of the scope's script that are done; 0 without a script.
     pub position: u16,
-    /// The Jobs, dead ones included.
+    /// The Jobs, deleted ones included, in the order of [`Scope::jobs`](crate::scope::Scope::jobs).
     pub job_states: Vec<JobState>,
 }
 
-/// One Job with its pods, from its creation until everything of it is gone.
+/// One Job with its pods, from its creation until nothing of it is left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobState {
-    /// The Job as etcd holds it; `None` once it is gone.
+    /// The Job in etcd; `None` once it is gone.
     pub job: Option<Arc<Job>>,
-    /// Its pods as etcd holds them.
+    /// Its pods in etcd.
     pub pods: Arc<Pods>,
-    /// What its manager knows, where the specification itself is explored.
-    pub manager: Manager,
-    /// The processes that manage it, where an algorithm is explored.
-    pub processes: Vec<Process>,
-    /// The TTL controller, where its algorithm is explored.
-    pub ttl: Option<Box<TtlController>>,
-    /// The request of a dead process that may still reach the server.
-    pub delayed: Option<DelayedRequest>,
+    /// The manager of the Job.
+    pub driver: Driver,
+    /// The deleter of the Job once its TTL has expired.
+    pub ttl: TtlDriver,
     /// The faults so far.
     pub faults: Faults,
-    /// How often a process with other gates took over ([`crate::env::rollouts`]).
+    /// The number of processes with other gates that have taken over ([`crate::env::rollouts`]).
     pub rollouts: u8,
-    /// What really happened: ghost history, which no guard reads.
+    /// The history variables: what really happened. No guard reads them.
     pub ghost: GhostHistory,
-    /// What the user has done already: one bit for each of the scope's actions.
+    /// The actions of users and disruptions that were taken already: one bit for each of the scope's actions.
     pub used: u16,
 }
 
-/// What a manager remembers and has not seen yet.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Manager {
-    /// The version that its Job cache still shows, if that is not the stored one.
-    pub old_job: Option<Arc<Job>>,
-    /// Changes of pods that its Pod cache does not show yet, oldest first.
-    pub behind: Vec<Unseen>,
-    /// The delays of the global backoff.
-    pub backoff: BackoffRecord,
-    /// The feature gates of its process.
-    pub gates: Gates,
+/// The subject that manages a Job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Driver {
+    /// The specification: a manager with this knowledge may make every write that the guards admit.
+    Specification(Knowledge),
+    /// Processes that run an algorithm.
+    Processes {
+        /// The processes, at least one; two while two processes lead.
+        processes: Vec<Process>,
+        /// The request of a terminated process that the server may still handle.
+        delayed: Option<DelayedRequest>,
+    },
 }
 
-/// A change of a pod that the Pod cache does not show yet.
+/// The subject that deletes expired Jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Unseen {
-    /// The pod.
-    pub uid: Uid,
-    /// The pod before the change.
-    pub before: Option<Pod>,
-    /// What the manager knows of the change without its cache, if the change was its own.
-    pub own: Option<OwnWrite>,
-    /// Whether the process was told that there is no such pod any more.
-    pub missed: bool,
-}
-
-/// A write of the manager to a pod, which it knows of without its cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OwnWrite {
-    /// The pod as the answer to the write showed it.
-    pub after: Pod,
-    /// Whether the write created the pod.
-    pub created: bool,
-    /// Whether the sync that did it is over.
-    pub earlier_sync: bool,
+pub enum TtlDriver {
+    /// The specification: every deletion that the guards admit.
+    Specification,
+    /// A TTL-after-finished controller that runs an algorithm.
+    Controller(Box<TtlController>),
 }
 
 impl World {
@@ -108,7 +85,7 @@ impl World {
         &self.job_states[usize::from(job.0)]
     }
 
-    /// The Job of this number, to change it.
+    /// The Job of this number, mutable.
     pub fn job_state_mut(&mut self, job: JobId) -> &mut JobState {
         &mut self.job_states[usize::from(job.0)]
     }
@@ -120,17 +97,15 @@ impl World {
 }
 
 impl JobState {
-    /// A Job that was just created.
+    /// A Job that was just created. The specification manages it.
     #[must_use]
     pub fn new(job: Job) -> JobState {
         let ghost = GhostHistory::new(&job);
         JobState {
             job: Some(Arc::new(job)),
             pods: Arc::new(Pods::new()),
-            manager: Manager::default(),
-            processes: Vec::new(),
-            ttl: None,
-            delayed: None,
+            driver: Driver::Specification(Knowledge::default()),
+            ttl: TtlDriver::Specification,
             faults: Faults::default(),
             rollouts: 0,
             ghost,
@@ -138,220 +113,131 @@ impl JobState {
         }
     }
 
-    /// The Job with the fields of those features alone that were on in every process so far: of what others did
-    /// properties say nothing.
+    /// The processes that manage the Job; none if the specification manages it.
+    #[must_use]
+    pub fn processes(&self) -> &[Process] {
+        self.driver.processes()
+    }
+
+    /// The request of a terminated process that the server may still handle.
+    #[must_use]
+    pub fn delayed(&self) -> Option<&DelayedRequest> {
+        match &self.driver {
+            Driver::Specification(_) => None,
+            Driver::Processes { delayed, .. } => delayed.as_ref(),
+        }
+    }
+
+    /// The feature gates of the manager.
+    #[must_use]
+    pub fn gates(&self) -> Gates {
+        match &self.driver {
+            Driver::Specification(knowledge) => knowledge.gates,
+            Driver::Processes { processes, .. } => {
+                processes.first().map_or(Gates::ON, |process| process.knowledge.gates)
+            }
+        }
+    }
+
+    /// The Job, with only the fields of features that were enabled in every process so far. Properties make no
+    /// statement about the other fields.
     #[must_use]
     pub fn read_job(&self) -> Option<Arc<Job>> {
         self.job.as_ref().map(|job| self.ghost.gates.read(job))
     }
 
-    /// A pod is there that the manager did not create, and that all caches show.
+    /// Adds a pod that exists before the first sync. All caches show it.
     pub fn find(&mut self, found: FoundPod) {
         let uid = self.ghost.next_uid();
         let FoundPod { controlled, phase } = found;
         let pod = Pod { controlled, phase, ..Pod::new(uid) };
         let finished = pod.is_terminated().then(Time::default);
         let pod = Pod { finished, ..pod };
-        self.ghost.created_unasked(&pod);
+        self.ghost.created_unexpectedly(&pod);
         self.ghost.pod_changed(&pod);
         Arc::make_mut(&mut self.pods).set(uid, Some(pod));
     }
 
-    /// The Job as the manager's Job cache shows it; `None` where it shows that the Job is gone.
-    #[must_use]
-    pub fn cached_job(&self) -> Option<&Arc<Job>> {
-        self.manager.old_job.as_ref().or(self.job.as_ref())
-    }
-
-    /// Changes the stored Job by somebody else's hand: the manager's cache shows the version before, if it may
-    /// lag at all.
-    pub fn set_job(&mut self, job: Option<Job>, cache_lags: bool) {
+    /// Changes the stored Job by a request of an actor other than its manager. Unless `lag` is 0, the specification's
+    /// Job cache may still show the version before.
+    pub fn set_job(&mut self, job: Option<Job>, lag: usize) {
         let before = self.job.take();
         self.job = job.map(Arc::new);
-        if let Some(delayed) = &mut self.delayed {
-            delayed.conflicts = true;
-        }
-        for process in &mut self.processes {
-            if let Some(before) = &before {
-                process.note_job(Some(before.clone()), None);
-            }
-        }
-        if cache_lags && self.processes.is_empty() {
-            self.manager.old_job = before;
-        }
+        self.driver.note_job(before, lag);
     }
 
-    /// A pod changes in etcd by somebody else's hand, or goes. The Pod cache lags by `lag` changes at most.
+    /// Changes or removes a pod in etcd by a request of an actor other than its manager. The specification's Pod cache
+    /// lags by at most `lag` changes.
     pub fn set_pod(&mut self, uid: Uid, after: Option<Pod>, lag: usize) {
         let before = Arc::make_mut(&mut self.pods).set(uid, after);
-        let unseen = Unseen { uid, before, own: None, missed: false };
-        for process in &mut self.processes {
-            process.note_pod(unseen.clone());
-        }
-        if self.processes.is_empty() {
-            self.fall_behind(unseen, lag);
-        }
+        self.driver.note_pod(Unseen { uid, before, own: None, missed: false }, lag);
     }
 
-    /// The manager changes or creates a pod.
+    /// Changes or creates a pod by a write of the specification's manager.
     pub fn write_pod(&mut self, after: Pod, lag: usize) {
         let uid = after.uid;
         let before = Arc::make_mut(&mut self.pods).set(uid, Some(after.clone()));
         let own = OwnWrite { after, created: before.is_none(), earlier_sync: false };
-        self.fall_behind(Unseen { uid, before, own: Some(own), missed: false }, lag);
+        self.driver.note_pod(Unseen { uid, before, own: Some(own), missed: false }, lag);
     }
+}
 
-    fn fall_behind(&mut self, unseen: Unseen, lag: usize) {
-        self.manager.behind.push(unseen);
-        let too_many = self.manager.behind.len().saturating_sub(lag);
-        if too_many > 0 {
-            self.manager.behind.drain(..too_many);
-            self.manager.end_sync();
-        }
-    }
-
-    /// The states of the Pod cache that a [`View`] is made of.
+impl Driver {
+    /// The processes; none for the specification.
     #[must_use]
-    pub fn seen(&self) -> Seen {
-        let incarnation = incarnation::of(self.cached_job().map(AsRef::as_ref));
-        Seen::of(&self.pods, &self.manager.behind, incarnation)
-    }
-}
-
-/// The pods as they were before these changes.
-#[must_use]
-pub fn before(stored: &Pods, changes: &[Unseen]) -> Pods {
-    let mut pods = stored.clone();
-    for unseen in changes.iter().rev() {
-        pods.set(unseen.uid, unseen.before.clone());
-    }
-    pods
-}
-
-impl Manager {
-    /// A status write was made, or a cache advanced: what the manager did so far belongs to an earlier sync.
-    pub fn end_sync(&mut self) {
-        for own in self.behind.iter_mut().filter_map(|unseen| unseen.own.as_mut()) {
-            own.earlier_sync = true;
+    pub fn processes(&self) -> &[Process] {
+        match self {
+            Driver::Specification(_) => &[],
+            Driver::Processes { processes, .. } => processes,
         }
     }
 
-    /// Its process dies, and a successor lists the pods: its cache shows no less than the last write of the
-    /// predecessor (SY-10), and what was only in memory is gone (BO-05).
-    pub fn restart(&mut self) {
-        let last = self.behind.iter().rposition(|unseen| unseen.own.is_some());
-        self.behind.drain(..last.map_or(0, |last| last + 1));
-        for unseen in &mut self.behind {
-            unseen.missed = false;
+    /// The processes, mutable; none for the specification.
+    pub fn processes_mut(&mut self) -> &mut [Process] {
+        match self {
+            Driver::Specification(_) => &mut [],
+            Driver::Processes { processes, .. } => processes,
         }
-        self.backoff = BackoffRecord::default();
+    }
+
+    /// Notes that an actor other than the manager changed the Job, which was `before`.
+    fn note_job(&mut self, before: Option<Arc<Job>>, lag: usize) {
+        match self {
+            Driver::Specification(knowledge) if lag > 0 => knowledge.old_job = before,
+            Driver::Specification(_) => {}
+            Driver::Processes { processes, delayed } => {
+                if let Some(delayed) = delayed {
+                    delayed.conflicts = true;
+                }
+                for process in processes {
+                    if let Some(before) = &before {
+                        process.note_job(Some(before.clone()), None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes a change of a pod in etcd.
+    fn note_pod(&mut self, unseen: Unseen, lag: usize) {
+        match self {
+            Driver::Specification(knowledge) => knowledge.note_pod(unseen, lag),
+            Driver::Processes { processes, .. } => {
+                for process in processes {
+                    process.note_pod(unseen.clone());
+                }
+            }
+        }
     }
 }
 
-impl Seen {
-    /// A pod is adopted or given up, or found gone then: that comes before its sync looks at the pods.
-    pub fn changes_hands(&mut self, uid: Uid, pod: Option<&Pod>) {
-        let part = |controlled: bool| pod.filter(|pod| pod.controlled == controlled).cloned();
-        Arc::make_mut(&mut self.cache).set(uid, part(true));
-        Arc::make_mut(&mut self.post).set(uid, part(true));
-        Arc::make_mut(&mut self.ownerless).set(uid, part(false));
-    }
-
-    /// What the manager of the Job of this incarnation knows whose cache lacks these changes.
+impl TtlDriver {
+    /// The TTL-after-finished controller; `None` for the specification.
     #[must_use]
-    pub fn of(stored: &Arc<Pods>, behind: &[Unseen], incarnation: u8) -> Seen {
-        if behind.is_empty() {
-            let (cache, ownerless) = stored.divided(incarnation);
-            return Seen {
-                post: cache.clone(),
-                cache,
-                ownerless,
-                expectations_met: true,
-                deletion_unseen: false,
-            };
+    pub fn controller(&self) -> Option<&TtlController> {
+        match self {
+            TtlDriver::Specification => None,
+            TtlDriver::Controller(controller) => Some(controller),
         }
-        let mut cache = before(stored, behind);
-        let mut post = cache.clone();
-        let (mut expectations_met, mut deletion_unseen) = (true, false);
-        for unseen in behind {
-            if unseen.missed {
-                // Nothing holds the pod any more, that much is known; what else it was, it still seems to be.
-                remove_finalizer(&mut cache, unseen.uid);
-                remove_finalizer(&mut post, unseen.uid);
-                deletion_unseen = true;
-            }
-            let Some(own) = &unseen.own else { continue };
-            // FT-25, FT-26: adopted and given up before the pods are counted.
-            let changes_hands =
-                cache.get(unseen.uid).is_some_and(|pod| pod.controlled != own.after.controlled);
-            if own.earlier_sync || changes_hands {
-                cache.set(unseen.uid, Some(own.after.clone()));
-            }
-            if own.earlier_sync {
-                expectations_met &= !own.created;
-                // Where the finalizer stays, nothing is expected (TC-07, FT-17).
-                deletion_unseen |= own.after.deleting && !own.after.finalizer;
-            }
-            post.set(unseen.uid, Some(own.after.clone()));
-        }
-        let (cache, _) = Arc::new(cache).divided(incarnation);
-        let (post, ownerless) = Arc::new(post).divided(incarnation);
-        Seen { cache, post, ownerless, expectations_met, deletion_unseen }
-    }
-}
-
-/// Nothing holds the pod any more.
-fn remove_finalizer(pods: &mut Pods, uid: Uid) {
-    let finalizer_removed = pods.get(uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
-    if finalizer_removed.is_some() {
-        pods.set(uid, finalizer_removed);
-    }
-}
-
-/// The Pod cache of a manager, before and after the writes of its current sync.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Seen {
-    /// [`View::cache`].
-    pub cache: Arc<Pods>,
-    /// [`View::post`].
-    pub post: Arc<Pods>,
-    /// Pods without a controller, as it knows them after its writes.
-    pub ownerless: Arc<Pods>,
-    /// [`View::expectations_met`].
-    pub expectations_met: bool,
-    /// [`View::deletion_unseen`].
-    pub deletion_unseen: bool,
-}
-
-impl Seen {
-    /// The view of a manager that has seen this much.
-    #[must_use]
-    pub fn view<'a>(
-        &'a self,
-        job: &'a Job,
-        now: Time,
-        record: &BackoffRecord,
-        constants: &'a Constants,
-    ) -> View<'a> {
-        let mut view = View {
-            job,
-            cache: &self.cache,
-            post: &self.post,
-            ownerless: Some(&self.ownerless),
-            expectations_met: self.expectations_met,
-            deletion_unseen: self.deletion_unseen,
-            deletes_failed: false,
-            namespace_terminating: false,
-            earliest: None,
-            not_before: None,
-            finalizers_removed: 0,
-            latest: Some(now),
-            backoff: Backoff::default(),
-            constants,
-            gates: Gates::ON,
-            interpretation: Interpretation::Ideal,
-        };
-        view.backoff = record.in_view(&view);
-        view
     }
 }

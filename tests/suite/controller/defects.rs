@@ -1,12 +1,13 @@
-//! Known defects, made from the shipped controllers: each is caught where it can be made.
+//! The known defects in the shipped controllers. Each one that they can have is detected.
 
 use jobcheck_adapter::mutations::{can_have, is_of_the_plan};
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_spec::Req;
 
-/// What each breaks, and after how many steps; of a Job that comes to no end, those to where it strays.
-const CAUGHT: &[(&str, Req, usize)] = &[
+/// The requirement that each defect breaks, with the length of the counterexample. For progress, this is the
+/// length of the path to the cycle.
+const FOUND: &[(&str, Req, usize)] = &[
     ("S-02b", Req::BI01, 8),
     ("S-04", Req::S04, 7),
     ("S-07", Req::S07, 10),
@@ -70,7 +71,7 @@ const CAUGHT: &[(&str, Req, usize)] = &[
     ("B47", Req::SU10, 8),
 ];
 
-/// The plan of these controllers has nothing in which they could be.
+/// The defects that these controllers cannot have.
 const IMPOSSIBLE: &[&str] = &[
     "S-01", "S-02", "S-03", "S-08", "S-09", "H1", "H2", "H3", "H4", "J-03", "B02", "B03", "B14", "B05",
     "B07", "B13b", "B19", "B22", "B27", "B27b", "B29", "B38", "B40", "B41", "B45", "J-04", "J-07", "B13c",
@@ -78,27 +79,27 @@ const IMPOSSIBLE: &[&str] = &[
 ];
 
 #[test]
-fn every_defect_that_can_be_made_is_caught_as_it_is_pinned() {
-    let mut caught = Vec::new();
+fn every_possible_defect_has_its_pinned_counterexample() {
+    let mut all = Vec::new();
     for mutant in MUTANTS.iter().filter(|mutant| can_have(mutant)) {
         let hunt = mutant.hunt_of(&of_the_controller);
-        let found = hunt.found().unwrap_or_else(|| panic!("{} is not caught", mutant.id));
-        caught.push((mutant.id, hunt.requirement.unwrap(), found.turn.unwrap_or(found.path.len())));
+        let found = hunt.found().unwrap_or_else(|| panic!("{} is not found", mutant.id));
+        all.push((mutant.id, hunt.requirement.unwrap(), found.cycle_start.unwrap_or(found.path.len())));
     }
-    assert_eq!(caught, CAUGHT);
+    assert_eq!(all, FOUND);
 }
 
 #[test]
-fn without_the_defect_each_of_these_worlds_holds() {
+fn without_the_defect_the_same_scopes_satisfy_every_property() {
     for mutant in MUTANTS {
         let hunt = mutant.hunt_without_of(&of_the_controller);
         assert!(hunt.holds(), "{}: {:?}", mutant.id, hunt.found());
     }
 }
 
-/// What cannot be made is known, and not merely forgotten.
+/// The list above is complete.
 #[test]
-fn the_defects_that_cannot_be_made_are_these() {
+fn the_other_defects_are_impossible() {
     let impossible: Vec<&str> = MUTANTS.iter().filter(|it| !can_have(it)).map(|it| it.id).collect();
     assert_eq!(impossible, IMPOSSIBLE);
     assert!(MUTANTS.iter().filter(|mutant| is_of_the_plan(mutant)).all(can_have));

@@ -1,7 +1,7 @@
-//! How many worlds each scope has with the shipped controllers. A change here is a change of a plan, of the environment, or of
-//! a bound: say which in the commit.
+//! The number of states of each scope with the shipped controllers. A change of these numbers is a change of
+//! a plan, of the environment, or of a bound. Explain it in the commit.
 
-/// Worlds that differ by more than names and by when events reach a cache, and steps to the farthest.
+/// The number of states with both reductions, and the number of steps to the farthest state.
 pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/non-indexed", 683, 26),
     ("stale-caches/deleted-pods", 14670, 23),
@@ -121,7 +121,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("rollout/delay-in-turns", 49940, 25),
 ];
 
-/// Worlds, and those in which every Job has come to its end and the controller rests.
+/// The number of states, and the number of quiescent states.
 pub const PROGRESS: &[(&str, usize, usize)] = &[
     ("progress/non-indexed", 3585, 44),
     ("progress/deleted-pods", 35321, 616),

@@ -1,14 +1,14 @@
-//! The search itself.
+//! The search and the random walks.
 
 use jobcheck_explorer::check::{Bounds, Exploration, Outcome, Walking, explore, graph, walk};
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 
-use crate::check::{MISSED, SIZES, scope};
+use crate::check::{MISSING_GUARDS, SIZES, scope};
 
-/// All that is told of an exploration, but for bytes and parts.
-fn told(it: &Exploration) -> String {
+/// The contents of an exploration, without bytes and parts.
+fn contents(it: &Exploration) -> String {
     let outcome = match &it.outcome {
         Outcome::Broken(found) => format!("{}: {} by {:?}", found.property, found.why, found.path),
         Outcome::Holds | Outcome::NotFinished(_) => format!("{:?}", it.outcome),
@@ -18,12 +18,12 @@ fn told(it: &Exploration) -> String {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn the_number_of_threads_does_not_change_an_exploration() {
     for name in ["indexed", "deadline", "replace-failed", "two-jobs"] {
-        let one = told(&explore(&scope(name), &Bounds::none(1)));
+        let one = contents(&explore(&scope(name), &Bounds::none(1)));
         for threads in [2, 5] {
             assert_eq!(
-                told(&explore(&scope(name), &Bounds::none(threads))),
+                contents(&explore(&scope(name), &Bounds::none(threads))),
                 one,
                 "{name}, {threads} threads"
             );
@@ -32,13 +32,13 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn threads_do_not_change_what_is_found() {
+fn the_number_of_threads_does_not_change_a_counterexample() {
     for (without, name, _, _) in
-        MISSED.iter().filter(|(without, _, _, steps)| without.len() > 1 || *steps > 6)
+        MISSING_GUARDS.iter().filter(|(without, _, _, steps)| without.len() > 1 || *steps > 6)
     {
         let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
-        let one = told(&explore(&scope, &Bounds::none(1)));
-        assert_eq!(told(&explore(&scope, &Bounds::none(3))), one, "{name} without {without:?}");
+        let one = contents(&explore(&scope, &Bounds::none(1)));
+        assert_eq!(contents(&explore(&scope, &Bounds::none(3))), one, "{name} without {without:?}");
     }
 }
 
@@ -60,7 +60,7 @@ fn walking(walks: u64, seed: u64) -> Walking {
 }
 
 #[test]
-fn walks_of_one_seed_are_the_same_and_stay_in_the_scope() {
+fn walks_with_the_same_seed_are_equal_and_stay_in_the_scope() {
     for (name, _, _) in SIZES {
         let scope = scope(name);
         let [one, same, other] =
@@ -76,7 +76,7 @@ fn walks_of_one_seed_are_the_same_and_stay_in_the_scope() {
 }
 
 #[test]
-fn a_walk_finds_what_is_broken_near_by() {
+fn a_walk_finds_a_near_counterexample() {
     let scope = scope("non-indexed").without(Req::FT06);
     let met = walk(&scope, &walking(500, 1));
     let found = met.found.unwrap();

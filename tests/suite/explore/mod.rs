@@ -1,4 +1,4 @@
-//! The search: that it sees what others see, with and without the reduction, however many threads there are.
+//! The search finds the same as other searches, with and without reductions, and with any number of threads.
 
 mod engine;
 mod memory;

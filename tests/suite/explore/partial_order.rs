@@ -1,4 +1,4 @@
-//! Events held back until a sync reads the caches: what etcd can come to hold, and what really happened, is the same.
+//! The partial-order reduction does not change the reachable contents of etcd, or the history.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,54 +13,54 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
 
-/// What anybody but a process can see of a world, and what the properties look at.
+/// The part of a state outside of processes, which the properties read.
 #[derive(PartialEq, Eq, Hash)]
-struct Outside(Time, Vec<OutsideOfJob>);
+struct VisibleState(Time, Vec<VisibleStateOfJob>);
 
-type OutsideOfJob = (Option<Arc<Job>>, Arc<Pods>, GhostHistory, Option<DelayedRequest>, Faults, u16);
+type VisibleStateOfJob = (Option<Arc<Job>>, Arc<Pods>, GhostHistory, Option<DelayedRequest>, Faults, u16);
 
-impl Outside {
-    fn of(world: &World) -> Outside {
+impl VisibleState {
+    fn of(world: &World) -> VisibleState {
         let job_states = world.job_states.iter().map(|job_state| {
-            let late = job_state.delayed.clone();
+            let delayed = job_state.delayed().cloned();
             (
                 job_state.job.clone(),
                 job_state.pods.clone(),
                 job_state.ghost.clone(),
-                late,
+                delayed,
                 job_state.faults,
                 job_state.used,
             )
         });
-        Outside(world.now, job_states.collect())
+        VisibleState(world.now, job_states.collect())
     }
 }
 
-fn outsides(scope: &Scope, partial_order: bool) -> (HashSet<Outside>, Exploration) {
+fn visible_states(scope: &Scope, partial_order: bool) -> (HashSet<VisibleState>, Exploration) {
     let bounds = Bounds { partial_order, ..Bounds::none(1) };
-    let mut seen = HashSet::new();
+    let mut visible = HashSet::new();
     let found = graph(scope, &bounds, &mut |_, world, step, _| {
-        seen.insert(Outside::of(world));
-        seen.insert(Outside::of(&world.apply(step, scope)));
+        visible.insert(VisibleState::of(world));
+        visible.insert(VisibleState::of(&world.apply(step, scope)));
     });
-    (seen, found)
+    (visible, found)
 }
 
 #[test]
-fn nothing_that_anybody_can_see_is_lost() {
+fn the_reduction_keeps_every_content_of_etcd() {
     let (mut full, mut reduced) = (0, 0);
     for scope in one_fault() {
         let size = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) }).states;
         if size > 8_000 {
             continue;
         }
-        let (all, unreduced) = outsides(&scope, false);
-        let (some, found) = outsides(&scope, true);
+        let (all, unreduced) = visible_states(&scope, false);
+        let (some, found) = visible_states(&scope, true);
         assert!(matches!(found.outcome, Outcome::Holds), "{}: {:?}", scope.name, found.outcome);
         assert_eq!(found.reached, unreduced.reached, "{}", scope.name);
-        assert!(all == some, "{}: {} outsides, but {} with the reduction", scope.name, all.len(), some.len());
+        assert!(all == some, "{}: {} contents, but {} with the reduction", scope.name, all.len(), some.len());
         full += unreduced.states;
         reduced += found.states;
     }
-    assert!(reduced * 3 < full * 2, "{full} worlds without, {reduced} with the reduction");
+    assert!(reduced * 3 < full * 2, "{full} states without the reduction, {reduced} with it");
 }

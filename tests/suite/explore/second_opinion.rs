@@ -1,6 +1,6 @@
-//! stateright on the same scopes.
+//! Compares with stateright on the same scopes.
 //!
-//! It tells worlds apart by a hash of 64 bits, and its depth counts from 1.
+//! stateright distinguishes states by a 64-bit hash, and its depth starts at 1.
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore};
 use jobcheck_explorer::properties::{PROPERTIES, deadlock};
@@ -40,7 +40,7 @@ impl Model for Specification {
 }
 
 #[test]
-fn stateright_sees_the_same_worlds_and_steps() {
+fn stateright_finds_the_same_states_and_steps() {
     for (name, _, _) in SIZES.iter().filter(|(_, states, _)| *states < 3_000) {
         let checker = Specification(scope(name)).checker().spawn_bfs().join();
         let ours = explore(&scope(name), &Bounds::none(1));

@@ -1,4 +1,4 @@
-//! Worlds that are the same but for names.
+//! Symmetry reduction, compared with all states that differ only in names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,14 +6,14 @@ use jobcheck_explorer::check::{Bounds, Outcome, explore, symmetry_is_sound};
 use jobcheck_explorer::compact::{Identity, Renaming};
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference as algorithm;
 use jobcheck_explorer::scopes::{all, initial};
 use jobcheck_explorer::world::{JobState, World};
 
-use crate::check::{MISSED, SIZES, broken, scope};
+use crate::check::{MISSING_GUARDS, SIZES, broken, scope};
 
-/// All worlds of a scope, or the nearest of them.
+/// States of a scope, the nearest first.
 fn worlds(scope: &Scope, most: usize) -> Vec<World> {
     let mut seen = HashSet::from([initial(scope)]);
     let mut worlds = vec![initial(scope)];
@@ -35,7 +35,7 @@ fn renamings(job_state: &JobState) -> Vec<Renaming> {
     Renaming::all(job_state.ghost.pods.len())
 }
 
-/// Every world that is the same but for names.
+/// All states that differ from this one only in names.
 fn orbit(world: &World, scope: &Scope) -> Vec<World> {
     let mut images = vec![world.clone()];
     for job in 0..world.job_states.len() {
@@ -93,7 +93,7 @@ fn there_are_as_many_representatives_as_orbits() {
 }
 
 #[test]
-fn of_the_algorithm_too() {
+fn the_algorithm_has_as_many_representatives_as_orbits() {
     let sizes = crate::algorithm::SIZES.iter().filter(|(_, states, _)| *states < 2_000);
     let mut compared = 0;
     for (name, _, _) in sizes {
@@ -107,11 +107,10 @@ fn of_the_algorithm_too() {
 }
 
 fn with_lazy_caches(scope: Option<Scope>) -> Scope {
-    let scope = scope.unwrap();
-    Scope { algorithm: Algorithm { lazy_caches: true, ..scope.algorithm.clone() }, ..scope }
+    scope.unwrap().with_algorithm(|algorithm| algorithm.lazy_caches = true)
 }
 
-/// A renamed world can do what the world can do, under other names, and breaks the same properties.
+/// A renamed state has the renamed steps, and breaks the same properties.
 #[test]
 fn steps_and_properties_do_not_depend_on_names() {
     let mut compared = 0;
@@ -124,10 +123,10 @@ fn steps_and_properties_do_not_depend_on_names() {
     assert!(compared > 5_000, "{compared}");
 }
 
-/// The same deep in the scopes where everything goes wrong, and with each known defect.
+/// The same in deep states of the scopes with all faults, and with each known defect.
 #[test]
-fn nor_do_they_on_random_walks() {
-    // What is refused for ever may be about one pod.
+fn steps_and_properties_do_not_depend_on_names_on_random_walks() {
+    // A refusal may concern a certain pod.
     let alike = |scope: &Scope| scope.refused.iter().all(|refusal| refusal.pod().is_none());
     let mutations = MUTANTS.iter().map(Mutant::scope).filter(alike);
     let mut compared = 0;
@@ -142,7 +141,7 @@ fn nor_do_they_on_random_walks() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// The worlds of one random walk.
+/// The states of a random walk.
 fn walk(scope: &Scope, seed: usize) -> Vec<World> {
     let mut worlds = vec![initial(scope)];
     let mut random = seed as u64;
@@ -180,11 +179,11 @@ fn compare(world: &World, scope: &Scope) -> usize {
     renamings.len()
 }
 
-/// The rows whose guards name another requirement for the first of several pods are compared too: in their scopes
-/// no two pods fail at one time.
+/// This includes the rows whose guards name a requirement by the first of several pods. In their scopes no
+/// two pods fail at the same time.
 #[test]
-fn guards_that_are_missing_are_noticed_as_soon() {
-    for (without, name, property, _) in MISSED {
+fn symmetry_does_not_change_the_depth_of_a_missing_guard() {
+    for (without, name, property, _) in MISSING_GUARDS {
         let scope = without.iter().fold(scope(name), |scope, req| scope.without(*req));
         let steps = |symmetry: bool| broken(&scope, *property, symmetry).map(|found| found.path.len());
         assert_eq!(steps(true), steps(false), "{name} without {without:?}");
@@ -198,15 +197,15 @@ fn threads_do_not_change_the_representatives() {
             |threads: usize| explore(&scope(name), &Bounds { symmetry: true, ..Bounds::none(threads) });
         let (one, three) = (reduced(1), reduced(3));
         assert!(matches!((&one.outcome, &three.outcome), (Outcome::Holds, Outcome::Holds)));
-        let told = |it: &jobcheck_explorer::check::Exploration| {
+        let contents = |it: &jobcheck_explorer::check::Exploration| {
             (it.states, it.generated, it.depth, it.widest, it.steps.clone(), it.reached.clone())
         };
-        assert_eq!(told(&one), told(&three), "{name}");
+        assert_eq!(contents(&one), contents(&three), "{name}");
     }
 }
 
 #[test]
-fn where_a_guard_names_the_first_of_several_pods_there_is_no_symmetry() {
+fn symmetry_is_refused_if_a_guard_names_the_first_of_several_pods() {
     use jobcheck_spec::Req;
     assert!(symmetry_is_sound(&scope("backoff-delay")));
     assert!(!symmetry_is_sound(&scope("backoff-delay").without(Req::BO01)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::narrative::tell;
+use jobcheck_explorer::narrative::lines;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
@@ -119,7 +119,7 @@ fn of_scope(run: &Run) -> ScopeReport {
 /// The path to the difference, a line each.
 fn story(run: &Run) -> Vec<String> {
     let path = run.walked.difference.as_ref().map_or(&[][..], |it| &it.path);
-    tell(&run.scope, path).into_iter().map(|line| format!("{} {}", line.who, line.what)).collect()
+    lines(&run.scope, path).into_iter().map(|line| format!("{} {}", line.who, line.what)).collect()
 }
 
 /// The report for people. It is no interface: its JSON is.

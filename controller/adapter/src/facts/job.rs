@@ -32,7 +32,7 @@ pub fn uid(job: &job::Job) -> Uid {
     Uid(Text::from(format!("job-{}", job.uid.0)))
 }
 
-/// The API server has filled defaults in; what it left out is what its types have where nothing is set (SP-01).
+/// SP-01: the API server has set defaults. Other fields without a value get the zero value of their type.
 fn spec(spec: &job::JobSpec) -> SpecFacts {
     SpecFacts {
         parallelism: spec.parallelism.unwrap_or(1),

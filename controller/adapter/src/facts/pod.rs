@@ -16,10 +16,11 @@ use crate::names::Names;
 /// The name of the one container of each pod.
 const CONTAINER: &str = "main";
 
-/// What the facts of a pod depend on besides the pod.
+/// The context of a pod's facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// The specification of the Job, by which the pod's failure was judged when it ended; none where the Job is gone.
+    /// The specification of the Job whose policy applied when the pod failed. `None` if the Job does not
+    /// exist.
     pub spec: Option<&'a JobSpec>,
     /// The codes with which failing containers exit.
     pub exit_codes: &'a [i32],
@@ -51,7 +52,7 @@ pub fn facts(pod: &Pod, surroundings: &Surroundings<'_>) -> PodFacts {
     }
 }
 
-/// As the kubelet of the model names it in messages.
+/// The name of the pod as the model's kubelet writes it in messages.
 fn name(pod: &Pod) -> String {
     format!("pod-{}", pod.uid.0)
 }
@@ -92,10 +93,11 @@ fn container(pod: &Pod, surroundings: &Surroundings<'_>) -> ContainerFacts {
     ContainerFacts { name: constant(CONTAINER), kind: ContainerKind::Regular, restarts, terminated }
 }
 
-/// The code with which the container of a failed pod exited: the pod says which rule of the policy it matches, and this
-/// is the first of the scope's codes by which it does. None where no code does: its node was lost.
+/// The exit code of a failed pod's container. The pod shows which rule of the policy it matches. The exit
+/// code is the first one of the scope that matches this rule.
 ///
-/// Without a policy any code will do.
+/// Returns `None` if no code matches, because the node of the pod was lost. Without a policy any code is
+/// possible.
 fn exit_code(pod: &Pod, surroundings: &Surroundings<'_>) -> Option<i32> {
     let Some(policy) = surroundings.spec.and_then(|spec| spec.pod_failure_policy.as_ref()) else {
         return Some(1);
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_is_one_by_which_the_pod_matches_what_it_matches() {
+    fn the_exit_code_matches_the_same_rule_as_the_pod() {
         let act = PolicyMatch::Action;
         assert_eq!(exit_code_of(act(FailureAction::Ignore), &[1, 3, 4]), Some(3));
         assert_eq!(exit_code_of(act(FailureAction::FailIndex), &[1, 3, 4]), Some(4));

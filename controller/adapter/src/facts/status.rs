@@ -1,4 +1,4 @@
-//! The status of a Job, there and back.
+//! Conversions of the status of a Job, in both directions.
 
 use jobcheck_controller::job::observed::{Condition, StatusFacts, Uncounted};
 use jobcheck_controller::values::{self, Text};
@@ -8,7 +8,7 @@ use jobcheck_spec::uid::Uid;
 use super::{constant, seconds, time};
 use crate::names::Names;
 
-/// What a decision reads of a status.
+/// The status that a plan reads.
 #[must_use]
 pub fn facts(status: &job::JobStatus, names: &Names) -> StatusFacts {
     let texts = |uids: &[Uid]| uids.iter().map(|uid| names.text(*uid)).collect();
@@ -52,7 +52,7 @@ fn condition(condition: &job::Condition) -> Condition {
     }
 }
 
-/// The status that a decision wants stored. The order of the recorded UIDs has no meaning: they are sorted, as everywhere
+/// The status that a plan writes. The order of recorded UIDs has no meaning, so they are sorted as everywhere
 /// in the model.
 #[must_use]
 pub fn stored(status: &StatusFacts, names: &Names) -> job::JobStatus {
@@ -74,7 +74,7 @@ pub fn stored(status: &StatusFacts, names: &Names) -> job::JobStatus {
     }
 }
 
-/// A text that is nobody's UID becomes one that no pod has, which the guards find.
+/// A text that names no pod becomes a UID that no pod has. The guards detect it.
 fn listed(texts: &[values::Uid], names: &Names) -> Vec<Uid> {
     let mut uids: Vec<Uid> = texts.iter().map(|text| names.uid(text).unwrap_or(Uid::EMPTY)).collect();
     uids.sort_unstable();

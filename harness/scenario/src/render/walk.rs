@@ -14,7 +14,7 @@ use jobcheck_explorer::env::user::{self, UserAction, UserStep};
 use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::Call;
 use jobcheck_explorer::process::steps::{
-    Delivery, ProcessStep, RequestOutcome, is_held_back, orphan_call, orphan_decision,
+    Delivery, ProcessStep, RequestOutcome, exceeds_pod_bound, orphan_call, orphan_decision,
 };
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
@@ -336,7 +336,7 @@ impl Walker<'_> {
     }
 
     fn process(&mut self, id: JobId, number: u8, what: ProcessStep, after: &World) -> io::Result<()> {
-        let process = self.job_state(id).processes[usize::from(number)].clone();
+        let process = self.job_state(id).processes()[usize::from(number)].clone();
         let base = self.known(id).base.get(&number).copied().unwrap_or_default();
         match what {
             ProcessStep::Sync(delivery) => self.sync(id, number, delivery),
@@ -381,7 +381,7 @@ impl Walker<'_> {
 
     /// A sync reads both caches.
     fn sync(&mut self, id: JobId, number: u8, delivery: Delivery) -> io::Result<()> {
-        let process = &self.job_state(id).processes[usize::from(number)];
+        let process = &self.job_state(id).processes()[usize::from(number)];
         let (jobs, pods) = (process.job_behind.len(), process.knowledge.behind.len());
         let (jobs, pods) = (jobs.saturating_sub(delivery.jobs), pods.saturating_sub(delivery.pods));
         let known = self.known(id);
@@ -398,8 +398,8 @@ impl Walker<'_> {
     }
 
     fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {
-        let Some(late) = self.job_state(id).delayed.clone() else { return Ok(()) };
-        if is_held_back(self.job_state(id), &late.call, self.scope) {
+        let Some(late) = self.job_state(id).delayed().cloned() else { return Ok(()) };
+        if exceeds_pod_bound(self.job_state(id), &late.call, self.scope) {
             return Ok(());
         }
         let Some((base, received)) = self.known(id).late.take() else { return Ok(()) };
@@ -473,7 +473,7 @@ impl Walker<'_> {
         attempt: &Attempt<'_>,
         after: &World,
     ) -> io::Result<()> {
-        let overwrites = self.scope.algorithm.mutations.on(Mutation::OverwritesOnConflict);
+        let overwrites = self.scope.mutations().on(Mutation::OverwritesOnConflict);
         let stored = self.job_state(id).job.clone();
         let known = self.known(id);
         let base = if attempt.conflicts && overwrites { known.version() } else { attempt.base };

@@ -97,8 +97,8 @@ impl Bench {
         let revision = bench.server.revision();
         for (replica, job_state) in bench.replicas.iter_mut().zip(&world.job_states) {
             (replica.job_log, replica.pod_log) = (vec![revision], vec![revision]);
-            replica.workers = job_state.processes.iter().map(|it| Worker::started(scope, it)).collect();
-            replica.ttl = job_state.ttl.as_ref().map(|_| TtlWorker::started(revision));
+            replica.workers = job_state.processes().iter().map(|it| Worker::started(scope, it)).collect();
+            replica.ttl = job_state.ttl.controller().map(|_| TtlWorker::started(revision));
         }
         Ok(bench)
     }

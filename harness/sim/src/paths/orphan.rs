@@ -7,9 +7,9 @@ use jobcheck_controller::job::observe::PodSelector;
 use jobcheck_controller::job::orphan::{self, Look, OrphanObserved};
 use jobcheck_controller::job::requests::{of_orphan, read_job};
 use jobcheck_controller::values;
+use jobcheck_explorer::process::decisions::OrphanDecision;
 use jobcheck_explorer::process::steps::{RequestOutcome, orphan_decision};
 use jobcheck_explorer::scope::Scope;
-use jobcheck_explorer::subject::OrphanDecision;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Uid;
 
@@ -71,7 +71,7 @@ fn wanted(
     (before, scope): (&World, &Scope),
     rig: &mut Rig,
 ) -> Result<Option<Request>, Stop> {
-    let process = &before.job_state(id).processes[number];
+    let process = &before.job_state(id).processes()[number];
     let (newest, replica) = (bench.server.revision(), bench.replica(id));
     let Some(name) = replica.known(uid).map(|known| Arc::clone(&known.name)) else {
         return differs(format!("pod {} is not known", uid.0));

@@ -58,13 +58,13 @@ fn step_and_compare(
     perform(bench, step, (before, after), scope, rig)?;
     for (id, job_state) in after.numbered() {
         note(bench, id, before.job_state(id), job_state);
-        if job_state.ttl.is_some() {
+        if job_state.ttl.controller().is_some() {
             ttl::look(bench, id, after);
         }
-        for number in 0..job_state.processes.len() {
+        for number in 0..job_state.processes().len() {
             worker::check(bench, id, number, after)?;
         }
-        if bench.replica(id).workers.len() != job_state.processes.len() {
+        if bench.replica(id).workers.len() != job_state.processes().len() {
             return differs("there are more processes, or fewer");
         }
         if bench.server.revision() != revision || has_changed(before.job_state(id), job_state) {
@@ -128,7 +128,7 @@ fn process(
         ProcessStep::Crash => worker::crash(bench, id, number, None, worlds, scope),
         ProcessStep::CrashInFlight(name) => worker::crash(bench, id, number, Some(name), worlds, scope),
         ProcessStep::ElectSecondLeader => {
-            let second = after.job_state(id).processes.last();
+            let second = after.job_state(id).processes().last();
             let second = second.map(|process| Worker::started(scope, process));
             bench.replica_mut(id).workers.extend(second);
             Ok(())

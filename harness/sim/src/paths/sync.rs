@@ -42,7 +42,7 @@ pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &m
 
 /// Plans by what the sync began with, and what the caches show.
 fn plan(bench: &mut Bench, id: JobId, number: usize, world: &World, rig: &mut Rig) -> Result<(), Stop> {
-    let process = &world.job_state(id).processes[number];
+    let process = &world.job_state(id).processes()[number];
     let newest = bench.server.revision();
     let replica = bench.replica(id);
     let jobs = replica.job_revision(process.job_behind.len(), newest);
@@ -132,7 +132,7 @@ pub fn choose(
     rig: &mut Rig,
 ) -> Result<(), Stop> {
     let replica = bench.replica(id);
-    let sync = before.job_state(id).processes[number].sync.as_ref();
+    let sync = before.job_state(id).processes()[number].sync.as_ref();
     let choice = sync.into_iter().flat_map(|sync| sync.choice());
     let known = choice.filter_map(|uid| replica.known(*uid));
     let Some((smallest, stored)) = known.map(|pod| (pod.uid, pod.stored)).min_by_key(|(_, stored)| *stored)

@@ -7,10 +7,9 @@ use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::ttl::observe::deletion;
 use jobcheck_controller::ttl::plan::{TtlObserved, TtlPlan, plan};
 use jobcheck_explorer::process::steps::RequestOutcome;
-use jobcheck_explorer::reference::ttl as model;
-use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::process::ttl as model;
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::scope::Scope;
-use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::{JobId, World};
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
@@ -113,7 +112,7 @@ fn decide(
 ) -> Result<(), Stop> {
     let Some(job) = job else { return Ok(()) };
     let read = rig.reader.job(job).map_err(Stop::Differs)?;
-    let clock = timestamp(model::clock(after.now, scope));
+    let clock = timestamp(scope.ttl_clock(after.now));
     let asks = request(&plan(&TtlObserved { job: &read.ttl, fresh }, time(clock)), &read.facts.name);
     if let Some(ttl) = &mut bench.replica_mut(id).ttl {
         ttl.asks = asks;
@@ -134,8 +133,8 @@ fn request(plan: &TtlPlan, name: &str) -> Option<Request> {
 /// What is asked for next is what the path may go on with.
 fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), Stop> {
     let mut steps = Vec::new();
-    model::enabled(after, id, scope, &mut steps);
-    let wanted = |what: TtlStep| steps.contains(&Step::Ttl(id, what));
+    model::enabled(after, id, scope, &mut |step| steps.push(step));
+    let wanted = |what: TtlStep| steps.contains(&what);
     let wants = match () {
         () if wanted(TtlStep::Get(RequestOutcome::Handled)) => Some("get"),
         () if wanted(TtlStep::Delete(RequestOutcome::Handled)) => Some("delete"),
@@ -152,7 +151,7 @@ fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), S
 /// Its cache shows what is stored, or goes on showing what it showed.
 pub fn look(bench: &mut Bench, id: JobId, after: &World) {
     let newest = bench.server.revision();
-    let current = after.job_state(id).ttl.as_ref().is_some_and(|it| it.is_current());
+    let current = after.job_state(id).ttl.controller().is_some_and(|it| it.is_current());
     if let Some(ttl) = bench.replica_mut(id).ttl.as_mut().filter(|_| current) {
         ttl.seen = newest;
     }

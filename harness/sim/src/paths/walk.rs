@@ -11,7 +11,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use jobcheck_explorer::scope::{Algorithm, Scope};
+use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::World;
@@ -41,7 +41,7 @@ pub fn walk(
     stop: &dyn Fn() -> bool,
 ) -> Result<Walked, String> {
     let lazy_caches = !scope.progress;
-    let scope = Scope { algorithm: Algorithm { lazy_caches, ..scope.algorithm.clone() }, ..scope.clone() };
+    let scope = scope.clone().with_algorithm(|algorithm| algorithm.lazy_caches = lazy_caches);
     let world = initial(&scope);
     let bench = Bench::new(&scope, &world, seed)?;
     let mut walker = Walker {

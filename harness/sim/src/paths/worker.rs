@@ -11,7 +11,7 @@ use jobcheck_controller::job::command::PodRef;
 use jobcheck_controller::job::observed::{Memory, Settings};
 use jobcheck_explorer::process::io::{self, Answer, CallName, Wait};
 use jobcheck_explorer::process::state::Process;
-use jobcheck_explorer::process::steps::{RequestOutcome, is_held_back};
+use jobcheck_explorer::process::steps::{RequestOutcome, exceeds_pod_bound};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::Time;
@@ -151,7 +151,7 @@ pub fn call(
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let process = &before.job_state(id).processes[number];
+    let process = &before.job_state(id).processes()[number];
     let Some(sent) = take(bench, id, number, normal(name, process))? else { return Ok(()) };
     let mut request = sent.request.clone();
     if let Some(tamper) = rig.tamper {
@@ -169,7 +169,7 @@ pub fn call(
     if answer.as_ref().is_some_and(|answer| answer.code() == 404) && is_of_a_ghost(name, before, id) {
         return Err(Stop::Cut(GONE));
     }
-    check_answer(process, &after.job_state(id).processes[number], name, answer.as_ref())?;
+    check_answer(process, &after.job_state(id).processes()[number], name, answer.as_ref())?;
     let now = time(bench.now);
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
@@ -295,11 +295,11 @@ pub fn crash(
     scope: &Scope,
 ) -> Result<(), Stop> {
     if let Some(name) = in_flight {
-        let name = normal(name, &before.job_state(id).processes[number]);
+        let name = normal(name, &before.job_state(id).processes()[number]);
         let call = take(bench, id, number, name)?;
         bench.replica_mut(id).late = call.map(|sent| sent.request);
     }
-    let started = Worker::started(scope, &after.job_state(id).processes[number]);
+    let started = Worker::started(scope, &after.job_state(id).processes()[number]);
     *worker(bench.replica_mut(id), number)? = started;
     Ok(())
 }
@@ -316,8 +316,7 @@ pub fn land(
     scope: &Scope,
 ) -> Result<(), Stop> {
     let job_state = before.job_state(id);
-    let held =
-        job_state.delayed.as_ref().is_some_and(|delayed| is_held_back(job_state, &delayed.call, scope));
+    let held = job_state.delayed().is_some_and(|delayed| exceeds_pod_bound(job_state, &delayed.call, scope));
     let Some(request) = bench.replica_mut(id).late.take().filter(|_| !held) else { return Ok(()) };
     let response = bench.ask(&request);
     note_birth(bench, id, &response, (before, after), scope)
@@ -329,7 +328,7 @@ pub fn land(
 ///
 /// It is not.
 pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Result<(), Stop> {
-    let process = &after.job_state(id).processes[number];
+    let process = &after.job_state(id).processes()[number];
     let replica = bench.replica_mut(id);
     let pods = &replica.pods;
     let Some(worker) = replica.workers.get_mut(number) else { return differs("there is no such process") };

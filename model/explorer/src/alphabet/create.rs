@@ -1,6 +1,6 @@
 //! Creating pods.
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::guards::creation::judge_creation;
@@ -10,13 +10,13 @@ use jobcheck_spec::job::FailureAction;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Findings;
 
-/// The pods that may be created now.
+/// The pods whose creation is admitted within the scope's bound on pods.
 pub fn admitted(context: &DecisionContext<'_>) -> Vec<Pod> {
     if is_full(context) { Vec::new() } else { wanted(context) }
 }
 
-/// Whether nothing but the scope's bound holds a creation back.
-pub fn is_held_back(context: &DecisionContext<'_>) -> bool {
+/// Returns true if a creation is admitted, but exceeds the scope's bound on pods.
+pub fn pod_bound_reached(context: &DecisionContext<'_>) -> bool {
     is_full(context) && !wanted(context).is_empty()
 }
 
@@ -30,7 +30,7 @@ fn wanted(context: &DecisionContext<'_>) -> Vec<Pod> {
     pods
 }
 
-/// Pods of every index, one beyond the last included, and with every failure count up to one too many.
+/// Pods of every index up to one beyond the last, with every failure count up to one too many.
 fn candidates(context: &DecisionContext<'_>) -> Vec<Pod> {
     let Some(job) = &context.cached else { return Vec::new() };
     let completions = job.spec.completion_count().unwrap_or(0);
@@ -39,7 +39,7 @@ fn candidates(context: &DecisionContext<'_>) -> Vec<Pod> {
     let per_index = job.spec.backoff_limit_per_index.and_then(|limit| u32::try_from(limit).ok());
     let failures = per_index.map_or(0, |limit| limit + 1);
     let so_far = u32::try_from(context.job_state.ghost.pods.len()).unwrap_or(u32::MAX);
-    // A rule may ignore the failure of every pod so far (BI-02).
+    // BI-02: a rule may ignore the failures of all pods so far.
     let ignored = if per_index.is_some() && may_ignore(context) { so_far + 1 } else { 0 };
     let mut pods = Vec::new();
     for index in indexes {
@@ -67,7 +67,7 @@ fn newborn(context: &DecisionContext<'_>) -> Pod {
     }
 }
 
-/// The guards of a creation.
+/// Judges a creation.
 pub fn judge(context: &DecisionContext<'_>, pod: &Pod) -> Findings {
     let Some(view) = context.cached_view() else { return super::out_of_reach("creation of a pod") };
     let mut findings = Findings::new();
@@ -75,15 +75,14 @@ pub fn judge(context: &DecisionContext<'_>, pod: &Pod) -> Findings {
     findings
 }
 
-/// The pod exists.
-pub fn apply(job_state: &mut JobState, pod: &Pod, scope: &Scope) {
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    // BO-05: the record of failures is lost with the process.
+/// Creates a pod.
+pub fn apply(job_state: &mut JobState, manager: &Manager, pod: &Pod, scope: &Scope) {
+    // BO-05: a crash loses the backoff record.
     let remembers = job_state.faults.crashes == 0;
     let first_delay = if remembers { scope.constants.pod_failure_backoff_ms / 1000 } else { 0 };
-    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
+    let (job, fresh) = (manager.job.as_deref(), manager.fresh);
     let always = scope.constants.pod_failure_backoff_ms / 1000;
-    job_state.ghost.retries(pod, job.as_deref(), fresh, always, &job_state.pods);
-    job_state.ghost.created(pod, job.as_deref(), fresh, first_delay, &job_state.pods);
+    job_state.ghost.check_retry(pod, job, fresh, always, &job_state.pods);
+    job_state.ghost.created(pod, job, fresh, first_delay, &job_state.pods);
     job_state.write_pod(pod.clone(), scope.lag);
 }

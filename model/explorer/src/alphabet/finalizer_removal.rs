@@ -1,6 +1,6 @@
 //! Removing the tracking finalizer.
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
@@ -13,25 +13,25 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Findings;
 use jobcheck_spec::uid::Uid;
 
-/// The pods that may lose their finalizer now.
+/// The pods whose finalizer may be removed.
 pub fn admitted(context: &DecisionContext<'_>) -> Vec<Uid> {
     let candidates = context.job_state.pods.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid);
     candidates.filter(|uid| context.scope.admits(&judge(context, *uid))).collect()
 }
 
-/// The guards of a release.
+/// Judges a finalizer removal.
 pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
     let mut findings = Findings::new();
     let Some(pod) = context.job_state.pods.get(uid) else {
         return super::out_of_reach("removal of a finalizer");
     };
     if !pod.controlled && context.seen.ownerless.get(uid).is_some() {
-        // FT-21: nobody will count it.
+        // FT-21: an ownerless pod is never counted.
         findings.premise(Req::FT21);
         return findings;
     }
     let stored = context.stored.as_deref();
-    // What the manager cannot have seen yet is no reason.
+    // A change that the manager cannot have seen yet is no reason.
     let read = context.seen.cache.get(uid).unwrap_or(pod);
     if let Some(job) = stored {
         judge_fail_job(job, read, || false, &mut findings);
@@ -43,20 +43,18 @@ pub fn judge(context: &DecisionContext<'_>, uid: Uid) -> Findings {
     let read = if silent { context.cached_view() } else { None };
     let in_mind = read.and_then(|view| job_with_unwritten_decision(&view, context.now));
     if let Some(view) = in_mind.as_ref().or(context.cached.as_deref()).map(|job| context.view(job)) {
-        // Nobody but the manager removes finalizers here; a sync does not know what an earlier one began and did not
-        // get done.
+        // No other actor removes finalizers here. A sync does not know the unfinished work of an earlier one.
         let chosen = |uid| !context.in_sync || view.cache.get(uid).is_some_and(|pod| pod.finalizer);
         judge_finalizer_removal(&view, pod, &chosen, &mut findings);
     }
     findings
 }
 
-/// The finalizer is gone.
-pub fn apply(job_state: &mut JobState, uid: Uid, scope: &Scope) {
+/// Removes the finalizer of a pod.
+pub fn apply(job_state: &mut JobState, manager: &Manager, uid: Uid, scope: &Scope) {
     let Some(pod) = job_state.pods.get(uid).cloned() else { return };
-    let seen = job_state.seen().post.get(uid).cloned();
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    let job = job_state.job.as_ref().map(|job| job_state.manager.gates.read(job));
-    job_state.ghost.finalizer_removed(&pod, seen.as_ref(), job.as_deref(), fresh, &job_state.pods);
+    let seen = super::pod_cache(job_state).and_then(|seen| seen.post.get(uid).cloned());
+    let (job, fresh) = (manager.job.as_deref(), manager.fresh);
+    job_state.ghost.finalizer_removed(&pod, seen.as_ref(), job, fresh, &job_state.pods);
     job_state.write_pod(Pod { finalizer: false, ..pod }, scope.lag);
 }

@@ -1,18 +1,18 @@
 //! Writing the status.
 //!
-//! The alphabet is a product of parts: index texts, conditions, suspension, recorded UIDs, counted UIDs
-//! ([`alphabet`]). Before the product is taken, each part is tried alone against the guards that read nothing
-//! but this part; what they refuse cannot become right in a combination. The guards then judge the whole, so
-//! that a mistake in this pruning could only hide an admitted write, which a test rules out by taking the
-//! whole product.
+//! The alphabet is a product of parts: index texts, conditions, suspension, recorded UIDs, and counted UIDs
+//! ([`alphabet`]). Before the product is formed, each part is judged alone by the guards that read no other
+//! part. A part that they reject is wrong in every combination. The guards then judge each combination. A
+//! mistake in this pruning could only hide an admitted write; a test compares with the unpruned product.
 
 mod alphabet;
 
 use jobcheck_spec::guards::without_interim::{WithoutInterim, unwritten_decision};
 
-use super::DecisionContext;
+use super::{DecisionContext, Manager};
+use crate::knowledge::Knowledge;
 use crate::scope::Scope;
-use crate::world::JobState;
+use crate::world::{Driver, JobState};
 use jobcheck_spec::apiserver::{status_updated, validate_status_update, would_refuse_status};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::backlog::judge_backlog;
@@ -32,7 +32,7 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::View;
 
-/// The status writes that may be made now.
+/// The admitted status writes.
 pub fn admitted(context: &DecisionContext<'_>) -> Vec<JobStatus> {
     let Some(job) = context.writable_job() else { return Vec::new() };
     let mut writes: Vec<JobStatus> = Vec::new();
@@ -45,7 +45,7 @@ pub fn admitted(context: &DecisionContext<'_>) -> Vec<JobStatus> {
     writes
 }
 
-/// The guards of a status write.
+/// Judges a status write.
 pub fn judge(context: &DecisionContext<'_>, new: &JobStatus) -> Findings {
     let Some(job) = context.writable_job() else { return super::out_of_reach("status write") };
     let mut findings = Findings::new();
@@ -69,7 +69,7 @@ fn judge_announced(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, fi
     }
 }
 
-/// What no stale cache excuses.
+/// Judges what no stale cache can excuse.
 fn judge_truth(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
     let old = &job.status;
     judge_contract(old, new, true, findings);
@@ -84,9 +84,9 @@ fn judge_truth(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findin
     }
 }
 
-/// S-08 is about the pods that the manager created; nobody waits for one that a dead process asked for.
+/// Returns true if the manager can have known that the pod would be created (S-08).
 fn is_known(job_state: &JobState, uid: Uid) -> bool {
-    job_state.ghost.pod(uid).is_some_and(|ghost| !ghost.unasked)
+    job_state.ghost.pod(uid).is_some_and(|ghost| !ghost.unexpected)
 }
 
 fn judge_accounts(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, findings: &mut Findings) {
@@ -95,28 +95,26 @@ fn judge_accounts(context: &DecisionContext<'_>, job: &Job, new: &JobStatus, fin
     judge_counting_truth(&job.status, new, job.spec.is_indexed(), &job_state.ghost, &gone, findings);
 }
 
-/// The status is stored, unless the server refuses it.
-pub fn apply(job_state: &mut JobState, new: &JobStatus, now: Time, scope: &Scope) {
-    let Some(job) = job_state.job.clone() else { return };
+/// Stores the status, unless the server refuses it.
+pub fn apply(job_state: &mut JobState, manager: &Manager, new: &JobStatus, now: Time, scope: &Scope) {
+    let (Some(job), Some(read)) = (job_state.job.clone(), &manager.job) else { return };
     let sent = Job { status: new.clone(), ..Job::clone(&job) };
     if let Some(broken) = refusal(&job, &sent, scope) {
         job_state.ghost.refused.get_or_insert(broken.req);
         return;
     }
-    let mut backoff = std::mem::take(&mut job_state.manager.backoff);
-    let record = backoff.clone();
-    backoff.keep(&job_state.seen().view(&job_state.manager.gates.read(&job), now, &record, &scope.constants));
-    job_state.manager.backoff = backoff;
-    let read = job_state.manager.gates.read(&job);
-    let fresh = job_state.manager.old_job.is_none() && job_state.manager.behind.is_empty();
-    job_state.ghost.announces(&read, new, fresh, &job_state.pods);
+    let seen = super::pod_cache(job_state);
+    job_state.ghost.check_interim(read, new, manager.fresh, &job_state.pods);
     job_state.ghost.status_written(&read.spec, &job.status, new, &job_state.pods, now);
-    job_state.ghost.status_written_with(job_state.manager.gates, &job, new, now);
+    job_state.ghost.status_written_with(manager.gates, &job, new, now);
     job_state.job = Some(status_updated(&job, &sent).into());
-    job_state.manager.end_sync();
+    let (Driver::Specification(knowledge), Some(seen)) = (&mut job_state.driver, seen) else { return };
+    let record = knowledge.backoff.clone();
+    knowledge.backoff.keep(&seen.view(read, now, &record, &scope.constants));
+    knowledge.end_sync();
 }
 
-/// Why the server refuses a write. The rules that the scope switches off are no rules.
+/// The rule by which the server refuses a write. Rules in [`Scope::without`] do not apply.
 #[must_use]
 pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
     if scope.without.is_empty() {
@@ -127,10 +125,16 @@ pub fn refusal(job: &Job, sent: &Job, scope: &Scope) -> Option<Broken> {
     scope.verdict(findings)
 }
 
-/// Whether the alphabet holds a write here that the server would refuse: the witness that its rules are asked.
+/// Returns true if the alphabet contains a write that the server would refuse. This proves that the server's
+/// rules are tested.
 #[must_use]
 pub fn has_refusable_candidate(job_state: &JobState, now: Time, scope: &Scope) -> bool {
-    let context = DecisionContext::of_job_state(job_state, now, scope);
+    let up_to_date = Knowledge::up_to_date(job_state.gates());
+    let knowledge = match &job_state.driver {
+        Driver::Specification(knowledge) => knowledge,
+        Driver::Processes { .. } => &up_to_date,
+    };
+    let context = DecisionContext::with_knowledge(job_state, knowledge, now, scope);
     let Some(job) = context.writable_job() else { return false };
     let view = context.view(job);
     let mut sent = Job { status: alphabet::base(&view), ..job.clone() };
@@ -146,7 +150,7 @@ struct Pruned<'a> {
     job: &'a Job,
     view: View<'a>,
     tally: Tally,
-    /// The stored status with the counts of today.
+    /// The stored status with the current numbers of pods.
     base: JobStatus,
 }
 
@@ -163,7 +167,7 @@ impl<'a> Pruned<'a> {
         self.context.scope.admits(&findings)
     }
 
-    /// [`judge`], with what is known of the view already.
+    /// Judges a whole status write, as [`judge`] does, with the cached tally.
     fn admits_whole(&self, new: &JobStatus) -> bool {
         self.admits(|findings| judge_truth(self.context, self.job, new, findings))
             && self.admits(|findings| judge_counted_status_write(&self.view, new, &self.tally, findings))
@@ -187,7 +191,7 @@ impl<'a> Pruned<'a> {
         writes
     }
 
-    /// UIDs that leave the lists, with the index texts. The conditions come with the heads.
+    /// The combinations of index texts with UIDs that leave the lists, without conditions.
     fn accounts(&self) -> Vec<JobStatus> {
         let texts = self.index_texts();
         let mut accounts = Vec::new();
@@ -223,7 +227,7 @@ impl<'a> Pruned<'a> {
         texts
     }
 
-    /// Other counts than those that the view shows break PC-02, or UG-05, whatever else is written.
+    /// Other numbers than those of the view break PC-02 or UG-05, whatever else is written.
     fn bases(&self) -> Vec<JobStatus> {
         let wrong = [Req::PC02, Req::UG05].iter().any(|req| self.context.scope.without.contains(req));
         let mut bases = if wrong { alphabet::miscounted(&self.base) } else { Vec::new() };
@@ -231,7 +235,7 @@ impl<'a> Pruned<'a> {
         bases
     }
 
-    /// Conditions and times.
+    /// The combinations of conditions and times.
     fn heads(&self) -> Vec<JobStatus> {
         let mut scratch = self.base.clone();
         let mut heads = Vec::new();
@@ -245,8 +249,8 @@ impl<'a> Pruned<'a> {
         heads
     }
 
-    /// The reasons that a fresh interim condition may name: one that does not hold is a broken requirement,
-    /// whatever else is written. Once the Job is decided, any is as wrong as another.
+    /// The reasons that a new interim condition may have. A reason that does not hold breaks a requirement,
+    /// whatever else is written. If the Job is decided, every reason is equally wrong.
     fn reasons(&self) -> Vec<Reason> {
         if self.job.status.is_decided() {
             return vec![Reason::BackoffLimitExceeded];
@@ -256,7 +260,7 @@ impl<'a> Pruned<'a> {
         Reason::ALL.into_iter().filter(may_hold).collect()
     }
 
-    /// The guards that read nothing but conditions, and the completion time; the cheapest first.
+    /// Judges the conditions and the completion time alone, with the cheapest guards first.
     fn admits_conditions(&self, new: &JobStatus) -> bool {
         let old = &self.job.status;
         self.admits(|findings| judge_contract(old, new, true, findings))
@@ -277,7 +281,7 @@ impl<'a> Pruned<'a> {
         single
     }
 
-    /// The sets of these UIDs that may enter the lists of `account`: they hold all that has to.
+    /// The sets of these UIDs that may enter the lists of `account`. Each contains every UID that must enter.
     fn records(
         &self,
         single: &[alphabet::Record],
@@ -302,7 +306,7 @@ fn with_head(account: JobStatus, head: &JobStatus) -> JobStatus {
     }
 }
 
-/// Which interim conditions are true: all that accounting asks of the conditions.
+/// The interim conditions that are true. Accounting reads nothing else of the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Announced {
     good: bool,

@@ -1,9 +1,11 @@
-//! What a step does to a part of a world follows from few other parts.
+//! The effects of a step, by the few parts of a state from which they follow.
 //!
-//! A kubelet's step, for one, changes pods whatever a controller remembers; so its effect on the pods is worked out
-//! once for all worlds with the same Job, pods and time. [`effects_of`] says for each step which parts it changes, and
-//! what the changes follow from; the rest stays as it is. What is written there is a claim about [`World::apply`],
-//! which a test holds it to in every scope: forgetting a source would mix up worlds.
+//! For example, the effect of a kubelet's step on pods does not depend on the memory of a controller. It is
+//! therefore computed once for all states with the same Job, pods and time. [`effects_of`] lists for each
+//! step the parts that change, and the sources of the changes. All other parts stay the same.
+//!
+//! Each list is a claim about [`World::apply`]. A missing source would confuse states, so a test checks the
+//! claims in every scope.
 //!
 //! [`World::apply`]: crate::world::World::apply
 
@@ -22,13 +24,13 @@ use crate::process::steps::{ProcessStep, RequestOutcome};
 use crate::scope::Scope;
 use crate::step::Step;
 
-/// Beside the parts of a Job: the frame, which holds the time.
+/// The source next to the parts of a Job: the frame with the time.
 const FRAME: usize = PARTS;
-/// Beside the parts of a Job: how many pods and former Jobs there were, which names those that come.
+/// The source next to the parts of a Job: the numbers of pods and of previous Jobs, which name new ones.
 const SO_FAR: usize = PARTS + 1;
 const SLOTS: usize = PARTS + 2;
 
-/// Effects that follow from the same parts.
+/// The parts that change together, and their common sources.
 struct Effect {
     to: &'static [usize],
     from: &'static [usize],
@@ -38,11 +40,11 @@ const fn effect(to: &'static [usize], from: &'static [usize]) -> Effect {
     Effect { to, from }
 }
 
-/// The most parts of an effect.
+/// The largest number of parts that an effect changes.
 const TO: usize = 4;
 const FROM: usize = 8;
 
-/// A pod changes by somebody else's hand.
+/// Another actor changes a pod.
 const POD_CHANGES: &[Effect] = &[
     effect(&[PODS], &[PODS, JOB, FRAME]),
     effect(&[GHOST], &[GHOST, PODS, JOB, FRAME]),
@@ -51,7 +53,7 @@ const POD_CHANGES: &[Effect] = &[
     effect(&[REST], &[REST]),
 ];
 
-/// The same, where no cache has to show anything at once.
+/// The same, if no cache has to receive an event at once.
 const POD_CHANGES_QUIETLY: &[Effect] = &[
     effect(&[PODS], &[PODS, JOB, FRAME]),
     effect(&[GHOST], &[GHOST, PODS, JOB, FRAME]),
@@ -60,7 +62,7 @@ const POD_CHANGES_QUIETLY: &[Effect] = &[
     effect(&[REST], &[REST]),
 ];
 
-/// The Job or a pod changes by somebody else's hand.
+/// Another actor changes the Job or a pod.
 const JOB_CHANGES: &[Effect] = &[
     effect(&[JOB, PODS, REST], &[JOB, PODS, REST, SO_FAR, FRAME]),
     effect(&[GHOST], &[GHOST, JOB, PODS, REST, FRAME]),
@@ -69,20 +71,20 @@ const JOB_CHANGES: &[Effect] = &[
     effect(&[DELAYED], &[DELAYED, JOB, PODS]),
 ];
 
-/// A cache of the specification's manager advances.
+/// A cache of the specification's manager receives an event.
 const MANAGER_SEES: &[Effect] = &[effect(&[KNOWLEDGE], &[KNOWLEDGE])];
 
-/// The specification's manager is restarted.
+/// The specification's manager restarts.
 const MANAGER_DIES: &[Effect] = &[effect(&[KNOWLEDGE], &[KNOWLEDGE]), effect(&[REST], &[REST])];
 
 /// A sync starts.
 const SYNC_STARTS: &[Effect] = &[effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
 
-/// A sync goes on, and nobody else notices.
+/// A sync continues, without an effect on other actors.
 const SYNC_GOES_ON: &[Effect] =
     &[effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
 
-/// A request of a sync fails before it reaches the server.
+/// A request fails before it reaches the server.
 const REQUEST_FAILS: &[Effect] =
     &[effect(&[SYNC, KNOWLEDGE, IDLE], &[SYNC, KNOWLEDGE, IDLE, JOB, PODS, FRAME]), effect(&[REST], &[REST])];
 
@@ -95,7 +97,7 @@ const REQUEST_IS_HANDLED: &[Effect] = &[
     effect(&[DELAYED], &[DELAYED, JOB, SYNC]),
 ];
 
-/// A creation reaches the server. What the past says of it depends on what the process may have forgotten.
+/// A creation reaches the server. Its history depends on what the process may have lost.
 const CREATION_IS_HANDLED: &[Effect] = &[
     effect(&[JOB, PODS, KNOWLEDGE, SYNC], &[JOB, PODS, KNOWLEDGE, SYNC, SO_FAR, REST, FRAME]),
     effect(&[GHOST], &[GHOST, JOB, PODS, KNOWLEDGE, SYNC, REST, FRAME]),
@@ -103,18 +105,18 @@ const CREATION_IS_HANDLED: &[Effect] = &[
     effect(&[REST], &[REST, JOB, SYNC]),
 ];
 
-/// A process dies between two requests.
+/// A process crashes between two requests.
 const PROCESS_DIES: &[Effect] =
     &[effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]), effect(&[REST], &[REST])];
 
-/// A process dies, and its request goes on.
+/// A process crashes, and its request continues.
 const PROCESS_DIES_IN_FLIGHT: &[Effect] = &[
     effect(&[SYNC, KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME]),
     effect(&[REST], &[REST]),
     effect(&[DELAYED], &[SYNC]),
 ];
 
-/// The request of a dead process reaches the server.
+/// The delayed request of a crashed process reaches the server.
 const DELAYED_REQUEST_HANDLED: &[Effect] = &[
     effect(&[JOB, PODS, GHOST], &[JOB, PODS, GHOST, KNOWLEDGE, DELAYED, REST, FRAME]),
     effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, SO_FAR, DELAYED, REST, FRAME]),
@@ -123,7 +125,7 @@ const DELAYED_REQUEST_HANDLED: &[Effect] = &[
     effect(&[DELAYED], &[]),
 ];
 
-/// The same, where no cache has to show anything at once.
+/// The same, if no cache has to receive an event at once.
 const DELAYED_REQUEST_HANDLED_QUIETLY: &[Effect] = &[
     effect(&[JOB, PODS, GHOST], &[JOB, PODS, GHOST, KNOWLEDGE, DELAYED, REST, FRAME]),
     effect(&[KNOWLEDGE], &[KNOWLEDGE, JOB, PODS, SO_FAR, DELAYED, REST, FRAME]),
@@ -133,15 +135,15 @@ const DELAYED_REQUEST_HANDLED_QUIETLY: &[Effect] = &[
     effect(&[DELAYED], &[]),
 ];
 
-/// A cache of a process advances.
+/// A cache of a process receives an event.
 const PROCESS_SEES: &[Effect] = &[effect(&[KNOWLEDGE, IDLE], &[KNOWLEDGE, IDLE, JOB, PODS, FRAME])];
 
-/// Time passes, and timers are due.
+/// Time passes, and timers fire.
 const TIME_PASSES: &[Effect] =
     &[effect(&[FRAME], &[FRAME]), effect(&[IDLE], &[IDLE, KNOWLEDGE, JOB, PODS, FRAME])];
 
-/// The effects of a step on a Job with at most one process; `None` where nothing is known of them, but that they
-/// follow from the whole world. It is `quiet` if there is room in all caches, and nothing in the orphan queue.
+/// The effects of a step on a Job with at most one process. Returns `None` if they follow from the whole
+/// state. A state is `quiet` if no cache has reached its maximal lag and the orphan queue is empty.
 fn effects_of(step: &Step, quiet: bool) -> Option<&'static [Effect]> {
     match step {
         Step::Kubelet(..) | Step::Disrupt(..) if quiet => Some(POD_CHANGES_QUIETLY),
@@ -174,22 +176,22 @@ fn of_process(step: ProcessStep) -> Option<&'static [Effect]> {
     }
 }
 
-/// The number of the step, which of its effects, and the parts that the effect follows from.
+/// The number of the step, the number of the effect, and its sources.
 type Key = (Id, u8, [Id; FROM]);
 
-/// What a thread remembers of effects.
+/// The effects that a thread remembers.
 #[derive(Debug)]
 pub struct Effects {
     known: Lossy<Key, [Id; TO]>,
 }
 
 impl Effects {
-    /// Nothing is known yet.
+    /// An empty memory.
     pub fn new() -> Effects {
         Effects { known: Lossy::up_to(1 << 20) }
     }
 
-    /// The state after a step, as far as it is remembered: what is not is [`UNKNOWN`].
+    /// The state after a step. Parts that are not remembered are [`UNKNOWN`].
     pub fn recall<const N: usize>(
         &self,
         facts: &mut Facts<'_>,
@@ -210,7 +212,7 @@ impl Effects {
         next
     }
 
-    /// Remembers the effects of a step that led from one state to another.
+    /// Remembers the effects of a step between two states.
     pub fn remember<const N: usize>(
         &mut self,
         facts: &mut Facts<'_>,
@@ -233,7 +235,7 @@ impl Effects {
     }
 }
 
-/// What effects depend on.
+/// The sources of effects.
 pub struct Facts<'a> {
     pub parts: &'a mut KnownParts,
     pub tables: &'a Tables,
@@ -241,8 +243,8 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The effects of a step on a Job, and what they may follow from; `None` where it has a second process, or where
-    /// nothing is known of the step.
+    /// The effects of a step on a Job, with their sources. Returns `None` if the Job has a second process, or
+    /// if the effects follow from the whole state.
     fn of<const N: usize>(
         &mut self,
         state: &Packed<N>,
@@ -251,19 +253,17 @@ impl Facts<'_> {
     ) -> Option<(&'static [Effect], [Id; SLOTS])> {
         let ids = ids_of(state, job);
         let Facts { parts, tables, scope } = self;
-        // Where a script is, is in the frame, and any step may change that.
+        // Any step may advance the script, whose position is part of the frame.
         if scope.script.is_some() {
             return None;
         }
         if !parts.rests.part(&tables.rests, ids[REST]).others.is_empty() {
             return None;
         }
-        let room = parts.managers.part(&tables.managers, ids[KNOWLEDGE]).behind.len() < scope.lag;
+        let room = parts.knowledge.part(&tables.knowledge, ids[KNOWLEDGE]).behind.len() < scope.lag;
         let idle = parts.idle.part(&tables.idle, ids[IDLE]).as_ref().as_ref();
-        let quiet = room
-            && idle.is_none_or(|idle| {
-                idle.job_behind.len() < scope.algorithm.job_lag && idle.orphans.is_empty()
-            });
+        let quiet =
+            room && idle.is_none_or(|idle| idle.job_behind.len() < scope.job_lag && idle.orphans.is_empty());
         let so_far = so_far(parts.ghosts.part(&tables.ghosts, ids[GHOST]));
         let mut slots = [0; SLOTS];
         slots[..PARTS].copy_from_slice(&ids);
@@ -273,33 +273,33 @@ impl Facts<'_> {
     }
 }
 
-/// What the past shows to others than properties: how many pods and former Jobs there were. A field that is added to
-/// the past does not compile until it was decided here whether anybody sees it.
+/// The part of the history that steps depend on: the numbers of pods and of previous Jobs. A new field of the
+/// history does not compile until it is assigned here.
 pub fn so_far(ghost: &GhostHistory) -> Id {
     let GhostHistory {
         pods,
         incarnation,
         former,
-        strangers,
+        foreign_pods,
         widest: _,
         most: _,
         fewest: _,
-        was_impatient: _,
+        allowed_early_replacement: _,
         decision: _,
         ending: _,
         refused: _,
-        told_of_namespace: _,
+        namespace_refused: _,
         objection: _,
-        removal: _,
+        ttl_deletion: _,
         gates: _,
         writers: _,
         violations: _,
     } = ghost;
     let pods = u8::try_from(pods.len()).unwrap_or(u8::MAX);
-    Id::from_be_bytes([pods, *former, *incarnation, *strangers])
+    Id::from_be_bytes([pods, *former, *incarnation, *foreign_pods])
 }
 
-/// The Jobs that a step concerns, by number.
+/// The numbers of the Jobs that a step concerns.
 fn jobs<const N: usize>(step: &Step) -> Range<usize> {
     match step.job() {
         Some(job) => usize::from(job.0)..usize::from(job.0) + 1,

@@ -1,4 +1,4 @@
-//! Looking at a world: which property is broken, and which premises are reached.
+//! Evaluates a state: its broken property, and the premises that it satisfies.
 
 use super::lossy::Lossy;
 use super::parts::{GHOST, IDLE, JOB, KNOWLEDGE, PODS, Packed, REST, SYNC, ids_of};
@@ -13,33 +13,33 @@ type Properties = u64;
 
 const _: () = assert!(PROPERTIES.len() <= Properties::BITS as usize);
 
-/// What properties ask for: the frame and parts of one Job, and whether its process has a sync under way. Where Jobs
-/// are created again, one asks for the process itself (BO-06).
+/// The input of the properties: the frame, parts of one Job, and true if its process is in a sync. With
+/// recreated Jobs, the process itself is an input too (BO-06).
 type Key = ([Id; 7], bool);
 
-/// What is to be seen of one Job.
+/// The evaluation of one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct Observation {
     broken: Properties,
-    /// Premises that are reached; those that were reached before were not looked at.
+    /// The satisfied premises, without those that were satisfied before.
     reached: Properties,
 }
 
-/// What a thread remembers of Jobs that it has looked at.
+/// The evaluations that a thread remembers.
 #[derive(Debug)]
 pub struct Looks {
-    known: Lossy<Key, Seen>,
+    known: Lossy<Key, Observation>,
 }
 
 impl Looks {
-    /// Nothing was looked at yet.
+    /// An empty memory.
     pub fn new() -> Looks {
         Looks { known: Lossy::up_to(1 << 16) }
     }
 }
 
 impl<const N: usize> Specification<'_, N> {
-    /// The first property that is wanted and broken. Notes premises.
+    /// The first wanted property that is broken. Records satisfied premises.
     pub(super) fn broken(&self, scratch: &mut Scratch<N>, state: &Packed<N>) -> Option<usize> {
         let broken = (0..self.scope.jobs.len()).fold(0, |broken, job| {
             let seen = self.seen(scratch, state, job);
@@ -51,7 +51,7 @@ impl<const N: usize> Specification<'_, N> {
         (0..PROPERTIES.len()).find(|number| broken >> number & 1 == 1 && self.wanted[*number])
     }
 
-    fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Seen {
+    fn seen(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Observation {
         let ids = ids_of(state, job);
         let is_managed = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_none();
         let asks = is_managed || self.scope.recreates();
@@ -70,11 +70,11 @@ impl<const N: usize> Specification<'_, N> {
     }
 }
 
-/// Looks at a Job, but not at premises that were `reached` already.
-fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Seen {
+/// Evaluates a Job. Premises that are already `reached` are skipped.
+fn look_at(world: &World, job: usize, scope: &Scope, reached: &[bool]) -> Observation {
     let job_state = &world.job_states[job];
     let situation = Situation { world, job_state, scope };
-    let mut seen = Seen { broken: 0, reached: 0 };
+    let mut seen = Observation { broken: 0, reached: 0 };
     for (number, property) in PROPERTIES.iter().enumerate() {
         seen.broken |= Properties::from((property.broken)(job_state).is_some()) << number;
         let is_asked = !reached.get(number).copied().unwrap_or_default();

@@ -1,31 +1,31 @@
-//! A memory of bounded size, which may forget, and never errs.
+//! A cache of bounded size. It may lose entries, but it never returns a wrong one.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-/// Answers by key, each at the one place that its key has; a later key with the same place takes it over.
+/// The values by key. Each key has one place, and a later key with the same place replaces the entry.
 #[derive(Debug)]
 pub struct Lossy<K, V> {
     entries: Vec<Option<(K, V)>>,
-    /// Of the places, how many are taken.
+    /// The number of occupied places.
     taken: usize,
     most: usize,
 }
 
 impl<K: Copy + Eq + Hash, V> Lossy<K, V> {
-    /// Room for so many answers at most, a power of two; it begins with less.
+    /// An empty cache with at most this many places, a power of two. It starts smaller.
     pub fn up_to(most: usize) -> Lossy<K, V> {
         Lossy { entries: Vec::new(), taken: 0, most }
     }
 
-    /// What is known of a key.
+    /// The value of a key, if it is still in the cache.
     pub fn get(&self, key: &K) -> Option<&V> {
         let (known, answer) = self.entries.get(self.place(key))?.as_ref()?;
         (known == key).then_some(answer)
     }
 
-    /// Remembers an answer.
+    /// Stores a value.
     pub fn put(&mut self, key: K, answer: V) {
         if self.taken * 2 >= self.entries.len() && self.entries.len() < self.most {
             self.grow();

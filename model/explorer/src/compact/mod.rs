@@ -1,4 +1,9 @@
-//! The specification in a scope, as a [`System`] of compact states.
+//! The transition system of a scope with compact states, as a [`System`].
+//!
+//! A state is a few numbers, one for each distinct part of a [`World`] ([`parts`]). Threads remember the
+//! effects of steps ([`effects`]), the enabled steps ([`possible`]) and the evaluation of properties
+//! ([`looks`]).
+//! [`symmetry`] merges states that differ only in names.
 
 mod effects;
 mod looks;
@@ -26,15 +31,15 @@ use crate::scopes::initial;
 use crate::step::{Step, StepKind};
 use crate::world::World;
 
-/// Numbers for the worlds of a scope with so many Jobs.
+/// The number of numbers in a state with this many Jobs.
 pub const fn width(jobs: usize) -> usize {
     1 + jobs * PARTS
 }
 
-/// The number by which [`System::look`] names a standstill.
-pub const STANDSTILL_NUMBER: usize = PROPERTIES.len();
+/// The number that [`System::look`] returns for a deadlock.
+pub const DEADLOCK_NUMBER: usize = PROPERTIES.len();
 
-/// A step with its number, by which steps are told apart.
+/// A step and its number. Equal steps have equal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
     id: Id,
@@ -42,21 +47,21 @@ pub struct Numbered {
     pub step: Arc<Step>,
 }
 
-/// The specification in a scope.
+/// The transition system of a scope.
 pub struct Specification<'a, const N: usize> {
     scope: &'a Scope,
     tables: Tables,
     steps: Table<Step>,
-    /// What all threads together have found out about managers.
+    /// The enabled writes of the specification's managers, shared by all threads.
     managers: Managers,
-    /// Whether to ask for each property, and last for a standstill.
+    /// For each property, true if it is checked. The last entry is about deadlock.
     wanted: Vec<bool>,
-    /// What makes worlds the same, if that is not asked to be told apart.
+    /// The symmetry group, if symmetry reduction is used.
     group: Option<Group>,
 }
 
 impl<'a, const N: usize> Specification<'a, N> {
-    /// The specification in this scope, with the properties that are `wanted`; `None` is a standstill.
+    /// The transition system of this scope, with the `wanted` properties. `None` is deadlock.
     pub fn new(scope: &'a Scope, wanted: &dyn Fn(Option<usize>) -> bool) -> Specification<'a, N> {
         let wanted = (0..PROPERTIES.len()).map(Some).chain([None]).map(wanted).collect();
         Specification {
@@ -69,42 +74,42 @@ impl<'a, const N: usize> Specification<'a, N> {
         }
     }
 
-    /// The same, in which worlds that differ by names alone are one ([`symmetry`]).
+    /// The same system with symmetry reduction ([`symmetry`]).
     #[must_use]
     pub fn up_to_symmetry(mut self) -> Specification<'a, N> {
         self.group = Some(Group::new(self.scope, &initial(self.scope)));
         self
     }
 
-    /// How many different parts the worlds are made of.
+    /// The number of distinct parts of all states.
     pub fn parts(&self) -> usize {
         self.tables.len()
     }
 
-    /// The world of a state.
+    /// The state as a [`World`].
     pub fn world(&self, scratch: &mut Scratch<N>, state: &Packed<N>) -> World {
         scratch.parts.unpack(&self.tables, state)
     }
 }
 
-/// What one thread remembers.
+/// The memory of one thread.
 pub struct Scratch<const N: usize> {
     parts: KnownParts,
     steps: Known<Step>,
     symmetry: Memory,
-    /// The world that was asked for last.
+    /// The last state that was unpacked.
     current: Option<(Packed<N>, World)>,
     effects: Effects,
     possible: Possible,
     looks: Looks,
-    /// For each of [`PROPERTIES`], whether its premise was reached.
+    /// For each of [`PROPERTIES`], true if some state satisfied its premise.
     pub reached: Vec<bool>,
-    /// Whether creations were held back by the scope's bound on pods.
-    pub held_back: bool,
+    /// True if the scope's bound on pods disabled a creation.
+    pub pod_bound_reached: bool,
 }
 
 impl<const N: usize> Scratch<N> {
-    /// The world of a state, which is put together only if it is not the one that was asked for last.
+    /// The [`World`] of a state. The last one is reused.
     fn load(&mut self, tables: &Tables, state: &Packed<N>) -> &World {
         if self.current.as_ref().is_none_or(|(loaded, _)| loaded != state) {
             let world = self.parts.unpack(tables, state);
@@ -116,12 +121,12 @@ impl<const N: usize> Scratch<N> {
 }
 
 impl<const N: usize> Specification<'_, N> {
-    /// How often the specification was asked what a manager may do.
+    /// The number of situations in which the writes of a manager were judged.
     pub fn judged(&self) -> usize {
         self.managers.len()
     }
 
-    /// The state after a step, worked out as far as it is not known.
+    /// The state after a step. Remembered parts are not computed again.
     fn applied(
         &self,
         scratch: &mut Scratch<N>,
@@ -153,7 +158,7 @@ impl<const N: usize> System for Specification<'_, N> {
             possible: Possible::new(),
             looks: Looks::new(),
             reached: vec![false; PROPERTIES.len()],
-            held_back: false,
+            pod_bound_reached: false,
         }
     }
 
@@ -180,9 +185,9 @@ impl<const N: usize> System for Specification<'_, N> {
 
     fn look(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &[Numbered]) -> Option<usize> {
         let broken = self.broken(scratch, state);
-        let asked = steps.is_empty() && self.wanted[STANDSTILL_NUMBER];
+        let asked = steps.is_empty() && self.wanted[DEADLOCK_NUMBER];
         let mut stuck = || deadlock(scratch.load(&self.tables, state), &[], self.scope).is_some();
-        broken.or_else(|| (asked && stuck()).then_some(STANDSTILL_NUMBER))
+        broken.or_else(|| (asked && stuck()).then_some(DEADLOCK_NUMBER))
     }
 
     fn kind(&self, step: &Numbered) -> usize {

@@ -1,67 +1,69 @@
-//! Taking worlds apart, and putting them together again.
+//! Takes states apart and puts them together again.
 //!
-//! A world falls into a frame, which is everything but its Jobs, and the parts of each Job. They are whole values of
-//! the model: a field that is added inside one of them needs nothing here, and one that is added to a [`JobState`] or a
-//! [`World`] does not compile until it was decided here where it belongs. Parts differ much less often than worlds
-//! do, so that each is kept once.
+//! A state consists of a frame, which is everything except its Jobs, and of the parts of each Job. Parts are
+//! whole values of the model. Distinct parts are much rarer than distinct states, so each part is stored
+//! once.
+//!
+//! A new field inside a part needs no change here. A new field of [`JobState`] or [`World`] does not compile
+//! until it is assigned to a part.
 
 use std::sync::Arc;
 
 use super::table::{Id, Known, Table};
 use crate::ghost::GhostHistory;
+use crate::knowledge::Knowledge;
 use crate::process::state::{Process, Sync};
 use crate::process::steps::{DelayedRequest, Faults};
-use crate::reference::ttl::TtlController;
-use crate::world::{JobState, Manager, World};
+use crate::world::{Driver, JobState, TtlDriver, World};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 
-/// Numbers for the parts of one Job.
+/// The number of parts of one Job.
 pub const PARTS: usize = 8;
-/// Position of the number of the Job among those.
+/// The position of the Job.
 pub const JOB: usize = 0;
-/// Position of the pods.
+/// The position of the pods.
 pub const PODS: usize = 1;
-/// Position of what the first process knows, or else the manager.
+/// The position of the knowledge of the first process, or of the specification's manager.
 pub const KNOWLEDGE: usize = 2;
-/// Position of the past.
+/// The position of the history.
 pub const GHOST: usize = 3;
-/// Position of the sync of the first process.
+/// The position of the sync of the first process.
 pub const SYNC: usize = 4;
-/// Position of the first process without what it knows and without its sync.
+/// The position of the first process without its knowledge and its sync.
 pub const IDLE: usize = 5;
-/// Position of the request of a dead process.
+/// The position of the delayed request.
 pub const DELAYED: usize = 6;
-/// Position of the rest.
+/// The position of the remaining fields.
 pub const REST: usize = 7;
 
-/// The numbers of one Job's parts.
+/// The numbers of the parts of one Job.
 pub type Ids = [Id; PARTS];
 
-/// A world as the numbers of its parts: the frame, then [`PARTS`] for each Job. Two worlds are equal exactly if
-/// their numbers are.
+/// A state as the numbers of its parts: the frame, and then [`PARTS`] numbers for each Job. Two states are
+/// equal if and only if their numbers are.
 pub type Packed<const N: usize> = [Id; N];
 
-/// Stands for a part that is not known.
+/// The number of an unknown part.
 pub const UNKNOWN: Id = Id::MAX;
 
-/// Where the numbers of a Job begin.
+/// The position of the first part of a Job.
 pub fn offset(job: usize) -> usize {
     1 + job * PARTS
 }
 
-/// The numbers of a Job's parts.
+/// The numbers of the parts of a Job.
 pub fn ids_of<const N: usize>(packed: &Packed<N>, job: usize) -> Ids {
     let mut ids = [0; PARTS];
     ids.copy_from_slice(&packed[offset(job)..offset(job) + PARTS]);
     ids
 }
 
-/// A Job as it is stored, `None` once it is gone.
+/// A Job as stored, `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobPart(pub Option<Arc<Job>>);
 
-/// The pods of a Job.
+/// The pods of a Job, with fields that change with them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodsPart(pub Arc<Pods>);
 
@@ -71,26 +73,24 @@ impl From<Pods> for PodsPart {
     }
 }
 
-/// What changes seldom.
+/// The fields that change rarely.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rest {
-    pub ttl: Option<Box<TtlController>>,
+    pub ttl: TtlDriver,
     pub faults: Faults,
     pub rollouts: u8,
     pub used: u16,
-    /// The manager, where there is a process: it has nothing to do then, but for its gates.
-    pub manager: Manager,
-    /// Processes after the first.
+    /// The processes after the first one.
     pub others: Vec<Process>,
 }
 
-/// All parts of the worlds of a scope.
+/// The parts of all states of a scope, shared by all threads.
 #[derive(Debug)]
 pub struct Tables {
     pub frames: Table<World>,
     pub jobs: Table<JobPart>,
     pub pods: Table<PodsPart>,
-    pub managers: Table<Manager>,
+    pub knowledge: Table<Knowledge>,
     pub ghosts: Table<GhostHistory>,
     pub syncs: Table<Option<Sync>>,
     pub idle: Table<Option<Process>>,
@@ -98,13 +98,13 @@ pub struct Tables {
     pub rests: Table<Rest>,
 }
 
-/// What a thread knows of [`Tables`].
+/// The part of [`Tables`] that a thread knows.
 #[derive(Debug)]
 pub struct KnownParts {
     pub frames: Known<World>,
     pub jobs: Known<JobPart>,
     pub pods: Known<PodsPart>,
-    pub managers: Known<Manager>,
+    pub knowledge: Known<Knowledge>,
     pub ghosts: Known<GhostHistory>,
     pub syncs: Known<Option<Sync>>,
     pub idle: Known<Option<Process>>,
@@ -113,13 +113,13 @@ pub struct KnownParts {
 }
 
 impl Tables {
-    /// No parts yet.
+    /// Empty tables.
     pub fn new() -> Tables {
         Tables {
             frames: Table::new(),
             jobs: Table::new(),
             pods: Table::new(),
-            managers: Table::new(),
+            knowledge: Table::new(),
             ghosts: Table::new(),
             syncs: Table::new(),
             idle: Table::new(),
@@ -128,22 +128,22 @@ impl Tables {
         }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         let shared = self.frames.len() + self.jobs.len() + self.pods.len() + self.ghosts.len();
-        let own = self.managers.len() + self.syncs.len() + self.idle.len();
+        let own = self.knowledge.len() + self.syncs.len() + self.idle.len();
         shared + own + self.delayed.len() + self.rests.len()
     }
 }
 
 impl KnownParts {
-    /// Nothing is known yet.
+    /// An empty memory.
     pub fn new() -> KnownParts {
         KnownParts {
             frames: Known::new(),
             jobs: Known::new(),
             pods: Known::new(),
-            managers: Known::new(),
+            knowledge: Known::new(),
             ghosts: Known::new(),
             syncs: Known::new(),
             idle: Known::new(),
@@ -152,7 +152,7 @@ impl KnownParts {
         }
     }
 
-    /// Puts a world together.
+    /// Puts a state together.
     pub fn unpack<const N: usize>(&mut self, tables: &Tables, packed: &Packed<N>) -> World {
         let mut world = World::clone(self.frames.part(&tables.frames, packed[0]));
         for ids in packed[1..].chunks_exact(PARTS) {
@@ -162,24 +162,26 @@ impl KnownParts {
     }
 
     fn unpack_job_state(&mut self, tables: &Tables, ids: &[Id]) -> JobState {
-        let Rest { ttl, faults, rollouts, used, manager, others } =
+        let Rest { ttl, faults, rollouts, used, others } =
             Rest::clone(self.rests.part(&tables.rests, ids[REST]));
-        let knowledge = Manager::clone(self.managers.part(&tables.managers, ids[KNOWLEDGE]));
+        let knowledge = Knowledge::clone(self.knowledge.part(&tables.knowledge, ids[KNOWLEDGE]));
         let idle = Option::clone(self.idle.part(&tables.idle, ids[IDLE]));
-        let (manager, first) = match idle {
-            None => (knowledge, None),
+        let driver = match idle {
+            None => Driver::Specification(knowledge),
             Some(idle) => {
                 let sync = Option::clone(self.syncs.part(&tables.syncs, ids[SYNC]));
-                (manager, Some(Process { knowledge, sync, ..idle }))
+                let first = Process { knowledge, sync, ..idle };
+                Driver::Processes {
+                    processes: std::iter::once(first).chain(others).collect(),
+                    delayed: Option::clone(self.delayed.part(&tables.delayed, ids[DELAYED])),
+                }
             }
         };
         JobState {
             job: self.jobs.part(&tables.jobs, ids[JOB]).0.clone(),
             pods: self.pods.part(&tables.pods, ids[PODS]).0.clone(),
-            manager,
-            processes: first.into_iter().chain(others).collect(),
+            driver,
             ttl,
-            delayed: Option::clone(self.delayed.part(&tables.delayed, ids[DELAYED])),
             faults,
             rollouts,
             ghost: GhostHistory::clone(self.ghosts.part(&tables.ghosts, ids[GHOST])),
@@ -187,8 +189,8 @@ impl KnownParts {
         }
     }
 
-    /// Takes a world apart, as far as its numbers are not `known`. `before` is a world that it shares parts with, as a
-    /// step leaves most as they were; the numbers of that world are looked at first.
+    /// Takes a state apart, except for the parts whose numbers are `known`. `before` is the state before the
+    /// step. Most parts are equal to its parts, so these are compared first.
     pub fn pack<const N: usize>(
         &mut self,
         tables: &Tables,
@@ -219,18 +221,10 @@ impl KnownParts {
         given: Ids,
         before: Option<(&JobState, Ids)>,
     ) -> Ids {
-        let JobState { job, pods, manager, mut processes, ttl, delayed, faults, rollouts, ghost, used } =
-            job_state;
-        let first = if processes.is_empty() { None } else { Some(processes.remove(0)) };
-        let (knowledge, sync, idle, manager) = match first {
-            None => (manager, None, None, Manager::default()),
-            Some(mut first) => {
-                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
-                (knowledge, sync, Some(first), manager)
-            }
-        };
-        let rest = Rest { ttl, faults, rollouts, used, manager, others: processes };
-        // A part that may have been left as it was is compared with what it was first.
+        let JobState { job, pods, driver, ttl, faults, rollouts, ghost, used } = job_state;
+        let DriverParts { knowledge, sync, idle, delayed, others } = DriverParts::of(driver);
+        let rest = Rest { ttl, faults, rollouts, used, others };
+        // A part that may be unchanged is compared with the earlier one first.
         let known = |part: usize, is_same: &mut dyn FnMut(&JobState, Id) -> bool| {
             let old = || before.filter(|(old, ids)| is_same(old, ids[part])).map(|(_, ids)| ids[part]);
             Some(given[part]).filter(|id| *id != UNKNOWN).or_else(old)
@@ -241,7 +235,7 @@ impl KnownParts {
             (Some(_), None) | (None, Some(_)) => false,
         };
         let old_sync =
-            |old: &JobState| old.processes.first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
+            |old: &JobState| old.processes().first().and_then(|it| it.sync.as_ref()) == sync.as_ref();
         let known = [
             known(JOB, &mut |old, _| same_job(old)),
             known(PODS, &mut |old, _| Arc::ptr_eq(&old.pods, &pods)),
@@ -249,13 +243,13 @@ impl KnownParts {
             known(GHOST, &mut |old, _| old.ghost == ghost),
             known(SYNC, &mut |old, _| old_sync(old)),
             known(IDLE, &mut |_, id| **self.idle.part(&tables.idle, id) == idle),
-            known(DELAYED, &mut |old, _| old.delayed == delayed),
+            known(DELAYED, &mut |old, _| old.delayed() == delayed.as_ref()),
             known(REST, &mut |_, id| **self.rests.part(&tables.rests, id) == rest),
         ];
         [
             known[JOB].unwrap_or_else(|| self.jobs.id_of(&tables.jobs, JobPart(job))),
             known[PODS].unwrap_or_else(|| self.pods.id_of(&tables.pods, PodsPart(pods))),
-            known[KNOWLEDGE].unwrap_or_else(|| self.managers.id_of(&tables.managers, knowledge)),
+            known[KNOWLEDGE].unwrap_or_else(|| self.knowledge.id_of(&tables.knowledge, knowledge)),
             known[GHOST].unwrap_or_else(|| self.ghosts.id_of(&tables.ghosts, ghost)),
             known[SYNC].unwrap_or_else(|| self.syncs.id_of(&tables.syncs, sync)),
             known[IDLE].unwrap_or_else(|| self.idle.id_of(&tables.idle, idle)),
@@ -265,7 +259,34 @@ impl KnownParts {
     }
 }
 
-/// What stands in a Job's part [`KNOWLEDGE`].
-fn knowledge_of(job_state: &JobState) -> &Manager {
-    job_state.processes.first().map_or(&job_state.manager, |first| &first.knowledge)
+/// A driver in parts.
+struct DriverParts {
+    knowledge: Knowledge,
+    sync: Option<Sync>,
+    idle: Option<Process>,
+    delayed: Option<DelayedRequest>,
+    others: Vec<Process>,
+}
+
+impl DriverParts {
+    fn of(driver: Driver) -> DriverParts {
+        match driver {
+            Driver::Specification(knowledge) => {
+                DriverParts { knowledge, sync: None, idle: None, delayed: None, others: Vec::new() }
+            }
+            Driver::Processes { mut processes, delayed } => {
+                let mut first = processes.remove(0);
+                let (knowledge, sync) = (std::mem::take(&mut first.knowledge), first.sync.take());
+                DriverParts { knowledge, sync, idle: Some(first), delayed, others: processes }
+            }
+        }
+    }
+}
+
+/// The part [`KNOWLEDGE`] of a Job.
+fn knowledge_of(job_state: &JobState) -> &Knowledge {
+    match &job_state.driver {
+        Driver::Specification(knowledge) => knowledge,
+        Driver::Processes { processes, .. } => &processes[0].knowledge,
+    }
 }

@@ -1,4 +1,4 @@
-//! Which steps are possible in a world. Like effects, they follow from few of its parts.
+//! The enabled steps of a state. Like effects, they follow from few parts.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,151 +9,156 @@ use super::lossy::Lossy;
 use super::parts::{DELAYED, GHOST, IDLE, JOB, KNOWLEDGE, PARTS, PODS, Packed, REST, SYNC, ids_of};
 use super::table::{Id, Known, Table};
 use super::{Numbered, Scratch, Specification};
-use crate::alphabet::is_held_back;
+use crate::alphabet::pod_bound_reached;
 use crate::ghost::{GhostHistory, PodHistory};
-use crate::process::steps::holds_back;
-use crate::scope::Scope;
+use crate::process::steps as processes;
+use crate::scope::{Scope, Subject};
 use crate::step::Step;
+use crate::transition::ProcessSteps;
 use crate::world::{JobId, World};
 use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::uid::Uid;
 
-/// What the steps of a manager depend on: its Job's number, the frame, the Job, the pods, the manager, and what
-/// is shown of the past.
+/// The sources of a manager's steps: the number of its Job, the frame, the Job, the pods, its knowledge, and
+/// the visible history.
 type Read = [Id; 6];
 
 /// The steps of a manager.
 #[derive(Debug)]
-struct Managed {
+struct ManagerSteps {
     steps: Vec<Numbered>,
-    held_back: bool,
+    pod_bound_reached: bool,
 }
 
-/// What the specification of managers is shown of the past. Nothing else of it has a bearing on what a manager may do, and
-/// nothing of what the user has done already; a test changes all of it, and `memory_changes_nothing` compares.
+/// The part of the history that the specification's manager may depend on.
 ///
-/// The UID of the next pod follows from the number of pods: a Job that the specification manages is never created again
-/// under its name, so that there are no pods of a former one.
+/// Its steps depend on nothing else of the history, and not on the user's past actions. A test changes every
+/// field of the history, and `memory_changes_nothing` compares the results.
+///
+/// The UID of the next pod follows from the number of pods. A Job that the specification manages is never
+/// recreated, so no pods of a previous Job exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Shown {
+struct VisibleHistory {
     pods: Vec<ShownPod>,
-    /// The fewest `completions` since the Job was decided (S-01).
+    /// S-01: the smallest `completions` since the Job was decided.
     decided_completions: Option<i32>,
 }
 
-/// What it is shown of a pod that there was.
+/// The visible history of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ShownPod {
-    /// Whether it was counted (FT-02).
+    /// FT-02: true if the pod was counted.
     counted: bool,
-    /// Whether nobody can have reckoned with it (TC-04, S-08): what was adopted looks like what always had its owner.
-    unasked: bool,
+    /// TC-04, S-08: true if no leader could know of the pod. An adopted pod looks like one that always had
+    /// its owner.
+    unexpected: bool,
 }
 
-impl Shown {
-    fn of(ghost: &GhostHistory) -> Shown {
+impl VisibleHistory {
+    fn of(ghost: &GhostHistory) -> VisibleHistory {
         debug_assert_eq!(ghost.former, 0, "the specification manages no Job that is created again");
         let shown = |(uid, pod): (Uid, &PodHistory)| ShownPod {
             counted: ghost.is_counted(uid),
-            unasked: pod.unasked,
+            unexpected: pod.unexpected,
         };
-        Shown {
+        VisibleHistory {
             pods: ghost.numbered().map(shown).collect(),
             decided_completions: ghost.decided_completions(),
         }
     }
 }
 
-/// What all threads together have found out about the specification of managers.
+/// The steps of the specification's managers, shared by all threads.
 pub struct Managers {
-    managed: RwLock<FxHashMap<Read, Arc<Managed>>>,
-    shown: Table<Shown>,
+    managed: RwLock<FxHashMap<Read, Arc<ManagerSteps>>>,
+    shown: Table<VisibleHistory>,
 }
 
 impl Managers {
-    /// Nothing yet.
+    /// An empty table.
     pub fn new() -> Managers {
         Managers { managed: RwLock::default(), shown: Table::new() }
     }
 
-    /// How often the specification was asked what a manager may do.
+    /// The number of situations in which the writes of a manager were judged.
     pub fn len(&self) -> usize {
         self.managed.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// Whose steps.
+/// The actors of a set of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Whose {
-    /// Those of the processes of a Job.
+enum Actors {
+    /// The processes of a Job.
     Processes(u8),
-    /// Those of others that concern a Job.
+    /// The environment of a Job.
     Environment(u8),
-    /// Those that concern no single Job.
+    /// Actors that concern no single Job.
     Nobody,
 }
 
-/// Whose steps, and the parts that they follow from.
-type Key = (Whose, [Id; 8]);
+/// The actors, and the sources of their steps.
+type Key = (Actors, [Id; 8]);
 
-/// Steps that are possible.
+/// Enabled steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Listed<S> {
+struct EnabledSteps<S> {
     steps: Arc<[S]>,
-    /// Whether nothing else of the Job is possible.
+    /// True if no other step of the Job is enabled.
     alone: bool,
-    /// Whether a creation is held back by the scope's bound on pods.
-    held_back: bool,
+    /// True if the scope's bound on pods disables a creation.
+    pod_bound_reached: bool,
 }
 
-/// What a thread remembers of possible steps.
+/// The enabled steps that a thread remembers.
 pub struct Possible {
-    managed: FxHashMap<Read, Arc<Managed>>,
-    shown: Known<Shown>,
+    managed: FxHashMap<Read, Arc<ManagerSteps>>,
+    shown: Known<VisibleHistory>,
     shown_by: FxHashMap<Id, Id>,
-    listed: Lossy<Key, Listed<Numbered>>,
+    enabled_for: Lossy<Key, EnabledSteps<Numbered>>,
 }
 
 impl Possible {
-    /// Nothing is known yet.
+    /// An empty memory.
     pub fn new() -> Possible {
         Possible {
             managed: FxHashMap::default(),
             shown: Known::new(),
             shown_by: FxHashMap::default(),
-            listed: Lossy::up_to(1 << 18),
+            enabled_for: Lossy::up_to(1 << 18),
         }
     }
 }
 
 impl<const N: usize> Specification<'_, N> {
-    /// Adds the steps that are possible.
+    /// Appends the enabled steps.
     pub(super) fn possible(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
         if self.scope.script.is_some() {
             return self.scripted(scratch, state, steps);
         }
         for job in 0..self.scope.jobs.len() {
-            if self.scope.algorithm.processes == 0 {
+            if self.scope.subject == Subject::Specification {
                 let managed = self.managed(scratch, state, job);
                 steps.extend_from_slice(&managed.steps);
-                scratch.held_back |= managed.held_back;
+                scratch.pod_bound_reached |= managed.pod_bound_reached;
             }
             let key = self.key_of_processes(scratch, state, job);
-            let alone = self.listed(scratch, state, key, steps);
+            let alone = self.enabled_for(scratch, state, key, steps);
             if !alone {
                 let key = self.key_of_environment(scratch, state, job);
-                self.listed(scratch, state, key, steps);
+                self.enabled_for(scratch, state, key, steps);
             }
         }
-        self.listed(scratch, state, key_of_all(state), steps);
+        self.enabled_for(scratch, state, key_of_all(state), steps);
     }
 
-    /// With a script, what is possible follows from the whole world.
+    /// The enabled steps of a scope with a script. They follow from the whole state.
     fn scripted(&self, scratch: &mut Scratch<N>, state: &Packed<N>, steps: &mut Vec<Numbered>) {
         let world = scratch.load(&self.tables, state);
         let possible = world.enabled(self.scope);
-        let held_back = world.job_states.iter().any(|job_state| holds_back(job_state, self.scope));
-        scratch.held_back |= held_back;
+        let pod_bound_reached =
+            world.job_states.iter().any(|job_state| processes::pod_bound_reached(job_state, self.scope));
+        scratch.pod_bound_reached |= pod_bound_reached;
         let numbered = possible.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
         steps.extend(numbered);
     }
@@ -163,39 +168,39 @@ impl<const N: usize> Specification<'_, N> {
         let so_far = so_far(scratch.parts.ghosts.part(&self.tables.ghosts, ids[GHOST]));
         let [sync, knowledge, idle] = [SYNC, KNOWLEDGE, IDLE].map(|part| ids[part]);
         let from = [sync, knowledge, idle, ids[JOB], ids[PODS], ids[REST], ids[DELAYED], so_far];
-        (Whose::Processes(small(job)), from)
+        (Actors::Processes(small(job)), from)
     }
 
     fn key_of_environment(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Key {
         let ids = ids_of(state, job);
         let has_process = scratch.parts.idle.part(&self.tables.idle, ids[IDLE]).is_some();
-        // The manager stands where the knowledge of a process would; the environment asks for none of a process.
+        // This is the position of a process's knowledge too, which the environment does not depend on.
         let manager = if has_process { 0 } else { ids[KNOWLEDGE] };
         let so_far = so_far(scratch.parts.ghosts.part(&self.tables.ghosts, ids[GHOST]));
         let from = [state[0], ids[JOB], ids[PODS], ids[REST], manager, Id::from(has_process), so_far, 0];
-        (Whose::Environment(small(job)), from)
+        (Actors::Environment(small(job)), from)
     }
 
-    /// Adds steps; says whether nothing else is possible.
-    fn listed(
+    /// Appends the steps of these actors. Returns true if no other step is enabled.
+    fn enabled_for(
         &self,
         scratch: &mut Scratch<N>,
         state: &Packed<N>,
         key: Key,
         steps: &mut Vec<Numbered>,
     ) -> bool {
-        if let Some(listed) = scratch.possible.listed.get(&key) {
-            steps.extend_from_slice(&listed.steps);
-            scratch.held_back |= listed.held_back;
-            return listed.alone;
+        if let Some(enabled_for) = scratch.possible.enabled_for.get(&key) {
+            steps.extend_from_slice(&enabled_for.steps);
+            scratch.pod_bound_reached |= enabled_for.pod_bound_reached;
+            return enabled_for.alone;
         }
         let world = scratch.load(&self.tables, state);
-        let listed = Listed::of(world, key.0, self.scope);
-        let listed = listed.numbered(&mut scratch.steps, &self.steps);
-        steps.extend_from_slice(&listed.steps);
-        scratch.held_back |= listed.held_back;
-        let alone = listed.alone;
-        scratch.possible.listed.put(key, listed);
+        let enabled_for = EnabledSteps::of(world, key.0, self.scope);
+        let enabled_for = enabled_for.numbered(&mut scratch.steps, &self.steps);
+        steps.extend_from_slice(&enabled_for.steps);
+        scratch.pod_bound_reached |= enabled_for.pod_bound_reached;
+        let alone = enabled_for.alone;
+        scratch.possible.enabled_for.put(key, enabled_for);
         alone
     }
 
@@ -203,14 +208,14 @@ impl<const N: usize> Specification<'_, N> {
         if let Some(shown) = scratch.possible.shown_by.get(&ghost) {
             return *shown;
         }
-        let part = Shown::of(scratch.parts.ghosts.part(&self.tables.ghosts, ghost));
+        let part = VisibleHistory::of(scratch.parts.ghosts.part(&self.tables.ghosts, ghost));
         let shown = scratch.possible.shown.id_of(&self.managers.shown, part);
         scratch.possible.shown_by.insert(ghost, shown);
         shown
     }
 
-    /// What the manager of a Job may do.
-    fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<Managed> {
+    /// The enabled writes of the specification's manager of a Job.
+    fn managed(&self, scratch: &mut Scratch<N>, state: &Packed<N>, job: usize) -> Arc<ManagerSteps> {
         let ids = ids_of(state, job);
         let shown = self.shown(scratch, ids[GHOST]);
         let read = [Id::from(small(job)), state[0], ids[JOB], ids[PODS], ids[KNOWLEDGE], shown];
@@ -221,9 +226,9 @@ impl<const N: usize> Specification<'_, N> {
         let known = all.read().unwrap_or_else(PoisonError::into_inner).get(&read).cloned();
         let managed = known.unwrap_or_else(|| {
             let world = scratch.load(&self.tables, state);
-            let (steps, held_back) = managed(world, JobId(small(job)), self.scope);
+            let (steps, pod_bound_reached) = managed(world, JobId(small(job)), self.scope);
             let steps = steps.into_iter().map(|step| Numbered::of(step, &mut scratch.steps, &self.steps));
-            let managed = Arc::new(Managed { steps: steps.collect(), held_back });
+            let managed = Arc::new(ManagerSteps { steps: steps.collect(), pod_bound_reached });
             all.write().unwrap_or_else(PoisonError::into_inner).insert(read, managed.clone());
             managed
         });
@@ -242,13 +247,13 @@ fn key_of_all<const N: usize>(state: &Packed<N>) -> Key {
     for (id, job_state) in from[1..].iter_mut().zip(state[1..].chunks_exact(PARTS)) {
         *id = job_state[JOB];
     }
-    (Whose::Nobody, from)
+    (Actors::Nobody, from)
 }
 
 fn managed(world: &World, job: JobId, scope: &Scope) -> (Vec<Step>, bool) {
     let mut steps = Vec::new();
-    world.admitted_of(job, scope, &mut steps);
-    (steps, is_held_back(world, job, scope))
+    world.manager_steps(job, scope, &mut steps);
+    (steps, pod_bound_reached(world, job, scope))
 }
 
 impl Numbered {
@@ -257,26 +262,30 @@ impl Numbered {
     }
 }
 
-impl Listed<Step> {
-    fn of(world: &World, whose: Whose, scope: &Scope) -> Listed<Step> {
+impl EnabledSteps<Step> {
+    fn of(world: &World, whose: Actors, scope: &Scope) -> EnabledSteps<Step> {
         let mut steps = Vec::new();
-        let (alone, held_back) = match whose {
-            Whose::Processes(job) => world.processes_of(JobId(job), scope, &mut steps),
-            Whose::Environment(job) => {
-                world.environment_of(JobId(job), scope, &mut steps);
+        let (alone, pod_bound_reached) = match whose {
+            Actors::Processes(job) => {
+                let ProcessSteps { alone, pod_bound_reached } =
+                    world.process_steps(JobId(job), scope, &mut steps);
+                (alone, pod_bound_reached)
+            }
+            Actors::Environment(job) => {
+                world.environment_steps(JobId(job), scope, &mut steps);
                 (false, false)
             }
-            Whose::Nobody => {
-                world.happenings(scope, &mut steps);
+            Actors::Nobody => {
+                world.clock_steps(scope, &mut steps);
                 (false, false)
             }
         };
-        Listed { steps: steps.into(), alone, held_back }
+        EnabledSteps { steps: steps.into(), alone, pod_bound_reached }
     }
 
-    fn numbered(&self, known: &mut Known<Step>, table: &Table<Step>) -> Listed<Numbered> {
+    fn numbered(&self, known: &mut Known<Step>, table: &Table<Step>) -> EnabledSteps<Numbered> {
         let steps = self.steps.iter().map(|step| Numbered::of(step.clone(), known, table)).collect();
-        Listed { steps, alone: self.alone, held_back: self.held_back }
+        EnabledSteps { steps, alone: self.alone, pod_bound_reached: self.pod_bound_reached }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Worlds in which the pods of a Job bear each other's UIDs.
+//! Permutations of the pods of a Job.
 //!
-//! The fields of whatever may name a pod are listed one by one, so that a new field does not compile until it
-//! was decided here whether it names one.
+//! Each type that may name a pod is taken apart field by field. A new field therefore does not compile until
+//! it is decided here whether it names a pod.
 
 mod identity;
 mod processes;
@@ -11,18 +11,19 @@ use std::sync::Arc;
 pub use self::identity::Identity;
 use super::parts::JobPart;
 use crate::ghost::{Decision, Ending, GhostHistory, PodHistory, Violations};
-use crate::world::{JobState, Manager, OwnWrite, Unseen};
+use crate::knowledge::{Knowledge, OwnWrite, Unseen};
+use crate::world::{Driver, JobState};
 use jobcheck_spec::job::{Condition, Job, JobStatus, Text, Uncounted};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
-/// A permutation of the UIDs of all pods that one Job ever had: `Uid(n)` becomes the n-th entry.
+/// A permutation of the UIDs of all pods that a Job ever had: `Uid(n)` becomes the n-th entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming(Vec<u8>);
 
 impl Renaming {
-    /// All permutations of so many pods; the first changes nothing.
+    /// All permutations of this number of pods. The first one is the identity.
     pub fn all(pods: usize) -> Vec<Renaming> {
         let mut all = vec![Renaming(Vec::new())];
         for next in 1..=pods {
@@ -39,7 +40,7 @@ impl Renaming {
         all
     }
 
-    /// Whether the keys of the pods, in the order of their UIDs, are sorted afterwards.
+    /// Returns true if the permutation sorts these keys, which are in the order of the UIDs.
     pub fn sorts(&self, keys: &[u64]) -> bool {
         let after = |name: u8| self.0.iter().position(|it| *it == name).and_then(|before| keys.get(before));
         (1..u8::try_from(keys.len()).unwrap_or(u8::MAX)).all(|name| after(name) <= after(name + 1))
@@ -50,7 +51,7 @@ impl Renaming {
         position.and_then(|position| self.0.get(position)).map_or(uid, |name| Uid(u128::from(*name)))
     }
 
-    /// Texts name a pod as the kubelet of this model does: `default/pod-1`.
+    /// A text with renamed pods. The kubelet of this model names a pod `default/pod-1`.
     fn text(&self, text: &Text) -> Text {
         const BEFORE: &str = "default/pod-";
         let Some((head, tail)) = text.split_once(BEFORE) else { return text.clone() };
@@ -59,7 +60,7 @@ impl Renaming {
         format!("{head}{BEFORE}{}{}", self.uid(Uid(number)).0, &tail[digits..]).into()
     }
 
-    /// The Job, whose status lists pods.
+    /// The Job with renamed pods in its status.
     pub fn job_part(&self, part: &JobPart) -> JobPart {
         JobPart(part.0.as_ref().map(|job| self.job(job)))
     }
@@ -94,14 +95,14 @@ impl Renaming {
         }
     }
 
-    /// Every list that is written is sorted.
+    /// A renamed list. All lists that are written are sorted.
     fn list(&self, uids: &[Uid]) -> Vec<Uid> {
         let mut renamed: Vec<Uid> = uids.iter().map(|uid| self.uid(*uid)).collect();
         renamed.sort_unstable();
         renamed
     }
 
-    /// The pods.
+    /// The renamed pods.
     pub fn pods(&self, pods: &Pods) -> Pods {
         let mut renamed = Pods::new();
         for pod in pods.iter().map(|pod| self.pod(pod)) {
@@ -141,10 +142,20 @@ impl Renaming {
         Pod { uid: self.uid(*uid), policy, ..pod.clone() }
     }
 
-    /// The manager.
-    pub fn manager(&self, manager: &Manager) -> Manager {
-        let Manager { old_job, behind, backoff, gates } = manager;
-        Manager {
+    fn driver(&self, driver: &Driver) -> Driver {
+        match driver {
+            Driver::Specification(knowledge) => Driver::Specification(self.knowledge(knowledge)),
+            Driver::Processes { processes, delayed } => Driver::Processes {
+                processes: processes.iter().map(|process| self.process(process)).collect(),
+                delayed: delayed.as_ref().map(|delayed| self.delayed(delayed)),
+            },
+        }
+    }
+
+    /// The knowledge of a manager with renamed pods.
+    pub fn knowledge(&self, knowledge: &Knowledge) -> Knowledge {
+        let Knowledge { old_job, behind, backoff, gates } = knowledge;
+        Knowledge {
             old_job: old_job.as_ref().map(|job| self.job(job)),
             behind: behind.iter().map(|unseen| self.unseen(unseen)).collect(),
             backoff: backoff.renamed(|uid| self.uid(uid)),
@@ -162,24 +173,24 @@ impl Renaming {
         Unseen { uid: self.uid(*uid), before, own, missed: *missed }
     }
 
-    /// The past: a pod's history stands where its UID says.
+    /// The history with renamed pods. The position of a pod's history is its UID.
     pub fn ghost(&self, ghost: &GhostHistory) -> GhostHistory {
         let GhostHistory {
             pods,
-            // Where there are others, symmetry is refused.
+            // Symmetry reduction excludes recreated Jobs.
             incarnation: _,
             former: _,
-            strangers: _,
+            foreign_pods: _,
             widest: _,
             most: _,
             fewest: _,
-            was_impatient: _,
+            allowed_early_replacement: _,
             decision,
             ending,
             refused: _,
             objection: _,
-            told_of_namespace: _,
-            removal: _,
+            namespace_refused: _,
+            ttl_deletion: _,
             gates: _,
             writers: _,
             violations,
@@ -198,7 +209,7 @@ impl Renaming {
         }
     }
 
-    /// Names no pod.
+    /// The history of a pod. It names no pod.
     fn pod_history(&self, ghost: &PodHistory) -> PodHistory {
         let PodHistory {
             index: _,
@@ -208,9 +219,9 @@ impl Renaming {
             ignored: _,
             restarts: _,
             flipped: _,
-            unasked: _,
+            unexpected: _,
             replaced: _,
-            listed: _,
+            recorded: _,
             counted_succeeded: _,
             counted_failed: _,
         } = ghost;
@@ -220,67 +231,54 @@ impl Renaming {
     fn violations(&self, violations: &Violations) -> Violations {
         let Violations {
             lost,
-            dropped,
+            uncountable,
             verdict_lost,
-            passed_over,
+            tracked_at_the_end,
             write_after_end,
             creation_after_decision,
             creation_while_suspended,
             retry_of_failed_index,
             wrong_failure_count,
-            hasty_creation,
+            premature_creation,
             start_moved,
             gates,
-            deleted_finished,
+            deleted_terminated,
             deleted_for_others,
-            silent_write,
-            finalizer_removed_alone,
-            hasty_retry,
+            missing_interim,
+            count_lost,
+            premature_retry,
             futile_creation,
         } = violations;
         let uid = |uid: &Option<Uid>| uid.map(|uid| self.uid(uid));
         Violations {
             lost: uid(lost),
-            dropped: uid(dropped),
+            uncountable: uid(uncountable),
             verdict_lost: uid(verdict_lost),
-            passed_over: *passed_over,
+            tracked_at_the_end: *tracked_at_the_end,
             write_after_end: *write_after_end,
             creation_after_decision: uid(creation_after_decision),
             creation_while_suspended: uid(creation_while_suspended),
             retry_of_failed_index: uid(retry_of_failed_index),
             wrong_failure_count: uid(wrong_failure_count),
-            hasty_creation: uid(hasty_creation),
+            premature_creation: uid(premature_creation),
             start_moved: *start_moved,
             gates: *gates,
-            deleted_finished: uid(deleted_finished),
+            deleted_terminated: uid(deleted_terminated),
             deleted_for_others: uid(deleted_for_others),
-            silent_write: *silent_write,
-            finalizer_removed_alone: uid(finalizer_removed_alone),
-            hasty_retry: uid(hasty_retry),
+            missing_interim: *missing_interim,
+            count_lost: uid(count_lost),
+            premature_retry: uid(premature_retry),
             futile_creation: *futile_creation,
         }
     }
 
-    /// A Job's whole life.
+    /// The whole state of a Job with renamed pods.
     pub fn job_state(&self, job_state: &JobState) -> JobState {
-        let JobState {
-            job,
-            pods,
-            manager,
-            processes,
-            ttl: _,
-            delayed,
-            faults: _,
-            rollouts: _,
-            ghost,
-            used: _,
-        } = job_state;
+        let JobState { job, pods, driver, ttl: _, faults: _, rollouts: _, ghost, used: _ } = job_state;
         JobState {
             job: job.as_ref().map(|job| self.job(job)),
             pods: Arc::new(self.pods(pods)),
-            manager: self.manager(manager),
-            processes: processes.iter().map(|process| self.process(process)).collect(),
-            delayed: delayed.as_ref().map(|delayed| self.delayed(delayed)),
+            driver: self.driver(driver),
             ghost: self.ghost(ghost),
             ..job_state.clone()
         }

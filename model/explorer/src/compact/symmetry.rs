@@ -1,33 +1,44 @@
-//! One world for all that are the same but for names.
+//! Symmetry reduction: one representative for all states that differ only in names.
 //!
 //! # The group
 //!
-//! A Job's pods are created one after the other, and `Uid(n)` is the n-th. Of a Job that has had k pods so far,
-//! any permutation of `Uid(1)` to `Uid(k)` may be applied, to everything that names them: the pods in etcd and in
-//! caches, the lists in every version of the status, the backoff record, texts of conditions, and the ghost
-//! history, in which a pod's place is its UID ([`Renaming`]). Jobs with equal specifications may change places,
-//! each taking on the UID and the name of the Job in whose place it comes ([`Identity`]).
+//! The pods of a Job are created one after another, and `Uid(n)` is the n-th. A permutation of the UIDs
+//! applies to everything that names pods ([`Renaming`]):
 //!
-//! # Why it is sound
+//! - stored and cached pods, and the ghost history,
+//! - the lists in every version of the status, and the texts of its conditions,
+//! - the backoff record.
 //!
-//! A renamed world need not be reachable: in it, pod 2 may have ended before pod 1 was created. It need not be
-//! either. What is needed is that steps and properties are equivariant, in all worlds: `s` leads from `w` to `v`
-//! exactly if the renamed `s` leads from the renamed `w` to the renamed `v`. Then, by induction on the length of
-//! ways, the representatives that are reached are exactly those of the reachable worlds, each at the depth of the
-//! nearest of them; so that the nearest broken one is as near as without the reduction.
+//! Jobs with equal specifications may also swap places. Each then takes the UID and the name of the other
+//! ([`Identity`]).
 //!
-//! - A creation takes `Uid(k + 1)`, which no permutation of the first k moves, and appends to the history.
-//! - Nobody else chooses by UID. An algorithm is answered in any order, and chooses by chance
-//!   ([`crate::process::io`]). The order of PC-09 and the last failure of BI-08 know ties, and allow every pod
-//!   of a tie. Lists of the status are sets that are written in order, and the renamed ones are sorted again.
-//!   Views, tallies, and sums count. What takes a first pod (messages, the first broken sentence) ends in texts.
-//! - Which *id* a broken guard names may depend on a first pod in one place: a delay that is not kept is BO-04 or
-//!   RP-10 by the first of the pods that failed last. This shows only where such a guard is switched off, so
-//!   that symmetry is refused then ([`is_sound`]).
-//! - Properties ask for some pod, or count; the UID that they find is only told.
+//! # Soundness
 //!
-//! The tests compare with the unreduced search: the same verdict at the same depth, and as many representatives
-//! as orbits; and `enabled` of renamed worlds with renamed steps.
+//! A renamed state need not be reachable. For example, pod 2 may have terminated in it before pod 1 was
+//! created.
+//!
+//! The reduction is sound if steps and properties are equivariant in all states. A step leads from `w` to `v`
+//! exactly if the renamed step leads from the renamed `w` to the renamed `v`. By induction on the length of paths, the representatives that the search finds are those of the reachable
+//! states. Each one is found at the depth of the nearest state that it represents. A counterexample is
+//! therefore as short as without the reduction.
+//!
+//! The steps and properties are equivariant for these reasons:
+//!
+//! - A creation takes `Uid(k + 1)`, which no permutation of the first k UIDs moves, and appends to the
+//!   history.
+//! - No other step chooses by UID. Responses to an algorithm arrive in any order, and the choice among equal
+//!   pods
+//! is arbitrary ([`crate::process::io`]). PC-09 and BI-08 allow every pod of a tie.
+//! - The lists of the status are sorted when they are written, and renaming sorts them again. Views, tallies
+//!   and
+//! sums count. A first pod is chosen only for texts.
+//! - In one place, a first pod determines which requirement a broken guard names: a violated delay is BO-04
+//!   or
+//! RP-10. This matters only if such a guard is switched off, so [`is_sound`] then refuses the reduction.
+//! - Properties search for any pod, or count. The UID that they find is only reported.
+//!
+//! Tests compare with the unreduced search: the verdict, the depth, the number of representatives and of
+//! orbits, and `enabled` of renamed states.
 
 use std::sync::Arc;
 
@@ -39,42 +50,43 @@ use super::parts::{
 };
 use super::renaming::{Identity, Renaming};
 use super::table::{Id, hash_of};
-use crate::scope::Scope;
+use crate::scope::{Algorithm, Scope, Subject, TtlSubject};
 use crate::world::World;
 use jobcheck_spec::catalogue::Req;
 
-/// Pods of more are not renamed: there would be too many permutations.
+/// With more pods there would be too many permutations, so these are not renamed.
 const MOST_PODS: usize = 6;
 
-/// Whether the reduction is sound in a scope.
+/// Returns true if the reduction is sound in a scope.
 #[must_use]
 pub fn is_sound(scope: &Scope) -> bool {
     let by_first_pod = [Req::BO01, Req::BO04, Req::BO10, Req::RP10];
-    // The TTL controller keeps versions of the Job, which are not renamed.
-    // Nor are pods that no Job of the present has; and a script names pods, as a refusal may.
-    // A subject that reads the order of UIDs tells pods apart by their names.
-    let is_renamed = scope.algorithm.ttl.is_none()
+    // The TTL-after-finished controller keeps versions of the Job that are not renamed. Pods of previous Jobs
+    // are not renamed. A script or a refusal names pods. A subject that depends on the order of UIDs
+    // distinguishes equal pods.
+    let distinguishes_pods =
+        |algorithm: &Algorithm| algorithm.ttl != TtlSubject::Specification || algorithm.decisions.reads_uids;
+    let is_renamed = !scope.algorithm().is_some_and(distinguishes_pods)
         && !scope.recreates()
         && scope.script.is_none()
-        && scope.refused.iter().all(|refusal| refusal.pod().is_none())
-        && !scope.algorithm.subject.reads_uids;
+        && scope.refused.iter().all(|refusal| refusal.pod().is_none());
     is_renamed && !scope.without.iter().any(|req| by_first_pod.contains(req))
 }
 
-/// The permutations, and which Jobs may change places.
+/// The symmetry group of a scope.
 #[derive(Debug)]
 pub struct Group {
-    /// By number of pods.
+    /// The permutations, by number of pods.
     renamings: Vec<Vec<Renaming>>,
     identities: Vec<Identity>,
-    /// For each Job, the first one with an equal specification.
+    /// For each Job, the first Job with an equal specification.
     classes: Vec<usize>,
-    /// The parts of a Job that name pods, but for the past.
+    /// The parts of a Job that name pods, without the history.
     naming: &'static [usize],
 }
 
 impl Group {
-    /// The group of a scope that begins with this world.
+    /// The symmetry group of a scope with this initial state.
     pub fn new(scope: &Scope, first: &World) -> Group {
         let most = scope.pods.min(MOST_PODS);
         let class = |job: usize| scope.jobs.iter().position(|other| *other == scope.jobs[job]).unwrap_or(job);
@@ -82,10 +94,9 @@ impl Group {
             renamings: (0..=most).map(Renaming::all).collect(),
             identities: Identity::of_all(first),
             classes: (0..scope.jobs.len()).map(class).collect(),
-            naming: if scope.algorithm.processes > 0 {
-                &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST]
-            } else {
-                &[PODS, JOB, KNOWLEDGE]
+            naming: match scope.subject {
+                Subject::Specification => &[PODS, JOB, KNOWLEDGE],
+                Subject::Algorithm(_) => &[PODS, JOB, KNOWLEDGE, SYNC, IDLE, DELAYED, REST],
             },
         }
     }
@@ -95,27 +106,27 @@ impl Group {
     }
 }
 
-/// What a thread knows of representatives.
+/// The representatives that a thread remembers.
 #[derive(Debug)]
 pub struct Memory {
-    /// For a past, the one that stands for it, and the renamings that lead there.
+    /// For a history, its representative and the permutations that lead to it.
     ghosts: FxHashMap<Id, (Id, Arc<[u16]>)>,
-    /// A part, after a renaming of so many pods.
+    /// For a part and a permutation, the renamed part.
     renamed: FxHashMap<Key, Id>,
     placed: FxHashMap<(usize, Id, usize), Id>,
 }
 
-/// Kind of a part, its number, how many pods there are, and the renaming's number.
+/// The kind of the part, its number, the number of pods, and the number of the permutation.
 type Key = (u8, Id, u8, u16);
 
 impl Memory {
-    /// Nothing is known yet.
+    /// An empty memory.
     pub fn new() -> Memory {
         Memory { ghosts: FxHashMap::default(), renamed: FxHashMap::default(), placed: FxHashMap::default() }
     }
 }
 
-/// Finds representatives.
+/// Computes representatives.
 pub struct Finder<'a> {
     pub group: &'a Group,
     pub tables: &'a Tables,
@@ -123,11 +134,11 @@ pub struct Finder<'a> {
     pub memory: &'a mut Memory,
 }
 
-/// What Jobs are ordered by.
+/// The order of Jobs.
 type Rank = [(u64, Id); PARTS];
 
 impl Finder<'_> {
-    /// The representative of a world.
+    /// The representative of a state.
     pub fn representative<const N: usize>(&mut self, mut packed: Packed<N>) -> Packed<N> {
         if !self.group.has_equal_jobs() {
             for job in 0..self.group.classes.len() {
@@ -142,7 +153,7 @@ impl Finder<'_> {
             let ids = self.of_job_state(placed);
             job_states.push((class, self.rank(ids), ids));
         }
-        // Jobs of one class are sorted into the places that the class has.
+        // The Jobs of a class are sorted into the places of the class.
         for class in 0..job_states.len() {
             let places: Vec<usize> =
                 (0..job_states.len()).filter(|job| job_states[*job].0 == class).collect();
@@ -157,7 +168,7 @@ impl Finder<'_> {
         packed
     }
 
-    /// The first of all renamed lives: by the past, then by one part after the other.
+    /// The first of all renamed states of a Job, ordered by the history and then by each other part.
     fn of_job_state(&mut self, mut ids: Ids) -> Ids {
         let (ghost, renamings) = self.of_ghost(ids[GHOST]);
         let pods = self.parts.ghosts.part(&self.tables.ghosts, ghost).pods.len();
@@ -184,8 +195,8 @@ impl Finder<'_> {
         ids
     }
 
-    /// The first of the renamed pasts in which the pods' histories are sorted, and every renaming that leads
-    /// to it.
+    /// The first of the renamed histories in which the pods' histories are sorted, with every permutation
+    /// that leads to it.
     fn of_ghost(&mut self, ghost: Id) -> (Id, Arc<[u16]>) {
         if let Some((first, renamings)) = self.memory.ghosts.get(&ghost) {
             return (*first, renamings.clone());
@@ -193,7 +204,7 @@ impl Finder<'_> {
         let part = self.parts.ghosts.part(&self.tables.ghosts, ghost).clone();
         let mut best: Option<((u64, Id), Vec<u16>)> = None;
         let known: &[Renaming] = self.group.renamings.get(part.pods.len()).map_or(&[], |all| all);
-        // Only those that sort the pods' histories: of the others none leads to the first.
+        // The other permutations cannot lead to the first history.
         let keys: Vec<u64> = part.pods.iter().map(hash_of).collect();
         for (number, renaming) in (0u16..).zip(known).filter(|(_, renaming)| renaming.sorts(&keys)) {
             let id = self.parts.ghosts.id_of(&self.tables.ghosts, renaming.ghost(&part));
@@ -204,14 +215,14 @@ impl Finder<'_> {
                 best => *best = Some((rank, vec![number])),
             }
         }
-        // Without any renaming a past stands for itself, by the first, which changes nothing.
+        // Without pods, a history represents itself. The first permutation is the identity.
         let ((_, first), renamings) = best.unwrap_or(((0, ghost), vec![0]));
         let found = (first, Arc::from(renamings));
         self.memory.ghosts.insert(ghost, found.clone());
         found
     }
 
-    /// The part of a Job after a renaming; the first of them changes nothing.
+    /// The part of a Job after a permutation. The first permutation is the identity.
     fn renamed(&mut self, kind: usize, id: Id, pods: usize, number: u16) -> Id {
         if number == 0 {
             return id;
@@ -253,15 +264,15 @@ impl Finder<'_> {
                 parts.rests.id_of(&tables.rests, part)
             }
             _ => {
-                let part = renaming.manager(parts.managers.part(&tables.managers, id));
-                parts.managers.id_of(&tables.managers, part)
+                let part = renaming.knowledge(parts.knowledge.part(&tables.knowledge, id));
+                parts.knowledge.id_of(&tables.knowledge, part)
             }
         };
         self.memory.renamed.insert(key, renamed);
         renamed
     }
 
-    /// A Job in the place of another.
+    /// A Job in the place of another one.
     fn placed(&mut self, mut ids: Ids, place: usize) -> Ids {
         for kind in [JOB, KNOWLEDGE, SYNC, IDLE, REST] {
             ids[kind] = self.part_in_place(kind, ids[kind], place);
@@ -296,8 +307,8 @@ impl Finder<'_> {
                 parts.rests.id_of(&tables.rests, part)
             }
             _ => {
-                let part = identity.manager(parts.managers.part(&tables.managers, id));
-                parts.managers.id_of(&tables.managers, part)
+                let part = identity.knowledge(parts.knowledge.part(&tables.knowledge, id));
+                parts.knowledge.id_of(&tables.knowledge, part)
             }
         };
         self.memory.placed.insert((kind, id, place), placed);
@@ -318,7 +329,7 @@ impl Finder<'_> {
             IDLE => parts.idle.rank(&tables.idle, id),
             DELAYED => parts.delayed.rank(&tables.delayed, id),
             REST => parts.rests.rank(&tables.rests, id),
-            _ => parts.managers.rank(&tables.managers, id),
+            _ => parts.knowledge.rank(&tables.knowledge, id),
         }
     }
 }

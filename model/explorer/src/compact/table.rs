@@ -1,17 +1,17 @@
-//! Parts of worlds, each kept once and named by a number.
+//! Tables of parts. Each distinct part has one number.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Number of a part in its table.
+/// The number of a part in its table.
 pub type Id = u32;
 
-/// The parts of one kind that all threads share.
+/// The parts of one kind, shared by all threads.
 ///
-/// Numbers are given in the order in which threads ask, so that they may differ from run to run: they are good
-/// for telling parts apart, which is exact, and for nothing else. What needs an order asks for [`Known::rank`].
+/// Numbers depend on the order in which threads add parts, and differ between runs. Only equality of numbers
+/// is meaningful. [`Known::rank`] provides an order that is the same in every run.
 #[derive(Debug)]
 pub struct Table<T> {
     inner: RwLock<Inner<T>>,
@@ -23,13 +23,13 @@ struct Inner<T> {
     all: Vec<(Arc<T>, u64)>,
 }
 
-/// Numbers of parts by their hashes. Parts are large, so that each is hashed once; where two have the same hash,
-/// the later one stands at the next free one.
+/// The numbers of parts by hash. A part is large, so it is hashed once. If two parts have the same hash, the
+/// later one takes the next free hash.
 #[derive(Debug, Default)]
 struct Index(FxHashMap<u64, Id>);
 
 impl Index {
-    /// The number of the part with this hash, or where it would stand.
+    /// The number of the part with this hash, or the first free hash for it.
     fn find(&self, hash: u64, is_it: impl Fn(Id) -> bool) -> Result<Id, u64> {
         let mut place = hash;
         while let Some(id) = self.0.get(&place) {
@@ -43,12 +43,12 @@ impl Index {
 }
 
 impl<T: Eq + Hash> Table<T> {
-    /// No parts.
+    /// An empty table.
     pub fn new() -> Table<T> {
         Table { inner: RwLock::new(Inner { ids: Index::default(), all: Vec::new() }) }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).all.len()
     }
@@ -72,7 +72,7 @@ impl<T: Eq + Hash> Table<T> {
     }
 }
 
-/// The parts of one kind that a thread knows, so that it need not ask.
+/// The parts of one kind that a thread knows without access to the shared table.
 #[derive(Debug)]
 pub struct Known<T> {
     ids: Index,
@@ -80,12 +80,12 @@ pub struct Known<T> {
 }
 
 impl<T: Eq + Hash> Known<T> {
-    /// No parts.
+    /// An empty memory.
     pub fn new() -> Known<T> {
         Known { ids: Index::default(), all: Vec::new() }
     }
 
-    /// The number of a part.
+    /// The number of a part, which is added if it is new.
     pub fn id_of(&mut self, table: &Table<T>, part: T) -> Id {
         let hash = hash_of(&part);
         let all = &self.all;
@@ -100,13 +100,13 @@ impl<T: Eq + Hash> Known<T> {
         }
     }
 
-    /// The part of this number.
+    /// The part with this number.
     pub fn part(&mut self, table: &Table<T>, id: Id) -> &Arc<T> {
         &self.entry(table, id).0
     }
 
-    /// Something to order parts by that is the same in every run: a hash of the part. Equal hashes of different
-    /// parts are possible, and do no harm: then the numbers order them.
+    /// An order of parts that is the same in every run: their hashes. If the hashes of two parts are equal,
+    /// their numbers decide.
     pub fn rank(&mut self, table: &Table<T>, id: Id) -> (u64, Id) {
         (self.entry(table, id).1, id)
     }
@@ -140,7 +140,7 @@ pub fn hash_of<T: Hash>(part: &T) -> u64 {
 mod tests {
     use super::*;
 
-    /// All have the same hash.
+    /// A value whose hash is always the same.
     #[derive(Debug, PartialEq, Eq)]
     struct Part(u32);
 

@@ -1,10 +1,10 @@
-//! The graph that a search saw.
+//! The transitions of the states that a search visited.
 
 use super::store::Tag;
 use super::{Run, System};
 
-/// The steps that leave a state that was kept, with the numbers of the states that they lead to. After a search that
-/// was cut, steps to states that are not kept are left out.
+/// The steps that leave a visited state, with the numbers of the next states. After a search that was cut,
+/// steps to states that are not in the store are left out.
 pub fn leaving<S: System>(
     system: &S,
     run: &Run<S>,

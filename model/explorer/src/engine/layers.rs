@@ -1,4 +1,4 @@
-//! The search itself.
+//! The breadth-first search.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -6,14 +6,14 @@ use std::thread;
 use super::store::{MOST, Store, Tag};
 use super::{Coverage, Cut, End, Limits, Progress, Run, System};
 
-/// States that are looked at between two questions whether to go on. A part of the result: it must not depend on
+/// The number of states between two checks of the limits. The result depends on it, so it must not depend on
 /// the number of threads.
 const BATCH: usize = 8192;
 
-/// States that a thread takes at once.
+/// The number of states that a thread takes at once.
 const CHUNK: usize = 128;
 
-/// Searches until a property is broken, a limit is reached, or every state was looked at.
+/// Searches until a property is broken, a limit is reached, or every state was visited.
 pub fn explore<S: System>(system: &S, limits: &Limits<'_>) -> Run<S> {
     let mut search = Search::new(system, limits);
     let end = search.all_layers();
@@ -33,18 +33,18 @@ struct Search<'a, S: System> {
     limits: &'a Limits<'a>,
     store: Store<S::State>,
     scratches: Vec<S::Scratch>,
-    /// States below this number were looked at.
+    /// States below this number were visited.
     looked: usize,
     depth: usize,
     widest: usize,
     sums: Sums,
 }
 
-/// What is counted on the way.
+/// The counters of a search.
 struct Sums {
     generated: u64,
     coverage: Vec<Coverage>,
-    /// The broken state of the lowest number.
+    /// The broken state with the lowest number.
     broken: Option<(u32, usize)>,
 }
 
@@ -118,7 +118,7 @@ impl<'a, S: System> Search<'a, S> {
             return Some(End::Cut(Cut::Time));
         }
         self.looked = to;
-        self.tell(to - from, self.store.len() - known);
+        self.report(to - from, self.store.len() - known);
         self.sums.broken.map(|(state, property)| End::Broken { property, state })
     }
 
@@ -127,7 +127,7 @@ impl<'a, S: System> Search<'a, S> {
         (self.limits.memory)().unwrap_or(self.store.bytes() as u64) > most
     }
 
-    fn tell(&self, looked: usize, fresh: usize) {
+    fn report(&self, looked: usize, fresh: usize) {
         let frontier = self.store.len() - self.looked;
         let estimate =
             (fresh < looked).then(|| self.store.len() + frontier * fresh / (looked - fresh).max(1));
@@ -135,7 +135,7 @@ impl<'a, S: System> Search<'a, S> {
         (self.limits.progress)(&progress);
     }
 
-    /// Looks at a batch in this thread. Says whether it got through.
+    /// Visits a batch in this thread. Returns false if the search must stop.
     fn alone(&mut self, from: usize, to: usize) -> bool {
         let Search { system, limits, store, scratches, sums, .. } = self;
         let mut worker = Worker::new(*system, &mut scratches[0]);
@@ -150,7 +150,7 @@ impl<'a, S: System> Search<'a, S> {
         true
     }
 
-    /// Looks at a batch with all threads; what they reach is added in the order of the states it was reached from.
+    /// Visits a batch with all threads. The reached states are added in the order of the states before them.
     fn together(&mut self, from: usize, to: usize) -> bool {
         let Search { system, limits, store, scratches, sums, .. } = self;
         let (system, seen) = (*system, &*store);
@@ -194,14 +194,14 @@ impl<'a, S: System> Search<'a, S> {
     }
 }
 
-/// Adds what is new.
+/// Adds the new states.
 fn add_all<T: Eq>(store: &mut Store<T>, reached: &mut Vec<Reached<T>>, sums: &mut Sums) {
     for it in reached.drain(..) {
         sums.coverage[it.kind].fresh += u64::from(store.add(it.tag, it.state, Some(it.parent)));
     }
 }
 
-/// One thread.
+/// One thread of a search.
 struct Worker<'a, S: System> {
     system: &'a S,
     scratch: &'a mut S::Scratch,
@@ -215,7 +215,7 @@ impl<'a, S: System> Worker<'a, S> {
         Worker { system, scratch, steps: Vec::new(), reached: Vec::new(), sums: Sums::new(S::KINDS) }
     }
 
-    /// Looks at a state, and reaches those after it that `may_be_new`.
+    /// Visits a state. Sends the states after it that `may_be_new`.
     fn look_at(
         &mut self,
         store: &Store<S::State>,

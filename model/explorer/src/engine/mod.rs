@@ -1,12 +1,13 @@
-//! A breadth-first search of our own, for any [`System`].
+//! Breadth-first search for any [`System`], with several threads, and random walks.
 //!
 //! # Guarantees
 //!
-//! - States are told apart by equality, never by a hash alone.
-//! - The result does not depend on the number of threads: states are numbered layer by layer, by the number of
-//!   the parent and then by the order of its steps, and a search ends between two batches of fixed size.
-//! - The first broken state in that order is told, so that the way to it is one of the shortest.
-//! - A search that was cut says so ([`End::Cut`]); nothing is proved then.
+//! - States are compared by equality, never only by hash.
+//! - The result does not depend on the number of threads. States are numbered layer by layer: by the number
+//!   of the
+//! previous state, and then by the order of its steps. A search ends only between batches of fixed size.
+//! - The first broken state in this order is reported. The path to it is therefore one of the shortest.
+//! - A search that reached a limit reports this ([`End::Cut`]). It proves nothing.
 
 mod graph;
 mod layers;
@@ -22,55 +23,55 @@ pub use walk::{Walks, walk};
 
 use std::hash::Hash;
 
-/// Something that has states, and steps between them.
+/// A transition system.
 pub trait System: Sync {
-    /// A state, as small as it can be made: every one that was reached is kept.
+    /// A state. It should be small, because every reached state is stored.
     type State: Clone + Eq + Hash + Send + Sync;
     /// A step.
     type Step: Clone;
-    /// What one thread remembers on its way; nothing that is found may depend on it.
+    /// The memory of one thread. No result may depend on it.
     type Scratch: Send;
 
-    /// How many kinds of steps there are.
+    /// The number of kinds of steps.
     const KINDS: usize;
 
-    /// The memory of a thread that begins.
+    /// An empty memory for a thread.
     fn scratch(&self) -> Self::Scratch;
-    /// Where everything starts.
+    /// The initial states.
     fn initial(&self, scratch: &mut Self::Scratch) -> Vec<Self::State>;
-    /// Adds all steps that may be taken, in an order that depends on the state alone.
+    /// Appends the enabled steps, in an order that depends only on the state.
     fn steps(&self, scratch: &mut Self::Scratch, state: &Self::State, steps: &mut Vec<Self::Step>);
     /// The state after a step.
     fn apply(&self, scratch: &mut Self::Scratch, state: &Self::State, step: &Self::Step) -> Self::State;
-    /// Looks at a state, once for each that is kept; says which property is broken.
+    /// Evaluates a state, once for each stored state. Returns the number of a broken property.
     fn look(&self, scratch: &mut Self::Scratch, state: &Self::State, steps: &[Self::Step]) -> Option<usize>;
     /// The kind of a step, below [`System::KINDS`].
     fn kind(&self, step: &Self::Step) -> usize;
-    /// The one state that stands for all that are the same but for names.
+    /// The representative of all states that differ only in names.
     ///
     /// # Assumptions
     ///
-    /// If two states have the same representative, then so have, one by one, the states after their steps; and
-    /// the same properties are broken in both.
+    /// If two states have the same representative, then their steps lead pairwise to states with the same
+    /// representative. Both states break the same properties.
     fn representative(&self, scratch: &mut Self::Scratch, state: Self::State) -> Self::State {
         let _ = scratch;
         state
     }
 }
 
-/// What limits a search. The model has no clock and knows no operating system, so both are asked for.
+/// The limits of a search. The model has no clock and no operating system, so the caller provides both.
 pub struct Limits<'a> {
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// The most states that are looked at.
+    /// The largest number of visited states.
     pub max_states: Option<usize>,
-    /// The most bytes that the process may use.
+    /// The largest number of bytes that the process may use.
     pub max_memory: Option<u64>,
-    /// The bytes that the process uses, where that is known; else the bytes of the states are compared.
+    /// The bytes that the process uses. If they are unknown, the bytes of the states count.
     pub memory: &'a (dyn Fn() -> Option<u64> + Sync),
-    /// Says when to give up.
+    /// Returns true if the search must stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Hears of the progress, between batches.
+    /// Called with the progress between batches.
     pub progress: &'a dyn Fn(&Progress),
 }
 
@@ -89,30 +90,30 @@ impl Limits<'_> {
     }
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Different states so far.
+    /// The number of distinct states so far.
     pub states: usize,
-    /// Of them, those that were not looked at yet.
+    /// The number of these that are not visited yet.
     pub frontier: usize,
-    /// Steps to the farthest.
+    /// The number of steps to the farthest state.
     pub depth: usize,
-    /// How many there may be in the end, if new ones keep getting rarer as they did in the last batch; `None`
-    /// where they do not get rarer yet.
+    /// The estimated final number of states. It assumes that new states keep getting rarer as in the last
+    /// batch. `None` if they do not get rarer yet.
     pub estimate: Option<usize>,
 }
 
-/// How a search ended.
+/// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every state was looked at.
+    /// Every state was visited.
     Exhausted,
-    /// This property is broken in the state of this number.
+    /// A property is broken.
     Broken {
-        /// The property, as [`System::look`] numbers it.
+        /// The number of the property, as [`System::look`] returns it.
         property: usize,
-        /// The state.
+        /// The number of the state.
         state: u32,
     },
     /// A limit was reached.
@@ -122,7 +123,7 @@ pub enum End {
 /// The limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// [`Limits::max_states`], or all numbers were used up.
+    /// [`Limits::max_states`], or the largest number of a state.
     States,
     /// [`Limits::max_memory`].
     Memory,
@@ -130,30 +131,30 @@ pub enum Cut {
     Time,
 }
 
-/// How often steps of one kind were possible, and how often they led to a new state.
+/// The number of steps of one kind, and the number of new states to which they led.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Coverage {
-    /// Possible in a state that was looked at; each was taken.
+    /// Steps that were enabled in a visited state. Each of them was taken.
     pub taken: u64,
-    /// Led to a state that was not known.
+    /// Steps that led to a new state.
     pub fresh: u64,
 }
 
-/// What a search found.
+/// The result of a search.
 pub struct Run<S: System> {
-    /// How it ended.
+    /// The end.
     pub end: End,
     /// The states.
     pub store: Store<S::State>,
-    /// Steps that were taken, and the initial states.
+    /// The number of steps taken, plus the initial states.
     pub generated: u64,
-    /// Steps to the farthest state.
+    /// The number of steps to the farthest state.
     pub depth: usize,
-    /// States in the largest layer.
+    /// The number of states in the largest layer.
     pub widest: usize,
-    /// For each kind of step.
+    /// The coverage of each kind of step.
     pub coverage: Vec<Coverage>,
-    /// What the threads remember.
+    /// The memories of the threads.
     pub scratches: Vec<S::Scratch>,
 }
 

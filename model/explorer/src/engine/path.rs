@@ -1,10 +1,11 @@
-//! The way to a state.
+//! The path to a state.
 
 use super::{Run, System};
 
-/// One of the shortest ways to a state, from one of the initial states.
+/// A shortest path from an initial state to a state.
 ///
-/// It is walked from the start anew: only representatives were kept, and what a user is shown must really happen.
+/// The path is taken again from its start. The store contains only representatives, and a user must see steps
+/// that can really happen.
 #[must_use]
 pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> Vec<S::Step> {
     let mut numbers = vec![number];
@@ -17,18 +18,18 @@ pub fn path_to<S: System>(system: &S, run: &Run<S>, number: u32) -> Vec<S::Step>
     let initial = system.initial(scratch);
     let mut stands_for =
         |state: &S::State| system.representative(scratch, state.clone()) == *run.store.state(at);
-    let mut state = initial.into_iter().find(&mut stands_for).expect("every way begins at an initial state");
+    let mut state = initial.into_iter().find(&mut stands_for).expect("every path starts in an initial state");
     let mut path = Vec::new();
     for number in numbers.iter().rev().skip(1) {
         let (step, next) = step_to(system, scratch, &state, run.store.state(*number))
-            .expect("a step leads from each state of a way to one that stands for the next");
+            .expect("a step leads from each state of a path to one with the next representative");
         path.push(step);
         state = next;
     }
     path
 }
 
-/// The first step to a state that `wanted` stands for.
+/// The first step to a state with the representative `wanted`.
 fn step_to<S: System>(
     system: &S,
     scratch: &mut S::Scratch,

@@ -1,13 +1,13 @@
-//! The states that were reached, each once, with the one that it was reached from.
+//! The reached states, each once, with the state before it.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-/// A set of states that numbers them in the order in which they were added.
+/// A set of states, numbered in the order in which they were added.
 ///
-/// An open table of slots; each holds half of a hash and the number of a state, so that most other states are
-/// passed over without being read. What decides is equality.
+/// It is an open hash table. Each slot has half of a hash and the number of a state, so that most different
+/// states are skipped without being read. Equality decides.
 #[derive(Debug)]
 pub struct Store<T> {
     states: Vec<T>,
@@ -17,10 +17,10 @@ pub struct Store<T> {
 
 const EMPTY: u64 = u64::MAX;
 
-/// The most states that can be numbered.
+/// The largest number of states.
 pub const MOST: usize = u32::MAX as usize - 1;
 
-/// The half of a hash that is kept.
+/// The half of a hash that a slot contains.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag(u32);
 
@@ -36,25 +36,25 @@ impl Tag {
 }
 
 impl<T: Eq> Store<T> {
-    /// No states.
+    /// An empty set.
     #[must_use]
     pub fn new() -> Store<T> {
         Store { states: Vec::new(), parents: Vec::new(), slots: vec![EMPTY; 1024] }
     }
 
-    /// Number of states.
+    /// The number of states.
     #[must_use]
     pub fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// The state of this number.
+    /// The state with this number.
     #[must_use]
     pub fn state(&self, number: u32) -> &T {
         &self.states[number as usize]
@@ -65,24 +65,24 @@ impl<T: Eq> Store<T> {
         (0u32..).zip(&self.states)
     }
 
-    /// The state that this one was reached from; an initial one stands for itself.
+    /// The number of the state before this one. An initial state returns its own number.
     #[must_use]
     pub fn parent(&self, number: u32) -> u32 {
         self.parents[number as usize]
     }
 
-    /// The bytes that the states use, with what is reserved.
+    /// The bytes that the set uses, with reserved space.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.states.capacity() * size_of::<T>() + self.parents.capacity() * 4 + self.slots.capacity() * 8
     }
 
-    /// The number of a state.
+    /// The number of an equal state.
     pub fn number_of(&self, tag: Tag, state: &T) -> Option<u32> {
         self.find(tag, state).ok()
     }
 
-    /// Adds a state that was reached from another; `None` for an initial one. Says whether it was new.
+    /// Adds a state, with the state before it, or `None` for an initial state. Returns true if it is new.
     pub fn add(&mut self, tag: Tag, state: T, parent: Option<u32>) -> bool {
         let Err(slot) = self.find(tag, &state) else { return false };
         let number = u32::try_from(self.states.len()).unwrap_or(u32::MAX);
@@ -97,7 +97,7 @@ impl<T: Eq> Store<T> {
         true
     }
 
-    /// The number of an equal state, or the slot that it would take.
+    /// The number of an equal state, or the slot for a new one.
     fn find(&self, tag: Tag, state: &T) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
         let mut slot = tag.0 as usize & mask;
@@ -128,7 +128,7 @@ impl<T: Eq> Store<T> {
     }
 }
 
-/// Grows by a quarter: doubling would leave half of a large list empty.
+/// Grows the list by a quarter. Doubling would leave half of a large list empty.
 fn make_room<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact((list.len() / 4).max(1024));

@@ -1,11 +1,11 @@
 use super::*;
 
-/// Tokens on a line of cells; a step moves one to the right. Tokens are alike, if that is asked for.
+/// Tokens on a line of cells. A step moves one token to the right. Tokens may be indistinguishable.
 struct Tokens {
     count: usize,
     cells: u8,
     alike: bool,
-    /// The sum of all positions at which something is broken.
+    /// The sum of all positions that breaks the property.
     broken_at: Option<u32>,
 }
 

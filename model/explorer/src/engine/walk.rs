@@ -1,40 +1,40 @@
-//! Random walks, for what is too large to be searched.
+//! Random walks, for systems that are too large for a search.
 
 use super::{Coverage, System};
 
-/// What random walks do.
+/// The parameters of random walks.
 pub struct Walks<'a> {
-    /// How many.
+    /// The number of walks.
     pub count: u64,
-    /// The most steps of one.
+    /// The largest number of steps of a walk.
     pub depth: usize,
-    /// What the choices depend on: the same seed walks the same ways.
+    /// The seed of the choices. The same seed gives the same walks.
     pub seed: u64,
-    /// Says when to give up.
+    /// Returns true if the walks must stop.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What random walks met.
+/// The result of random walks.
 pub struct Walked<S: System> {
-    /// Walks that were begun.
+    /// The number of walks that began.
     pub walks: u64,
-    /// Steps that were taken.
+    /// The number of steps.
     pub steps: u64,
-    /// Walks that ended before their depth, since no step was possible.
+    /// The number of walks that ended early, because no step was enabled.
     pub ended: u64,
-    /// Whether all walks were made.
+    /// True if all walks were made.
     pub finished: bool,
-    /// For each kind of step, how often it was taken; what is new is not known here.
+    /// For each kind, the number of steps. The number of new states is unknown.
     pub coverage: Vec<Coverage>,
-    /// The first property that was broken, with the way there.
+    /// The first broken property, with the path to it.
     pub broken: Option<(usize, Vec<S::Step>)>,
     /// The last walk.
     pub last: Vec<S::Step>,
-    /// What the thread remembers.
+    /// The memory of the thread.
     pub scratch: S::Scratch,
 }
 
-/// Walks from the initial states, each step chosen among all that are possible.
+/// Walks from the initial states. Each step is chosen at random among the enabled ones.
 pub fn walk<S: System>(system: &S, walks: &Walks<'_>) -> Walked<S> {
     let mut met = Walked {
         walks: 0,
@@ -84,7 +84,7 @@ fn one<S: System>(system: &S, depth: usize, random: &mut Random, met: &mut Walke
     }
 }
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: a small generator that is the same on all platforms.
 struct Random(u64);
 
 impl Random {

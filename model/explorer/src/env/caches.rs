@@ -1,31 +1,34 @@
-//! Watch events that reach a manager's caches.
+//! The watch events of the specification's manager.
 //!
-//! A sync reads its caches once. So what the manager did before an event arrived belongs to an earlier sync
-//! than anything that it decides by the event.
+//! A sync reads its caches once. An event therefore ends the sync: earlier writes of the manager belong to
+//! another sync than its decisions after the event.
 
-use crate::step::Step;
-use crate::world::{JobId, JobState};
+use crate::world::{Driver, JobState};
 
-/// What may be delivered.
-pub fn enabled(job: JobId, job_state: &JobState, steps: &mut Vec<Step>) {
-    if !job_state.manager.behind.is_empty() {
-        steps.push(Step::ShowPod(job));
-    }
-    if job_state.manager.old_job.is_some() {
-        steps.push(Step::ShowJob(job));
-    }
+/// Returns true if the Pod cache of the specification's manager lacks a change.
+#[must_use]
+pub fn lacks_pods(job_state: &JobState) -> bool {
+    matches!(&job_state.driver, Driver::Specification(knowledge) if !knowledge.behind.is_empty())
 }
 
-/// The oldest change of a pod becomes visible.
+/// Returns true if the Job cache of the specification's manager shows an old version.
+#[must_use]
+pub fn lacks_job(job_state: &JobState) -> bool {
+    matches!(&job_state.driver, Driver::Specification(knowledge) if knowledge.old_job.is_some())
+}
+
+/// Delivers the oldest change of a pod that the Pod cache lacks.
 pub fn show_pod(job_state: &mut JobState) {
-    if !job_state.manager.behind.is_empty() {
-        job_state.manager.behind.remove(0);
-        job_state.manager.end_sync();
+    let Driver::Specification(knowledge) = &mut job_state.driver else { return };
+    if !knowledge.behind.is_empty() {
+        knowledge.behind.remove(0);
+        knowledge.end_sync();
     }
 }
 
-/// The stored Job becomes visible.
+/// Delivers the stored Job.
 pub fn show_job(job_state: &mut JobState) {
-    job_state.manager.old_job = None;
-    job_state.manager.end_sync();
+    let Driver::Specification(knowledge) = &mut job_state.driver else { return };
+    knowledge.old_job = None;
+    knowledge.end_sync();
 }

@@ -1,52 +1,61 @@
-//! The garbage collector, which carries a deletion of a Job through.
+//! The garbage collector and the namespace controller.
 //!
-//! Where a Job is deleted so that its pods stay, it takes their owner away, one by one, and then lets the Job go (PC-31).
-//! The namespace controller is here too: it deletes all that is in a namespace that is being deleted.
+//! The garbage collector completes the deletion of a Job. If the pods are to stay, it removes their owner
+//! references one by one, and then lets the Job go (PC-31).
 
 use super::user;
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState};
+use crate::world::JobState;
 use jobcheck_spec::apiserver::ORPHAN;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// What may be collected.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+/// A step of the garbage collector or the namespace controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectorStep {
+    /// Deletes a pod, or removes its owner reference.
+    Collect(Uid),
+    /// Removes the Job.
+    RemoveJob,
+}
+
+/// The enabled steps.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(CollectorStep)) {
     if user::namespace_goes(job_state, scope) {
-        return of_a_namespace(job, job_state, steps);
+        return of_a_namespace(job_state, add);
     }
     let deleted = job_state.job.as_ref().is_none_or(|job| job.deleting);
     let orphans = orphans(job_state);
-    // PC-29: the owner of a pod of another incarnation is gone.
+    // PC-29: the owner of a pod with another incarnation is gone.
     let depends = |pod: &Pod| pod.controlled && (deleted || !job_state.ghost.owns(pod));
     for pod in job_state.pods.iter().filter(|pod| depends(pod) && (orphans || !pod.deleting)) {
-        steps.push(Step::Collect(job, pod.uid));
+        add(CollectorStep::Collect(pod.uid));
     }
     let last = |pod: &Pod| pod.controlled && job_state.ghost.owns(pod);
     if deleted && job_state.job.is_some() && !job_state.pods.iter().any(last) {
-        steps.push(Step::RemoveJob(job));
+        add(CollectorStep::RemoveJob);
     }
 }
 
-/// What the namespace controller does: the pods of the namespace are deleted, and nothing else before the last of them is
-/// gone (OrderedNamespaceDeletion, always on since 1.34; PC-12). Its DELETE of the Job takes away what others wait for.
-fn of_a_namespace(job: JobId, job_state: &JobState, steps: &mut Vec<Step>) {
+/// The steps of the namespace controller. It deletes the pods, and then everything else
+/// (OrderedNamespaceDeletion, always on since 1.34; PC-12). Its DELETE of the Job removes the finalizers that
+/// other controllers would wait for.
+fn of_a_namespace(job_state: &JobState, add: &mut dyn FnMut(CollectorStep)) {
     let left = job_state.pods.iter().filter(|pod| !pod.deleting);
-    steps.extend(left.map(|pod| Step::Collect(job, pod.uid)));
+    left.for_each(|pod| add(CollectorStep::Collect(pod.uid)));
     if job_state.job.is_some() && job_state.pods.is_empty() {
-        steps.push(Step::RemoveJob(job));
+        add(CollectorStep::RemoveJob);
     }
 }
 
-/// Whether the Job is being deleted, and its pods stay.
+/// Returns true if the Job is being deleted and its pods are to stay.
 #[must_use]
 pub fn orphans(job_state: &JobState) -> bool {
     job_state.job.as_ref().is_some_and(|job| job.finalizers.iter().any(|finalizer| **finalizer == *ORPHAN))
 }
 
-/// Deletes a pod whose Job is being deleted, or is gone; or takes its owner away.
+/// Deletes a pod whose Job is being deleted or is gone, or removes its owner reference.
 pub fn collect(job_state: &mut JobState, uid: Uid, now: Time, scope: &Scope) {
     let Some(pod) = job_state.pods.get(uid) else { return };
     let after = if orphans(job_state) {
@@ -60,7 +69,7 @@ pub fn collect(job_state: &mut JobState, uid: Uid, now: Time, scope: &Scope) {
     job_state.set_pod(uid, Some(after), scope.lag);
 }
 
-/// The Job goes, now that nothing depends on it; or its namespace goes.
+/// Removes the Job, once nothing depends on it or its namespace is empty.
 pub fn remove_job(job_state: &mut JobState, scope: &Scope) {
     job_state.set_job(None, scope.job_lag);
 }

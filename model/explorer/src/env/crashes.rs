@@ -1,30 +1,31 @@
-//! The process that manages a Job dies, and a successor takes over, where the specification itself is explored.
+//! Crashes of the specification's manager.
 //!
-//! What was only in memory is gone: the delays after failures (BO-05), and what the process knew of its own writes
-//! without its caches. The successor lists afresh, so that each cache shows no less than the last write of the
-//! predecessor to what it holds (SY-10); what others did later may still be missing. The Job cache needs no look: a
-//! status is written over the version that it shows, so it shows every own write.
+//! A crash loses the contents of the memory: the delays after failures (BO-05), and the own writes that the
+//! caches do not show. The successor lists the pods again, so that its cache shows at least the last write of
+//! the predecessor (SY-10). Later writes of other actors may still be missing. The Job cache needs no change:
+//! a status write is based on the version that it shows, so that it shows every own write.
 
+use crate::knowledge::Knowledge;
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::world::{JobId, JobState};
+use crate::world::{Driver, JobState};
 use jobcheck_spec::backoff::BackoffRecord;
 
-/// A crash, if the scope has one left, and if it would lose anything: else it is no step.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
-    let is_left = job_state.processes.is_empty() && job_state.faults.crashes < scope.faults.crashes;
-    if is_left && remembers(job_state) {
-        steps.push(Step::Crash(job));
-    }
+/// Returns true if the scope has a crash left and the crash would lose anything.
+#[must_use]
+pub fn is_enabled(job_state: &JobState, scope: &Scope) -> bool {
+    let Driver::Specification(knowledge) = &job_state.driver else { return false };
+    job_state.faults.crashes < scope.faults.crashes && remembers(knowledge)
 }
 
-fn remembers(job_state: &JobState) -> bool {
-    let manager = &job_state.manager;
-    manager.backoff != BackoffRecord::default() || manager.behind.iter().any(|unseen| unseen.own.is_some())
+fn remembers(knowledge: &Knowledge) -> bool {
+    knowledge.backoff != BackoffRecord::default()
+        || knowledge.behind.iter().any(|unseen| unseen.own.is_some())
 }
 
-/// The memory is lost.
+/// Loses the memory.
 pub fn apply(job_state: &mut JobState) {
     job_state.faults.crashes += 1;
-    job_state.manager.restart();
+    if let Driver::Specification(knowledge) = &mut job_state.driver {
+        knowledge.restart();
+    }
 }

@@ -1,48 +1,50 @@
-//! What becomes of pods by others than users and kubelets: eviction, the loss of a node, and deletion by force.
+//! Disruptions of pods by actors other than users and kubelets: eviction, the loss of a node, and forced
+//! deletion.
 //!
-//! An eviction is two requests, as the scheduler and the taint manager make them: the condition DisruptionTarget, and
-//! a DELETE; between them the pod may end. Pod GC gives the pods of a lost node the phase `Failed` with the same
-//! condition, and deletes them without grace (EN-02, RP-07). What it does to pods that have ended is
-//! [`UserAction::DeleteEndedPod`](crate::env::user::UserAction::DeleteEndedPod) (EN-04).
+//! An eviction is two requests, as the scheduler and the taint manager make them: the condition
+//! DisruptionTarget, and a DELETE. The pod may terminate in between. Pod GC sets the phase `Failed` and the
+//! same condition on the pods of a lost node, and deletes them without grace (EN-02, RP-07). Its deletion of
+//! terminated pods is [`UserAction::DeleteEndedPod`](crate::env::user::UserAction::DeleteEndedPod) (EN-04).
 //!
 //! # Caveats
 //!
-//! The kubelet of a pod that was deleted by force may still end it, and need not: then pod GC does, or the pod goes
-//! without an end once no finalizer holds it, against EN-01. The server removes it with the last finalizer; here that
-//! is a step of its own, so that everybody may also see the pod between the two. The Ready condition of a lost pod
-//! turns false at the same moment as its phase.
+//! - The kubelet may still terminate a pod that was deleted by force, and need not. Otherwise pod GC does, or
+//!   the pod is removed without having terminated once no finalizer holds it, against EN-01.
+//! - The server removes such a pod together with its last finalizer. Here the removal is a step of its own,
+//!   so that other actors may see the pod in between.
+//! - The Ready condition of a lost pod becomes false together with its phase.
 
 use crate::scope::Scope;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 
 use super::kubelet::failed;
 
-/// What others may do to a pod once in a scope.
+/// A disruption that may happen once in a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disruption {
     /// An active pod is evicted.
     Evict,
-    /// The node of a pod that has not ended is gone.
+    /// The node of a pod that has not terminated is lost.
     LoseNode,
-    /// A pod that has not ended is deleted without grace.
+    /// A pod that has not terminated is deleted without grace.
     ForceDelete,
 }
 
-/// What is done to a pod.
+/// A step that disrupts a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DisruptionStep {
-    /// Condition DisruptionTarget becomes true.
+    /// The scheduler sets the condition DisruptionTarget to True.
     Evict,
-    /// Phase `Failed` and condition DisruptionTarget, by pod GC.
+    /// Pod GC sets the phase `Failed` and the condition DisruptionTarget.
     LoseNode,
-    /// DELETE without grace: the pod goes, unless a finalizer holds it.
+    /// A user deletes the pod without grace. It is removed unless a finalizer holds it.
     ForceDelete,
-    /// DELETE of a pod with the condition, by who set it.
+    /// The actor that set the condition DisruptionTarget deletes the pod.
     Delete,
-    /// Phase `Failed`, by pod GC, of a pod that was deleted without grace, or before it was scheduled (RP-07).
+    /// Pod GC sets the phase `Failed` of a pod that was deleted without grace, or before it was scheduled
+    /// (RP-07).
     FailByPodGc,
 }
 
@@ -64,8 +66,8 @@ impl Disruption {
     }
 }
 
-/// What others can still do, and what they have begun.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+/// The disruptions that are left, and the steps that follow from earlier ones.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Uid, DisruptionStep)) {
     if scope.disruptions.is_empty() && !scope.unscheduled {
         return;
     }
@@ -76,18 +78,19 @@ pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<
         let begun = (pod.disrupted && !pod.deleting).then_some(DisruptionStep::Delete);
         let released = pod.forced.then_some(DisruptionStep::FailByPodGc);
         let all = possible.map(|disruption| disruption.step()).chain(begun).chain(released);
-        steps.extend(all.map(|what| Step::Disrupt(job, pod.uid, what)));
+        all.for_each(|what| add(pod.uid, what));
     }
 }
 
-/// The disruptions that are left, with their bits in [`JobState::used`]: those after the user's.
+/// The disruptions that are left, with their bits in [`JobState::used`], which follow the bits of the user's
+/// actions.
 fn unused<'a>(job_state: &'a JobState, scope: &'a Scope) -> impl Iterator<Item = (u16, Disruption)> + 'a {
     let numbered = scope.disruptions.iter().enumerate();
     let bits = numbered.map(|(number, disruption)| (1 << (scope.user.len() + number), *disruption));
     bits.filter(|(bit, _)| job_state.used & bit == 0)
 }
 
-/// Does it.
+/// Takes a step.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: DisruptionStep, scope: &Scope) {
     let now = scope.stamp(world.now);
     let job_state = world.job_state_mut(job);

@@ -1,9 +1,8 @@
-//! The kubelet: it runs pods, and gives each a final phase before its object goes (EN-01).
+//! The kubelet: it runs pods, and sets the final phase of each before the pod is removed (EN-01).
 
 use std::sync::Arc;
 
 use crate::scope::Scope;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
 use jobcheck_spec::job::{Job, JobSpec, RestartPolicy};
@@ -11,35 +10,36 @@ use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// What the kubelet does to a pod.
+/// A step of the kubelet, or of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KubeletStep {
-    /// The scheduler binds it to a node.
+    /// The scheduler binds the pod to a node.
     Schedule,
-    /// Phase `Running`.
+    /// The phase becomes `Running`.
     Run,
-    /// Condition Ready becomes true.
+    /// The condition Ready becomes true.
     Ready,
-    /// Condition Ready becomes false.
+    /// The condition Ready becomes false.
     Unready,
-    /// The container is restarted in its pod.
+    /// The container restarts in its pod.
     Restart,
-    /// Phase `Succeeded`.
+    /// The phase becomes `Succeeded`.
     Succeed,
-    /// Phase `Failed`, the container having exited with this code.
+    /// The phase becomes `Failed`, and the container exits with this code.
     Fail(i32),
-    /// A success is taken back: phase `Failed`.
+    /// The phase changes from `Succeeded` to `Failed`.
     Flip,
-    /// The object goes: it was deleted, has ended or is given no time to, and no finalizer holds it (SY-12).
+    /// The pod is removed: it was deleted, it has terminated or has no grace period, and no finalizer holds
+    /// it (SY-12).
     Remove,
 }
 
-/// What can happen to each pod.
-pub fn enabled(job: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+/// The enabled steps of each pod.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Uid, KubeletStep)) {
     let restarts = may_restart(job_state);
     for pod in job_state.pods.iter() {
         for what in possible(pod, restarts, scope) {
-            steps.push(Step::Kubelet(job, pod.uid, what));
+            add(pod.uid, what);
         }
     }
 }
@@ -56,13 +56,13 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
         return free.then_some(KubeletStep::Remove).into_iter().chain(flip).collect();
     }
     if !pod.scheduled {
-        // No kubelet knows it.
+        // An unscheduled pod has no kubelet.
         let binds = (!pod.deleting).then_some(KubeletStep::Schedule);
         let goes = (free && pod.forced).then_some(KubeletStep::Remove);
         return binds.into_iter().chain(goes).collect();
     }
     let has_not_run = scope.phases && pod.phase == Phase::Pending && !pod.deleting;
-    // A script need not tell of a pod that it runs.
+    // A script need not contain the step from Pending to Running.
     if has_not_run && scope.script.is_none() {
         return vec![KubeletStep::Run];
     }
@@ -84,7 +84,7 @@ fn possible(pod: &Pod, restarts: bool, scope: &Scope) -> Vec<KubeletStep> {
     steps
 }
 
-/// Changes the pod.
+/// Takes a step.
 pub fn apply(world: &mut World, job: JobId, uid: Uid, what: KubeletStep, scope: &Scope) {
     let now = scope.stamp(world.now);
     let job_state = world.job_state_mut(job);
@@ -118,13 +118,13 @@ fn changed(pod: &Pod, what: KubeletStep, job: Option<&Arc<Job>>, now: Time) -> O
     }
 }
 
-/// The pod in phase `Failed`, whose only container exited with this code, or with none that anybody knows.
+/// The pod in phase `Failed`. Its only container exited with this code, or with an unknown one.
 pub(super) fn failed(pod: Pod, code: Option<i32>, job: Option<&Arc<Job>>, now: Time) -> Pod {
     let policy = job.map_or(PolicyMatch::None, |job| policy_match(&job.spec, &pod, code));
     Pod { phase: Phase::Failed, ready: false, forced: false, finished: Some(now), policy, ..pod }
 }
 
-/// What the Job's pod failure policy says of the pod.
+/// The rule of the pod failure policy that the pod matches.
 fn policy_match(spec: &JobSpec, pod: &Pod, code: Option<i32>) -> PolicyMatch {
     let Some(policy) = &spec.pod_failure_policy else { return PolicyMatch::None };
     let container = ContainerEnd { name: "main".into(), exit_code: code };

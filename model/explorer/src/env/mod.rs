@@ -1,6 +1,7 @@
-//! The environment: everything that happens to Jobs and pods without a controller under judgement.
+//! The environment: every actor that is not a subject of the exploration.
 //!
-//! One file for each actor; in each, `enabled` says what it can do, and `apply` what comes of it.
+//! Each file contains one actor. Its `enabled` function lists the steps that the actor can take in a state,
+//! and its `apply` function takes a step.
 
 pub mod caches;
 pub mod clock;

@@ -1,7 +1,8 @@
-//! What the API server refuses every time: by a webhook, a quota, or a rule that a request never meets.
+//! Requests that the API server always refuses, because of a webhook, a quota, or a rule that the request
+//! never meets.
 //!
-//! Other faults end ([`crate::process::steps::Faults`]). These last, so that a Job may never come to its end; what else
-//! there is to do has to be done all the same (B16, PC-13, TC-08).
+//! Other faults end ([`crate::process::steps::Faults`]). A refusal is permanent, so that the Job may never
+//! finish. All other obligations remain (B16, PC-13, TC-08).
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -13,16 +14,16 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 
-/// Requests that are refused whenever they are made.
+/// A kind of request that the server always refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Creations, while so many pods of the Job have not ended: a quota.
+    /// Creations while this many pods of the Job have not terminated, as by a quota.
     PodsBeyond(usize),
-    /// Deletions of a pod.
+    /// Deletions of this pod.
     Deletion(Uid),
-    /// Patches of a pod: its finalizer and its owner stay.
+    /// Patches of this pod, so that its finalizer and its owner stay.
     Patch(Uid),
-    /// Status writes, once the Job has begun.
+    /// Status writes after the first one.
     Status,
 }
 
@@ -44,7 +45,7 @@ impl Refusal {
         }
     }
 
-    /// How many pods there may be that have not ended.
+    /// The most pods that may exist without having terminated.
     #[must_use]
     pub fn most_pods(self) -> Option<usize> {
         match self {
@@ -53,7 +54,7 @@ impl Refusal {
         }
     }
 
-    /// The pod that it names.
+    /// The pod that the refusal concerns.
     #[must_use]
     pub fn pod(self) -> Option<Uid> {
         match self {
@@ -63,7 +64,7 @@ impl Refusal {
     }
 }
 
-/// As it follows "refused for ever:".
+/// Completes the sentence "the API server always refuses …".
 impl Display for Refusal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,32 +77,32 @@ impl Display for Refusal {
     }
 }
 
-/// Whether a request is refused now, and will be whenever it is made again in the same world.
+/// Returns true if the server refuses the request now, and whenever it is repeated in the same state.
 #[must_use]
 pub fn is_refused(call: CallName, job_state: &JobState, scope: &Scope) -> bool {
     scope.refused.iter().any(|refusal| refusal.concerns(call, job_state))
 }
 
-/// What a refusal keeps from happening.
+/// The obligations that a refusal prevents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// What becomes of a pod.
+    /// Those that concern this pod.
     Pod(Uid),
-    /// That there are pods.
+    /// Those that need another pod.
     Creations,
-    /// That anything is stored.
+    /// All of them: no status is stored.
     Everything,
 }
 
 impl Blocked {
-    /// Whether a pod is another one than the one that is kept.
+    /// Returns true if the refusal does not concern the pod.
     #[must_use]
     pub fn spares(self, pod: &Pod) -> bool {
         self != Blocked::Pod(pod.uid)
     }
 }
 
-/// What keeps a Job from its end now, though its manager did everything right.
+/// The obligations that a refusal prevents now, although the manager has done everything right.
 #[must_use]
 pub fn blocked(job_state: &JobState, scope: &Scope) -> Option<Blocked> {
     scope.refused.iter().find_map(|refusal| block(*refusal, job_state, scope))
@@ -119,7 +120,7 @@ fn block(refusal: Refusal, job_state: &JobState, scope: &Scope) -> Option<Blocke
                 is_refused(CallName::CreatePod(0), job_state, scope) && (most == 0 || scope.endless);
             return (is_full && !is_over && job.is_some_and(wants)).then_some(Blocked::Creations);
         }
-        // Where pods end by themselves none has to be deleted.
+        // If pods terminate by themselves, no deletion is necessary.
         Refusal::Deletion(_) => pod.filter(|pod| scope.endless && pod.is_active()),
         Refusal::Patch(_) => pod.filter(|pod| pod.finalizer && (is_over || pod.is_terminated())),
     };

@@ -1,4 +1,4 @@
-//! The user, who edits Jobs and deletes objects; each action of a scope once.
+//! The user, who edits Jobs and deletes objects. Each action of a scope happens at most once.
 
 mod mirror;
 
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::ghost::GhostHistory;
 use crate::scope::Scope;
 use crate::scopes::job_with;
-use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::apiserver::{
     Propagation, deleted, finalizers_after_delete, spec_updated, status_updated, would_refuse_spec,
@@ -20,73 +19,75 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// What a user may do once in a scope.
+/// An action that a user may take once in a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserAction {
-    /// Deletes a pod that has not ended.
+    /// Deletes a pod that has not terminated.
     DeletePod,
-    /// Deletes a pod that has ended (EN-04).
+    /// Deletes a terminated pod (EN-04).
     DeleteEndedPod,
     /// Edits the specification.
     Edit(SpecEdit),
-    /// Sets the condition FailureTarget to False, by hand.
+    /// Adds the condition FailureTarget with the status False.
     DenyFailureTarget,
-    /// Sets the condition Failed to False, by hand.
+    /// Adds the condition Failed with the status False.
     DenyFailed,
-    /// Deletes the Job while it has not finished.
+    /// Deletes the Job before it has finished.
     DeleteJob(Propagation),
-    /// Deletes the Job once it has finished.
+    /// Deletes the Job after it has finished.
     DeleteFinished(Propagation),
-    /// Deletes the owner of the Job, so that the garbage collector deletes the Job in the background, however far
-    /// it is (TT-16).
+    /// Deletes the owner of the Job. The garbage collector then deletes the Job in the background, in any
+    /// state (TT-16).
     DeleteOwner,
-    /// The manager that `managedBy` names, a mirror, reports that the Job runs elsewhere.
+    /// The mirror that `managedBy` names reports that the Job runs elsewhere.
     MirrorStarts,
-    /// It reports that the Job is about to fail there.
+    /// The mirror reports the interim condition FailureTarget.
     MirrorAnnounces,
-    /// It reports that the Job has failed there.
+    /// The mirror reports the terminal condition Failed.
     MirrorFinishes,
-    /// Creates the Job again under its name, once it is gone; pods of it may still be there.
+    /// Recreates the Job once it is gone. Pods of the previous Job may still exist.
     Recreate,
-    /// Deletes the Job once more while it is being deleted: what becomes of its pods is what this DELETE says.
+    /// Deletes the Job again while it is being deleted. The propagation policy of this DELETE applies.
     DeleteAgain(Propagation),
-    /// Takes the owner of a pod away.
+    /// Removes the owner reference of a pod.
     StripOwner,
-    /// Changes the labels of a pod, so that the selector does not match them any more.
+    /// Changes the labels of a pod, so that the selector no longer matches them.
     Relabel,
-    /// Deletes the namespace: nothing can be created in it any more, and the namespace controller deletes what there is.
+    /// Deletes the namespace. It takes no new objects, and the namespace controller deletes the existing
+    /// ones.
     DeleteNamespace,
 }
 
 impl UserAction {
     /// Sets `suspend`.
     pub const SUSPEND: UserAction = UserAction::Edit(SpecEdit::Suspend);
-    /// Takes `suspend` back.
+    /// Unsets `suspend`.
     pub const RESUME: UserAction = UserAction::Edit(SpecEdit::Resume);
 
-    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    /// Sets `parallelism`, and also `completions` if the Job is Indexed and elastic.
     #[must_use]
     pub const fn scale(to: i32) -> UserAction {
         UserAction::Edit(SpecEdit::Scale(to))
     }
 }
 
-/// An edit of a Job's specification, which changes something and which the API server takes; else it is no step.
+/// An edit of a Job's specification. It is only enabled if it changes something and the API server accepts
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpecEdit {
     /// Sets `suspend`.
     Suspend,
-    /// Sets `suspend` once `status.startTime` is set, which the suspension is to clear (SU-02).
+    /// Sets `suspend` after `status.startTime` is set, which the suspension must clear (SU-02).
     SuspendStarted,
-    /// Takes `suspend` back.
+    /// Unsets `suspend`.
     Resume,
-    /// Sets `parallelism`, and `completions` with it where the Job is Indexed and elastic.
+    /// Sets `parallelism`, and also `completions` if the Job is Indexed and elastic.
     Scale(i32),
-    /// Sets `parallelism` alone.
+    /// Sets `parallelism` only.
     SetParallelism(i32),
-    /// Sets `ttlSecondsAfterFinished`, or removes it.
+    /// Sets or removes `ttlSecondsAfterFinished`.
     SetTtl(Option<i32>),
-    /// Sets `activeDeadlineSeconds`, or removes it.
+    /// Sets or removes `activeDeadlineSeconds`.
     SetDeadline(Option<i64>),
     /// Sets `backoffLimit`.
     SetBackoffLimit(i32),
@@ -96,44 +97,44 @@ pub enum SpecEdit {
     SetReplacementPolicy(PodReplacementPolicy),
 }
 
-/// An action on an object.
+/// A step of the user: an action on one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserStep {
     /// Deletes this pod.
     DeletePod(Uid),
-    /// Takes the owner of this pod away.
+    /// Removes the owner reference of this pod.
     StripOwner(Uid),
     /// Changes the labels of this pod.
     Relabel(Uid),
-    /// Edits or deletes the Job.
+    /// Takes an action on the Job.
     Job(UserAction),
 }
 
-/// Whether the namespace is being deleted.
+/// Returns true if the namespace is being deleted.
 #[must_use]
 pub fn namespace_goes(job_state: &JobState, scope: &Scope) -> bool {
     let place = scope.user.iter().position(|action| *action == UserAction::DeleteNamespace);
     place.is_some_and(|place| job_state.used >> place & 1 == 1)
 }
 
-/// What the user can still do.
-pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
-    let Some(job) = &job_state.job else { return recreates(id, job_state, scope, steps) };
+/// The actions that are left and enabled, each with its number in the scope.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
+    let Some(job) = &job_state.job else { return recreates(job_state, scope, add) };
     if job.deleting {
-        return deletes_again(id, job_state, job, scope, steps);
+        return deletes_again(job_state, job, scope, add);
     }
     for (number, action) in (0u8..).zip(&scope.user) {
         if job_state.used >> number & 1 == 1 {
             continue;
         }
         match action {
-            UserAction::DeletePod => delete_pods(id, number, job_state, |pod| !pod.is_terminated(), steps),
-            UserAction::DeleteEndedPod => delete_pods(id, number, job_state, Pod::is_terminated, steps),
+            UserAction::DeletePod => delete_pods(number, job_state, |pod| !pod.is_terminated(), add),
+            UserAction::DeleteEndedPod => delete_pods(number, job_state, Pod::is_terminated, add),
             UserAction::StripOwner | UserAction::Relabel => {
                 let controlled = job_state.pods.iter().filter(|pod| pod.controlled && pod.selected);
                 let step =
                     if *action == UserAction::Relabel { UserStep::Relabel } else { UserStep::StripOwner };
-                steps.extend(controlled.map(|pod| Step::User(id, number, step(pod.uid))));
+                controlled.for_each(|pod| add(number, step(pod.uid)));
             }
             UserAction::Edit(_)
             | UserAction::DenyFailureTarget
@@ -143,12 +144,12 @@ pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<S
             | UserAction::DeleteOwner
             | UserAction::DeleteNamespace => {
                 if is_possible(job, *action, scope) {
-                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                    add(number, UserStep::Job(*action));
                 }
             }
             UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
                 if mirror::is_possible(job, *action, scope) {
-                    steps.push(Step::User(id, number, UserStep::Job(*action)));
+                    add(number, UserStep::Job(*action));
                 }
             }
             UserAction::Recreate | UserAction::DeleteAgain(_) => {}
@@ -156,32 +157,32 @@ pub fn enabled(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<S
     }
 }
 
-fn recreates(id: JobId, job_state: &JobState, scope: &Scope, steps: &mut Vec<Step>) {
+fn recreates(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let is_left = job_state.used >> number & 1 == 0;
         if *action == UserAction::Recreate && is_left && !namespace_goes(job_state, scope) {
-            steps.push(Step::User(id, number, UserStep::Job(*action)));
+            add(number, UserStep::Job(*action));
         }
     }
 }
 
-fn deletes_again(id: JobId, job_state: &JobState, job: &Job, scope: &Scope, steps: &mut Vec<Step>) {
+fn deletes_again(job_state: &JobState, job: &Job, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
     for (number, action) in (0u8..).zip(&scope.user) {
         let UserAction::DeleteAgain(asked) = *action else { continue };
         let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
         if changes && job_state.used >> number & 1 == 0 {
-            steps.push(Step::User(id, number, UserStep::Job(*action)));
+            add(number, UserStep::Job(*action));
         }
     }
 }
 
-fn delete_pods(id: JobId, number: u8, job_state: &JobState, which: fn(&Pod) -> bool, steps: &mut Vec<Step>) {
+fn delete_pods(number: u8, job_state: &JobState, which: fn(&Pod) -> bool, add: &mut dyn FnMut(u8, UserStep)) {
     for pod in job_state.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
-        steps.push(Step::User(id, number, UserStep::DeletePod(pod.uid)));
+        add(number, UserStep::DeletePod(pod.uid));
     }
 }
 
-/// Whether the API server takes the edit, and it changes something.
+/// Returns true if the API server accepts the action and it changes something.
 fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     if is_too_late(job, action, scope) {
         return false;
@@ -191,9 +192,9 @@ fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     sent.spec != job.spec && would_refuse_spec(&scope.rules, job, &sent).is_none()
 }
 
-/// Whether the Job has come too far for an action. To the API server a finished Job is one like any other; but where
-/// users act as they like, edits of what nobody looks at any more would only make worlds more. A script says what it
-/// wants.
+/// Returns true if the Job is too far advanced for an action. The API server would accept the edit of a
+/// finished Job. Such edits would only multiply states without a script, since nobody reads the result. A
+/// script contains its edits on purpose.
 fn is_too_late(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let finished = job.status.is_finished();
     match action {
@@ -230,7 +231,7 @@ fn edited(spec: &JobSpec, edit: SpecEdit) -> JobSpec {
     spec
 }
 
-/// Does it.
+/// Takes a step.
 pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(id);
@@ -249,16 +250,16 @@ pub fn apply(world: &mut World, id: JobId, number: u8, what: &UserStep, scope: &
     }
 }
 
-/// The Job of this name has another UID, and a past of its own.
+/// Creates the Job under the same name, with another UID and an empty history.
 fn recreate(job_state: &mut JobState, id: JobId, now: Time, scope: &Scope) {
     let number = u128::from(id.0);
     let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return };
     let uid = incarnation::uid(number, job_state.ghost.incarnation + 1);
     let job = Job { created: now, ..job_with(&scope.rules, number, uid, spec) };
     job_state.ghost =
-        GhostHistory { gates: scope.gates_after(job_state.rollouts), ..job_state.ghost.again(&job) };
+        GhostHistory { gates: scope.gates_after(job_state.rollouts), ..job_state.ghost.of_recreated(&job) };
     job_state.job = Some(Arc::new(job));
-    for process in &mut job_state.processes {
+    for process in job_state.driver.processes_mut() {
         process.note_job(None, None);
     }
 }
@@ -276,7 +277,7 @@ fn change_job(job_state: &mut JobState, action: UserAction, scope: &Scope) {
     let after = match action {
         UserAction::Edit(edit) => {
             let spec = edited(&job.spec, edit);
-            job_state.ghost.respecified(&job.spec, &spec);
+            job_state.ghost.spec_changed(&job.spec, &spec);
             Some(spec_updated(&scope.rules, &job, &Job { spec: Arc::new(spec), ..Job::clone(&job) }))
         }
         UserAction::DenyFailureTarget => Some(denies(&job, ConditionKind::FailureTarget)),
@@ -290,7 +291,7 @@ fn change_job(job_state: &mut JobState, action: UserAction, scope: &Scope) {
     job_state.set_job(after, scope.job_lag);
 }
 
-/// The Job with a condition that says no, through the status subresource.
+/// The Job with an additional condition whose status is False.
 fn denies(job: &Job, kind: ConditionKind) -> Job {
     let mut sent = job.clone();
     sent.status.conditions.push(Condition {

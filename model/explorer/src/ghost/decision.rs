@@ -1,4 +1,4 @@
-//! That a Job's fate is decided.
+//! The decision about a Job: its interim condition.
 
 use super::{PodHistory, first_true};
 use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus, RestartPolicy, Text};
@@ -7,25 +7,26 @@ use jobcheck_spec::time::Time;
 /// An interim condition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Decision {
-    /// Whether it is `SuccessCriteriaMet`, and not `FailureTarget`.
+    /// True if it is `SuccessCriteriaMet`, false if it is `FailureTarget`.
     pub good: bool,
     /// Its reason.
     pub reason: Text,
     /// Its message.
     pub message: Text,
-    /// The clock when it was stored.
+    /// The time at which it was stored.
     pub when: Time,
-    /// The fewest `completions` since then.
+    /// The smallest `completions` since then.
     pub completions: Option<i32>,
-    /// BO-13: restarts of containers, where they count, in all pods so far: a cache may have shown each as it still ran.
+    /// BO-13: the number of container restarts that count, in all pods so far. A cache may have shown any of
+    /// the pods while it still ran.
     pub restarts: u32,
-    /// `backoffLimit` then.
+    /// `backoffLimit` at that time.
     pub backoff_limit: Option<i32>,
-    /// `activeDeadlineSeconds` then.
+    /// `activeDeadlineSeconds` at that time.
     pub deadline: Option<i64>,
-    /// `maxFailedIndexes` then.
+    /// `maxFailedIndexes` at that time.
     pub max_failed_indexes: Option<i32>,
-    /// How many indexes had failed then, as the status said.
+    /// The number of failed indexes in the status at that time.
     pub failed_indexes: usize,
 }
 
@@ -58,7 +59,7 @@ impl Decision {
     }
 }
 
-/// BO-13: restarts of containers, where they count.
+/// BO-13: the number of container restarts that count.
 pub(super) fn restarts(spec: &JobSpec, pods: &[PodHistory]) -> u32 {
     let counts = spec.template.restart_policy == RestartPolicy::OnFailure;
     if counts { pods.iter().map(|pod| pod.restarts).sum() } else { 0 }

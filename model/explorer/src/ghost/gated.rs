@@ -1,4 +1,4 @@
-//! What feature gates ask of those who write, as it really was.
+//! The history of feature gates: writes that the gates of their process forbid.
 
 use super::{Decision, GhostHistory, restarts};
 use jobcheck_spec::catalogue::Req;
@@ -6,24 +6,25 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus};
 use jobcheck_spec::time::Time;
 
-/// Whose status writes a Job has had (MB-14).
+/// The managers that have written a Job's status (MB-14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Writers {
-    /// The built-in's.
+    /// The built-in controller.
     pub built_in: bool,
-    /// Those of another manager.
+    /// Another manager.
     pub external: bool,
 }
 
 impl GhostHistory {
-    /// The built-in wrote something about the Job, with these gates.
+    /// Notes a write of the built-in controller with these gates.
     pub fn built_in_wrote(&mut self, gates: Gates, job: Option<&Job>) {
         if gates.job_managed_by && job.is_some_and(|job| !job.is_managed_by_built_in()) {
             self.violations.gates.get_or_insert(Req::UG15);
         }
     }
 
-    /// A status write of the built-in with these gates was stored; [`GhostHistory::status_written`] knows of it already.
+    /// Notes a status write of the built-in controller with these gates. [`GhostHistory::status_written`] was
+    /// called before.
     pub fn status_written_with(&mut self, gates: Gates, job: &Job, new: &JobStatus, now: Time) {
         self.writers.built_in |= !job.is_managed_by_built_in();
         let old = &job.status;
@@ -43,14 +44,14 @@ impl GhostHistory {
         }
     }
 
-    /// UG-07: an end without an interim condition, which waited for nothing.
+    /// UG-07: a Job finishes without an interim condition, and without waiting for pods.
     fn ended_at_once(&mut self, spec: &JobSpec, new: &JobStatus, restarts: u32, now: Time) {
         let Some(ending) = &mut self.ending else { return };
-        ending.owes_delay = false;
+        ending.needs_delay = false;
         let decided = self.decision.is_some();
         let of_a_policy = ["PodFailurePolicy", "SuccessPolicy"].contains(&&*ending.text.0);
-        ending.owes_interim = decided || of_a_policy;
-        if !ending.owes_interim && new.is_finished() {
+        ending.needs_interim = decided || of_a_policy;
+        if !ending.needs_interim && new.is_finished() {
             let (good, (reason, message)) = (ending.good, ending.text.clone());
             self.decision = Some(Decision {
                 good,
@@ -72,7 +73,7 @@ fn is_interim(kind: &ConditionKind) -> bool {
     matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::FailureTarget)
 }
 
-/// A verdict of a policy came with an interim condition of its own.
+/// The verdict of a policy has an interim condition that does not depend on the gates.
 fn is_of_a_policy(condition: &Condition) -> bool {
     ["PodFailurePolicy", "SuccessPolicy"].contains(&&*condition.reason)
 }

@@ -1,4 +1,4 @@
-//! The properties, and the search for a fair behaviour that breaks one.
+//! The liveness properties, and the search for a fair behaviour that breaks one.
 
 use super::constraints::{Constraints, Fairness};
 use super::cycle::Walker;
@@ -10,23 +10,23 @@ use super::reach::Reach;
 /// A predicate on nodes.
 pub type Predicate<'a> = &'a dyn Fn(Node) -> bool;
 
-/// What every fair behaviour must do.
+/// A property of every fair behaviour.
 #[derive(Clone, Copy)]
 pub enum Property<'a> {
-    /// `<>goal`: it visits a goal once; what comes afterwards does not matter.
+    /// `<>goal`: the behaviour visits a goal at least once.
     Eventually(Predicate<'a>),
-    /// `[]<>goal`: from every reachable node on it visits a goal, be it that it leaves it again.
+    /// `[]<>goal`: after every node of the behaviour, a goal follows.
     AlwaysEventually(Predicate<'a>),
-    /// `<>[]goal`: from some moment on it visits nothing but goals.
+    /// `<>[]goal`: the behaviour finally visits only goals.
     EventuallyAlways(Predicate<'a>),
-    /// `p ~> q`, that is `[](p => <>q)`: after each node with `p`, or in it, there is one with `q`.
+    /// `p ~> q`, which is `[](p => <>q)`: each node with `p` has `q`, or a later node has.
     LeadsTo(Predicate<'a>, Predicate<'a>),
 }
 
-/// A behaviour breaks a property if from some moment on, its tail, it stays where it must not stay for ever. These
-/// say when the tail may start, where it may go, and what it must visit again and again.
+/// A behaviour breaks a property if its tail stays in nodes where it must not stay. These methods define
+/// where a tail may start, where it may go, and what it must visit infinitely often.
 impl Property<'_> {
-    /// Whether the tail may start in this node; `first` says that the behaviour does.
+    /// Returns true if a tail may start in this node. `first` is true for the first node of a behaviour.
     pub(super) fn starts_tail(&self, node: Node, first: bool) -> bool {
         match self {
             Property::Eventually(_) | Property::EventuallyAlways(_) => first,
@@ -35,7 +35,7 @@ impl Property<'_> {
         }
     }
 
-    /// Whether the tail may start anywhere but in the first node.
+    /// Returns true if a tail may start after the first node.
     pub(super) fn has_late_tails(&self) -> bool {
         match self {
             Property::Eventually(_) | Property::EventuallyAlways(_) => false,
@@ -43,18 +43,18 @@ impl Property<'_> {
         }
     }
 
-    /// Whether the tail may visit this node.
+    /// Returns true if a tail may visit this node.
     pub(super) fn allows_in_tail(&self, node: Node) -> bool {
         match self {
             Property::Eventually(goal) | Property::AlwaysEventually(goal) | Property::LeadsTo(_, goal) => {
                 !goal(node)
             }
-            // Goals may be visited again and again, if only something else is, too.
+            // The tail may also visit goals infinitely often.
             Property::EventuallyAlways(_) => true,
         }
     }
 
-    /// Whether this is one of the nodes of which the tail must visit some again and again.
+    /// Returns true if the tail must visit this node, or another such node, infinitely often.
     pub(super) fn recurs(&self, node: Node) -> bool {
         match self {
             Property::Eventually(_) | Property::AlwaysEventually(_) | Property::LeadsTo(..) => true,
@@ -63,17 +63,17 @@ impl Property<'_> {
     }
 }
 
-/// Whether every behaviour of the graph that keeps the assumptions has the property.
+/// Checks that every behaviour of the graph that satisfies the assumptions has the property.
 ///
 /// # Guarantees
 ///
-/// The answer is exact, cycles included, see [`super`]. It depends on the order of nodes and edges only in which
-/// of several lassos is told. No prefix to a fair cycle is shorter than the one that is told; its cycle is short,
-/// not the shortest.
+/// The result is exact, cycles included ([`super`]). The order of nodes and edges determines only which of
+/// several lassos is returned. The prefix of this lasso is the shortest one that leads to a fair cycle. Its
+/// cycle is short, but not always the shortest.
 ///
 /// # Errors
 ///
-/// A fair behaviour that breaks the property.
+/// Returns a fair behaviour that breaks the property.
 pub fn check(graph: &Graph, fairness: &[Fairness], property: &Property<'_>) -> Result<(), Lasso> {
     let constraints = Constraints::new(fairness);
     let reach = Reach::search(graph, property);

@@ -1,26 +1,26 @@
-//! Assumptions of fairness, and what a set of nodes says about them.
+//! Fairness assumptions, and their evaluation on a set of nodes.
 
 use super::graph::{Graph, Label, Node};
 
-/// An assumption of fairness about one action, or about a class of actions that is one action to it (their
-/// disjunction). An action without an assumption is unfair: it need never be taken.
+/// A fairness assumption about an action, or about the disjunction of several actions. An action without an
+/// assumption is unfair: it need never be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fairness {
-    /// `WF_n(A)`: what stays enabled from some moment on is taken again and again. A class is taken with any
-    /// of its actions, and stays enabled while any of them is.
+    /// `WF_n(A)`: an action that stays enabled forever is taken infinitely often. For a disjunction, any of
+    /// its actions may be taken or be enabled.
     Weak(Vec<Label>),
-    /// `SF_n(A)`: what is enabled again and again is taken again and again.
+    /// `SF_n(A)`: an action that is enabled infinitely often is taken infinitely often.
     Strong(Vec<Label>),
 }
 
 impl Fairness {
-    /// Each of these actions is weakly fair by itself.
+    /// One weak assumption for each of these actions.
     #[must_use]
     pub fn weak_each(labels: impl IntoIterator<Item = Label>) -> Vec<Fairness> {
         labels.into_iter().map(|label| Fairness::Weak(vec![label])).collect()
     }
 
-    /// Each of these actions is strongly fair by itself.
+    /// One strong assumption for each of these actions.
     #[must_use]
     pub fn strong_each(labels: impl IntoIterator<Item = Label>) -> Vec<Fairness> {
         labels.into_iter().map(|label| Fairness::Strong(vec![label])).collect()
@@ -33,7 +33,7 @@ impl Fairness {
     }
 }
 
-/// The assumptions, and by label which of them it belongs to.
+/// The assumptions, and their numbers by label.
 pub(super) struct Constraints<'a> {
     fairness: &'a [Fairness],
     of_label: Vec<Vec<usize>>,
@@ -51,12 +51,12 @@ impl<'a> Constraints<'a> {
         Constraints { fairness, of_label }
     }
 
-    /// The numbers of the assumptions that a step with this label keeps.
+    /// The numbers of the assumptions that a step with this label satisfies.
     pub(super) fn of(&self, label: Label) -> &[usize] {
         self.of_label.get(usize::from(label)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the action of an assumption is enabled in a node.
+    /// Returns true if the action of an assumption is enabled in a node.
     pub(super) fn is_enabled(&self, graph: &Graph, number: usize, node: Node) -> bool {
         graph.numbers(node).any(|edge| self.of(graph.label(edge)).contains(&number))
     }
@@ -76,17 +76,17 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// For each assumption, what the nodes of a set say about its action.
+/// The evaluation of the assumptions on a set of nodes.
 pub(super) struct Tally {
-    /// In how many of the nodes it is enabled.
+    /// For each assumption, the number of nodes in which its action is enabled.
     pub(super) enabled_in: Vec<usize>,
-    /// Whether an edge within the set takes it.
+    /// For each assumption, true if an edge within the set takes its action.
     pub(super) taken: Vec<bool>,
 }
 
 impl Tally {
-    /// Counts over the nodes of a set. Whether an action is enabled is asked of the whole graph; only steps
-    /// within the set count as taken.
+    /// Evaluates the assumptions on a set of nodes. An action is enabled by any edge of the graph, but taken
+    /// only by edges within the set.
     pub(super) fn new(
         graph: &Graph,
         constraints: &Constraints<'_>,

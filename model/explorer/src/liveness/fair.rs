@@ -1,20 +1,20 @@
-//! Which nodes a fair behaviour can visit again and again.
+//! The nodes that a fair behaviour can visit infinitely often.
 
 use super::check::Property;
 use super::constraints::{Constraints, Tally};
 use super::graph::{Graph, Node};
 
-/// A node that belongs to no part.
+/// The part of a node that belongs to none.
 const NONE: u32 = 0;
 
-/// The largest strongly connected sets of nodes that a fair tail can visit again and again.
+/// The largest strongly connected sets of nodes that a fair tail can visit infinitely often.
 pub(super) struct FairParts {
     /// The part of each node.
     part: Vec<u32>,
 }
 
 impl FairParts {
-    /// Looks for them among the nodes of the tail.
+    /// Searches for the parts among the nodes that tails can reach.
     pub(super) fn search(
         graph: &Graph,
         constraints: &Constraints<'_>,
@@ -40,38 +40,38 @@ impl FairParts {
         FairParts { part: search.part }
     }
 
-    /// The part that a node belongs to.
+    /// The part of a node.
     pub(super) fn of(&self, node: Node) -> Option<u32> {
         Some(self.part[node as usize]).filter(|part| *part != NONE)
     }
 }
 
-/// What becomes of a strongly connected component.
+/// The verdict on a strongly connected component.
 enum ComponentKind {
-    /// A fair behaviour can visit all of it again and again.
+    /// A fair behaviour can visit all of its nodes infinitely often.
     Fair,
     /// No part of it is fair.
     Dropped,
-    /// Only what is left of it can be.
+    /// Only a part of these remaining nodes can be fair.
     Refined(Vec<Node>),
 }
 
-/// Tarjan's algorithm without recursion, on one region after the other.
+/// Tarjan's algorithm without recursion, applied to one region after another.
 struct Search<'a> {
     graph: &'a Graph,
     constraints: &'a Constraints<'a>,
     property: &'a Property<'a>,
-    /// The region that a node is in; then its component, if that is fair.
+    /// The region of a node, and later its component if that is fair.
     part: Vec<u32>,
     last_part: u32,
     /// The order in which the nodes of the region were found, from 1.
     found: Vec<u32>,
-    /// The earliest found node that a node is known to reach, among those whose component is not complete.
+    /// The earliest node that a node reaches, among those whose component is incomplete.
     lowest: Vec<u32>,
     last_found: u32,
-    /// The nodes that were found and whose component is not complete.
+    /// The nodes that were found and whose component is incomplete.
     stack: Vec<Node>,
-    /// Regions that are still to be divided.
+    /// The regions that are not divided yet.
     open: Vec<Vec<Node>>,
 }
 
@@ -86,21 +86,21 @@ impl Search<'_> {
             self.found[node as usize] = 0;
         }
         for &node in region {
-            // The number of a node of a complete component is no longer that of the region.
+            // A node of a complete component no longer has the number of the region.
             if self.part[node as usize] == number && self.found[node as usize] == 0 {
                 self.descend(node, number);
             }
         }
     }
 
-    /// Finds every component that a node of the region reaches.
+    /// Finds every component that is reachable from a node of the region.
     fn descend(&mut self, root: Node, region: u32) {
-        let mut way = vec![(root, self.find(root))];
-        while let Some((node, edges)) = way.last_mut() {
+        let mut path = vec![(root, self.find(root))];
+        while let Some((node, edges)) = path.last_mut() {
             let node = *node;
             let Some(edge) = edges.next() else {
-                way.pop();
-                if let Some((parent, _)) = way.last() {
+                path.pop();
+                if let Some((parent, _)) = path.last() {
                     let reached = self.lowest[node as usize];
                     self.reaches(*parent, reached);
                 }
@@ -114,7 +114,7 @@ impl Search<'_> {
                 continue;
             }
             match self.found[to as usize] {
-                0 => way.push((to, self.find(to))),
+                0 => path.push((to, self.find(to))),
                 earlier => self.reaches(node, earlier),
             }
         }
@@ -133,7 +133,7 @@ impl Search<'_> {
         *lowest = found.min(*lowest);
     }
 
-    /// The component of a node is complete: it is the top of the stack, from the node on.
+    /// Completes the component of a node: the stack from this node to its top.
     fn complete(&mut self, node: Node) {
         let start = self.stack.iter().rposition(|it| *it == node).expect("a found node is on the stack");
         let component = self.stack.split_off(start);
@@ -155,10 +155,10 @@ impl Search<'_> {
         }
     }
 
-    /// Decides about a component that has a number of its own.
+    /// Decides about a component, which has a number of its own.
     ///
-    /// One node is a component like any other: a behaviour can stutter there. As no step within it takes an
-    /// action, it is fair only if the assumptions allow that.
+    /// A single node is a component too, because a behaviour can stutter there. It is fair only if the
+    /// assumptions allow that no action is taken.
     fn decide(&self, component: &[Node]) -> ComponentKind {
         if !component.iter().any(|node| self.property.recurs(*node)) {
             return ComponentKind::Dropped;

@@ -3,51 +3,51 @@
 use std::fmt;
 use std::ops::Range;
 
-/// A state, by its number.
+/// The number of a state.
 pub type Node = u32;
 
-/// An action, by its number.
+/// The number of an action.
 pub type Label = u16;
 
-/// Edge numbers from here on have other meanings, see [`super::reach`].
+/// Larger edge numbers have other meanings ([`super::reach`]).
 const MOST_EDGES: usize = u32::MAX as usize - 8;
 
-/// The highest bit of a node says where in a behaviour it is, see [`super::reach`].
+/// The highest bit of a node distinguishes the parts of a behaviour ([`super::reach`]).
 const MOST_NODES: usize = 1 << 31;
 
 /// A step from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// Where it starts.
+    /// The node before the step.
     pub from: Node,
-    /// The action that it takes.
+    /// The action of the step.
     pub label: Label,
-    /// Where it ends.
+    /// The node after the step.
     pub to: Node,
 }
 
-/// A finite graph: initial nodes, and edges labelled with actions.
+/// A finite graph with initial nodes and labelled edges.
 ///
-/// It takes six bytes for each edge, and four for each node.
+/// It takes six bytes for each edge and four for each node.
 #[derive(Clone, Debug)]
 pub struct Graph {
     initial: Vec<Node>,
-    /// The first edge of each node, and the number of all edges.
+    /// The first edge of each node, and then the number of edges.
     first: Vec<u32>,
     labels: Vec<Label>,
     targets: Vec<Node>,
 }
 
-/// A graph that is being built, in the order in which an exploration looks at its nodes.
+/// A graph under construction. Nodes are added in the order in which an exploration visits them.
 #[derive(Clone, Debug)]
 pub struct Builder(Graph);
 
-/// Why a graph cannot be checked. None of this is ever a pass.
+/// The reason why a graph cannot be checked. An incomplete graph never passes a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incomplete {
-    /// A node was named whose edges were never told: the search was cut.
+    /// An edge leads to this node, but the node was not added: the search was cut.
     Node(Node),
-    /// There are more nodes or edges than the numbers have room for.
+    /// The graph has more nodes or edges than the numbers allow.
     TooLarge,
 }
 
@@ -69,20 +69,20 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// A graph without nodes.
+    /// An empty graph.
     #[must_use]
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// Behaviours may start in this node.
+    /// Declares an initial node.
     pub fn initial(&mut self, node: Node) {
         self.0.initial.push(node);
     }
 
-    /// Tells all edges of the next node: of node 0 the first time, then of node 1, and so on.
+    /// Adds the next node with all its edges: first node 0, then node 1, and so on.
     ///
-    /// An edge from the node to itself changes nothing. It is a stuttering step, and is not kept.
+    /// An edge from the node to itself is a stuttering step, and is not stored.
     pub fn node(&mut self, edges: impl IntoIterator<Item = (Label, Node)>) {
         let graph = &mut self.0;
         let node = graph.nodes();
@@ -90,15 +90,15 @@ impl Builder {
             graph.labels.push(label);
             graph.targets.push(to);
         }
-        // More edges than `u32` can number are refused by `finish`.
+        // `finish` refuses a graph with more edges than `u32` can number.
         graph.first.push(u32::try_from(graph.targets.len()).unwrap_or(u32::MAX));
     }
 
-    /// The graph, if it is whole.
+    /// The finished graph.
     ///
     /// # Errors
     ///
-    /// Where a node was named and never told of.
+    /// Returns an error if an edge leads to a node that was not added, or if the graph is too large.
     pub fn finish(self) -> Result<Graph, Incomplete> {
         let graph = self.0;
         if graph.nodes() > MOST_NODES || graph.targets.len() > MOST_EDGES {
@@ -113,19 +113,19 @@ impl Builder {
 }
 
 impl Graph {
-    /// Number of nodes.
+    /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.first.len() - 1
     }
 
-    /// Number of edges, loops at one node not among them.
+    /// The number of edges, without loops at a single node.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.targets.len()
     }
 
-    /// The nodes in which behaviours start.
+    /// The initial nodes.
     #[must_use]
     pub fn initial(&self) -> &[Node] {
         &self.initial
@@ -141,7 +141,7 @@ impl Graph {
         self.first[node as usize]..self.first[node as usize + 1]
     }
 
-    /// Where an edge ends.
+    /// The node after an edge.
     pub(super) fn target(&self, number: u32) -> Node {
         self.targets[number as usize]
     }
@@ -151,9 +151,10 @@ impl Graph {
         self.labels[number as usize]
     }
 
-    /// The edge of this number.
+    /// The edge with this number.
     pub(super) fn edge(&self, number: u32) -> Edge {
-        // Nodes without edges share their offset with the next one; the last of them is the one that has any.
+        // Nodes without edges have the same offset as the next node. The last node with this offset has the
+        // edge.
         let from = self.first.partition_point(|first| *first <= number) - 1;
         self.ending_at(Node::try_from(from).unwrap_or(Node::MAX), number)
     }

@@ -2,25 +2,25 @@
 
 use super::graph::{Edge, Node};
 
-/// A behaviour that goes along a prefix and then round a cycle for ever.
+/// A behaviour that consists of a prefix and a cycle that repeats forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lasso {
-    /// The initial node in which it starts.
+    /// The initial node.
     pub start: Node,
     /// The steps to the first node of the cycle.
     pub prefix: Vec<Edge>,
-    /// The steps from that node back to it; none if the behaviour stays in that node for ever.
+    /// The steps of the cycle. It is empty if the behaviour stays in one node forever.
     pub cycle: Vec<Edge>,
 }
 
 impl Lasso {
     /// The node in which the cycle starts and ends.
     #[must_use]
-    pub fn turn(&self) -> Node {
+    pub fn cycle_start(&self) -> Node {
         self.prefix.last().map_or(self.start, |edge| edge.to)
     }
 
-    /// Whether nothing happens any more at its end.
+    /// Returns true if the behaviour stays in one node forever.
     #[must_use]
     pub fn stutters(&self) -> bool {
         self.cycle.is_empty()

@@ -1,32 +1,35 @@
-//! Progress: whether something happens at last, in every fair behaviour of a finite graph.
+//! Liveness: properties of all fair behaviours of a finite graph.
 //!
 //! # Semantics
 //!
-//! A [`Graph`] is the TLA+ specification `Init /\ [][Next]_n /\ F` over one variable `n`, the node: `Init` names
-//! the initial nodes, `Next` is the disjunction of the actions, an action is the set of the edges with its label,
-//! and `F` is the conjunction of the assumptions ([`Fairness`]). [`check`] says whether that specification
-//! implies a [`Property`], as TLC does.
+//! A [`Graph`] is the TLA+ specification `Init /\ [][Next]_n /\ F` over one variable `n`, the node. `Init`
+//! contains the initial nodes. An action is the set of the edges with its label, and `Next` is the
+//! disjunction of the actions. `F` is the conjunction of the assumptions ([`Fairness`]). [`check`] decides
+//! whether this specification implies a [`Property`], as TLC does.
 //!
-//! - *Stuttering.* Every behaviour may stay where it is at any time, and for ever if no assumption is against it:
-//!   that is how one ends in a node without edges, or in one that only unfair actions leave. A loop at one node
-//!   changes nothing, is a stuttering step, and so neither takes nor enables an action (`<<A>>_n`).
-//! - *Weak fairness* `WF_n(A)`: `A` is taken again and again, or is disabled again and again.
-//! - *Strong fairness* `SF_n(A)`: `A` is taken again and again, or is disabled for ever from some moment on.
-//! - *Enabled* is what the whole graph says. A search that looks at a part of it asks the whole all the same.
+//! - *Stuttering.* A behaviour may stay in a node at any time, and forever if the assumptions allow it. A
+//!   behaviour
+//! ends in this way in a node without edges, or in a node that only unfair actions leave. A loop at a node is
+//! a stuttering step: it neither takes nor enables an action (`<<A>>_n`).
+//! - *Weak fairness* `WF_n(A)`: `A` is taken infinitely often, or is disabled infinitely often.
+//! - *Strong fairness* `SF_n(A)`: `A` is taken infinitely often, or is disabled forever after some point.
+//! - *Enabled* refers to the whole graph, even if a search is restricted to a part of it.
 //!
-//! # How
+//! # Method
 //!
-//! A behaviour that breaks a property has a tail: the nodes that it visits again and again are strongly connected,
-//! lie where the property forbids to stay for ever, and keep every assumption. [`check`] looks for such sets among
-//! the strongly connected components of the forbidden part. A component where a weakly fair action is enabled
-//! everywhere and never taken has none. One where a strongly fair action is enabled and never taken is searched
-//! again without the nodes that enable it, since a part of an unfair component can be fair. What remains is
-//! walked: the [`Lasso`] is a behaviour, not a list of nodes.
+//! A behaviour that breaks a property has a tail: the nodes that it visits infinitely often. These nodes are
+//! strongly connected, the property forbids to stay in them, and they satisfy every assumption. [`check`]
+//! searches for such sets among the strongly connected components of the forbidden nodes.
+//!
+//! If a component enables a weakly fair action in every node and never takes it, it contains no such set. If
+//! it enables a strongly fair action and never takes it, a part of it can still be fair. It is searched again
+//! without the nodes that enable the action. In a component that remains, a cycle is constructed. The
+//! resulting [`Lasso`] is a behaviour, not only a list of nodes.
 //!
 //! # Caveats
 //!
-//! Nodes must be states, not classes of them: a quotient by symmetry forgets which pod it was that an assumption
-//! is about, and a partial order reduction leaves out steps that an assumption asks for.
+//! Nodes must be states, not classes of states. A quotient by symmetry does not show which pod an assumption
+//! is about. A partial-order reduction omits steps that an assumption may require.
 
 mod check;
 mod constraints;

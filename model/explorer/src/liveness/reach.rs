@@ -1,23 +1,24 @@
-//! Where the tail of a behaviour that breaks a property can go, and the shortest ways there.
+//! The nodes that the tail of a counterexample can reach, and shortest paths to them.
 
 use super::check::Property;
 use super::graph::{Edge, Graph, Node};
 
-/// The nodes that behaviours reach, breadth first: before their tail, and in it.
+/// The nodes that behaviours reach, breadth first, before their tail and in it.
 pub(super) struct Reach {
-    /// How each node was reached first before the tail: a number of an edge, or one of the marks below.
+    /// The way in which each node was first reached before the tail: the number of an edge, or one of the
+    /// marks below.
     before: Vec<u32>,
     /// The same in the tail.
     tail: Vec<u32>,
-    /// Everything reached, nearest first.
+    /// The reached nodes, nearest first.
     order: Vec<Place>,
 }
 
-/// Not reached.
+/// The mark of a node that was not reached.
 const NOT: u32 = u32::MAX;
-/// A behaviour starts here.
+/// The mark of an initial node.
 const FIRST: u32 = u32::MAX - 1;
-/// The tail starts here.
+/// The mark of a node in which the tail starts.
 const ENTERED: u32 = u32::MAX - 2;
 
 /// A node, before the tail or in it.
@@ -73,7 +74,7 @@ impl Reach {
         if property.has_late_tails() {
             self.order.push(Place::before(node));
         }
-        // Whoever is in the tail was nowhere sooner than who is not, so this is the shortest way into it, too.
+        // Nodes before the tail are visited first, so this is the shortest path into the tail.
         if property.starts_tail(node, from == FIRST) {
             self.discover_in_tail(property, node, ENTERED);
         }
@@ -86,12 +87,12 @@ impl Reach {
         }
     }
 
-    /// The nodes that the tail can reach, nearest first.
+    /// The nodes that a tail can reach, nearest first.
     pub(super) fn tail(&self) -> impl Iterator<Item = Node> + '_ {
         self.order.iter().filter(|place| place.is_in_tail()).map(|place| place.node())
     }
 
-    /// A shortest way to a node in the tail, and the initial node where it starts.
+    /// A shortest path to a node in the tail, and the initial node where it starts.
     pub(super) fn path(&self, graph: &Graph, mut node: Node) -> (Node, Vec<Edge>) {
         let mut edges = Vec::new();
         let mut from = &self.tail;

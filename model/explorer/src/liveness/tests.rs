@@ -1,4 +1,4 @@
-//! Small graphs whose truth others know: TLC, and an enumeration of everything that can be visited for ever.
+//! Compares small graphs with results of TLC, and with an enumeration of all tails.
 
 mod cases;
 mod oracle;
@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// A graph and a question about it, in the plainest form.
+/// A graph and a question about it, in a plain form.
 #[derive(Clone, Debug)]
-struct Task {
+struct Problem {
     nodes: u32,
     initial: Vec<Node>,
     edges: Vec<Edge>,
@@ -28,7 +28,7 @@ enum Wanted {
     LeadsTo(BTreeSet<Node>, BTreeSet<Node>),
 }
 
-impl Task {
+impl Problem {
     fn graph(&self) -> Graph {
         let mut builder = Builder::new();
         self.initial.iter().for_each(|node| builder.initial(*node));
@@ -62,37 +62,37 @@ fn path(nodes: &[Node]) -> Vec<Edge> {
     nodes.windows(2).map(|pair| Edge { from: pair[0], label: 0, to: pair[1] }).collect()
 }
 
-fn eventually(nodes: u32, edges: Vec<Edge>, fairness: Vec<Fairness>, goal: Node) -> Task {
+fn eventually(nodes: u32, edges: Vec<Edge>, fairness: Vec<Fairness>, goal: Node) -> Problem {
     let wanted = Wanted::Eventually(BTreeSet::from([goal]));
-    Task { nodes, initial: vec![0], edges, fairness, wanted }
+    Problem { nodes, initial: vec![0], edges, fairness, wanted }
 }
 
 #[test]
 fn the_retry_loop_is_told_as_a_prefix_and_a_cycle() {
-    let task = eventually(4, path(&[0, 1, 2, 1]), Fairness::weak_each([0]), 3);
-    let lasso = task.check().unwrap_err();
+    let problem = eventually(4, path(&[0, 1, 2, 1]), Fairness::weak_each([0]), 3);
+    let lasso = problem.check().unwrap_err();
     assert_eq!(lasso, Lasso { start: 0, prefix: path(&[0, 1]), cycle: path(&[1, 2, 1]) });
-    assert_eq!((lasso.turn(), lasso.stutters()), (1, false));
+    assert_eq!((lasso.cycle_start(), lasso.stutters()), (1, false));
 }
 
 #[test]
 fn an_end_is_told_as_a_prefix_and_nothing() {
-    let task = eventually(4, path(&[0, 1, 2]), Fairness::strong_each([0]), 3);
-    let lasso = task.check().unwrap_err();
+    let problem = eventually(4, path(&[0, 1, 2]), Fairness::strong_each([0]), 3);
+    let lasso = problem.check().unwrap_err();
     assert_eq!(lasso, Lasso { start: 0, prefix: path(&[0, 1, 2]), cycle: Vec::new() });
-    assert_eq!((lasso.turn(), lasso.stutters()), (2, true));
+    assert_eq!((lasso.cycle_start(), lasso.stutters()), (2, true));
 }
 
 #[test]
 fn a_cycle_takes_every_action_that_it_owes_even_where_a_shorter_one_takes_some() {
-    // Two loops at node 0; neither alone is fair to both of their actions.
+    // Each loop at node 0 takes only one of the two actions.
     let mut edges = path(&[0, 1, 0]);
     edges.extend([Edge { from: 0, label: 1, to: 2 }, Edge { from: 2, label: 0, to: 0 }]);
-    let task = eventually(4, edges, Fairness::strong_each([0, 1]), 3);
-    let lasso = task.check().unwrap_err();
+    let problem = eventually(4, edges, Fairness::strong_each([0, 1]), 3);
+    let lasso = problem.check().unwrap_err();
     let visited: Vec<Node> = lasso.cycle.iter().map(|edge| edge.to).collect();
     assert!(visited.contains(&2), "{lasso:?}");
-    verify::verify(&task, &lasso).unwrap();
+    verify::verify(&problem, &lasso).unwrap();
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn a_strong_action_that_the_cycle_never_enables_is_not_taken_for_its_sake() {
     // Node 2 enables action 1, and lies on no shortest cycle.
     let mut edges = path(&[0, 1, 0]);
     edges.extend([Edge { from: 1, label: 0, to: 2 }, Edge { from: 2, label: 1, to: 0 }]);
-    let task = eventually(4, edges, vec![Fairness::Weak(vec![0]), Fairness::Strong(vec![1])], 3);
-    assert_eq!(task.check().unwrap_err().cycle, path(&[0, 1, 0]));
+    let problem = eventually(4, edges, vec![Fairness::Weak(vec![0]), Fairness::Strong(vec![1])], 3);
+    assert_eq!(problem.check().unwrap_err().cycle, path(&[0, 1, 0]));
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn edges_know_their_nodes_and_loops_at_one_node_are_none() {
 
 #[test]
 fn a_graph_without_behaviours_has_every_property() {
-    let mut task = eventually(2, path(&[0, 1]), Vec::new(), 1);
-    task.initial.clear();
-    assert_eq!(task.check(), Ok(()));
+    let mut problem = eventually(2, path(&[0, 1]), Vec::new(), 1);
+    problem.initial.clear();
+    assert_eq!(problem.check(), Ok(()));
 }
 
 #[test]
 fn long_ways_need_no_deep_stack() {
-    // One component of all nodes, found by one descent, and refined to what lies before its one exit.
+    // One descent finds a component of all nodes. It is refined to the nodes before its only exit.
     let last: Node = 300_000;
     let mut edges = path(&(0..=last).collect::<Vec<_>>());
     edges.push(Edge { from: last, label: 0, to: 0 });

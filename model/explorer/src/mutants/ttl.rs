@@ -1,4 +1,4 @@
-//! Known defects around the TTL-after-finished controller.
+//! Known defects of TTL-after-finished controllers.
 
 use super::{Mutant, Shows};
 use crate::env::user::{SpecEdit, UserAction};
@@ -9,41 +9,38 @@ use crate::scopes::scope;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::JobSpec;
 
-/// In the order of their numbers.
+/// The mutants of this module, by number.
 pub const TTL: &[Mutant] = &[
     Mutant {
         id: "B48a",
         issues: &[],
-        title: "the TTL controller decides by its cache alone, after the TTL was raised",
+        title: "the TTL-after-finished controller decides from its cache although the TTL was raised",
         mutations: &[Mutation::TtlTrustsItsCache],
-        world: || Scope { user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))], ..small(empty(0), 0, 0) },
+        base: || Scope { user: vec![UserAction::Edit(SpecEdit::SetTtl(Some(2)))], ..small(empty(0), 0, 0) },
         shows: Shows::Breaks(Req::TT03, 7),
     },
     Mutant {
         id: "B48b",
         issues: &[],
-        title: "the TTL controller deletes a new Job of the same name",
+        title: "the TTL-after-finished controller deletes a new Job of the same name",
         mutations: &[Mutation::TtlOmitsUidPrecondition],
-        world: || Scope {
-            user: vec![UserAction::DeleteOwner, UserAction::Recreate],
-            ..small(empty(0), 0, 0)
-        },
+        base: || Scope { user: vec![UserAction::DeleteOwner, UserAction::Recreate], ..small(empty(0), 0, 0) },
         shows: Shows::Breaks(Req::TT13, 9),
     },
     Mutant {
         id: "B48c",
         issues: &[],
-        title: "the TTL runs from an interim condition",
-        mutations: &[Mutation::TtlTakesInterimForEnd],
-        world: || small(empty(0), 0, 0),
+        title: "the TTL starts at an interim condition",
+        mutations: &[Mutation::TtlStartsAtInterimCondition],
+        base: || small(empty(0), 0, 0),
         shows: Shows::Breaks(Req::TT13, 6),
     },
     Mutant {
         id: "B48d",
         issues: &[],
-        title: "an end in the future by the TTL controller's clock is taken for now",
-        mutations: &[Mutation::TtlClampsFutureEnd],
-        world: || small(empty(0), 1, -1),
+        title: "a finish time in the future, by the clock of the TTL-after-finished controller, counts as now",
+        mutations: &[Mutation::TtlClampsFutureFinish],
+        base: || small(empty(0), 1, -1),
         shows: Shows::Breaks(Req::TT10, 7),
     },
     Mutant {
@@ -51,37 +48,38 @@ pub const TTL: &[Mutant] = &[
         issues: &[],
         title: "an expired Job is deleted in the background, before its pods",
         mutations: &[Mutation::TtlDeletesInBackground],
-        world: || small(empty(0), 0, 0),
+        base: || small(empty(0), 0, 0),
         shows: Shows::Breaks(Req::TT06, 7),
     },
     Mutant {
         id: "B49",
         issues: &["kubeflow/trainer#1533"],
-        title: "a Job that is not expired yet is not looked at again",
+        title: "a Job that has not expired yet is not checked again",
         mutations: &[Mutation::TtlIsNotQueuedAgain],
-        world: || small(empty(1), 1, 0),
-        shows: Shows::Ownerless(Req::TT14, 7),
+        base: || small(empty(1), 1, 0),
+        shows: Shows::NoProgress(Req::TT14, 7),
     },
     Mutant {
         id: "B50",
         issues: &["kubeflow/trainer#2239"],
-        title: "a TTL runs out for a suspended Job that has not finished",
-        mutations: &[Mutation::TtlTakesAnyConditionForEnd],
-        world: || small(JobSpec { suspend: Some(true), ..one_pod(0) }, 0, 0),
+        title: "a suspended Job that has not finished expires",
+        mutations: &[Mutation::TtlStartsAtAnyCondition],
+        base: || small(JobSpec { suspend: Some(true), ..one_pod(0) }, 0, 0),
         shows: Shows::Breaks(Req::TT13, 6),
     },
     Mutant {
         id: "TT-09",
         issues: &[],
-        title: "a Job that is being deleted is deleted again",
+        title: "the TTL-after-finished controller deletes a Job that is already being deleted",
         mutations: &[Mutation::TtlDeletesAgain],
-        world: || small(one_pod(0), 0, 0),
+        base: || small(one_pod(0), 0, 0),
         shows: Shows::Breaks(Req::TT09, 16),
     },
 ];
 
-/// Both controllers, in a world of so many seconds; the clock of the TTL controller is `ahead`.
+/// A scope of this many seconds with both controllers. The clock of the TTL-after-finished controller is
+/// `ahead` seconds fast.
 fn small(spec: JobSpec, ticks: i64, ahead: i64) -> Scope {
-    let about = "the smallest world that shows a known defect of a TTL";
+    let about = "the smallest scope that shows a known defect of a TTL-after-finished controller";
     both(Scope { ticks, ..scope("mutant", about, spec, 1) }, ahead)
 }

@@ -1,6 +1,6 @@
-//! What a story begins with: the Jobs as the server stores them, and what the world allows.
+//! The head of a narrative: the Jobs as the server stores them, and the bounds of the scope.
 
-use super::user::said;
+use super::user::action_text;
 use crate::env::disruption::Disruption;
 use crate::env::user::UserAction;
 use crate::scope::{FoundPod, Scope};
@@ -9,9 +9,10 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{
     FailureAction, JobSpec, PodFailureRule, PodReplacementPolicy, RestartPolicy, SuccessRule,
 };
+use jobcheck_spec::time::Time;
 use jobcheck_spec::words::numbers;
 
-/// One line for each Job, one for the world that it is in.
+/// Returns one line for each Job and one line for the scope.
 #[must_use]
 pub fn head(scope: &Scope) -> Vec<String> {
     let job_states = initial(scope).job_states;
@@ -25,11 +26,12 @@ pub fn head(scope: &Scope) -> Vec<String> {
         let name = if several { format!("Job {number}") } else { "Job".to_owned() };
         lines.push(format!("{name}: {}", spec_text(&job.spec)));
     }
-    lines.push(format!("world: {}", world_text(scope)));
+    lines.push(format!("scope: {}", scope_text(scope)));
     lines
 }
 
-/// What is set in a specification, in the words of the API. What is at its default in every Job is left out.
+/// The fields of a specification, with the names of the API. Fields with the default that all Jobs share are
+/// left out.
 #[must_use]
 pub fn spec_text(spec: &JobSpec) -> String {
     let mut parts = Vec::new();
@@ -46,8 +48,8 @@ pub fn spec_text(spec: &JobSpec) -> String {
     add("maxFailedIndexes", number(spec.max_failed_indexes));
     add("activeDeadlineSeconds", spec.active_deadline_seconds.map(|seconds| seconds.to_string()));
     add("ttlSecondsAfterFinished", number(spec.ttl_seconds_after_finished));
-    let patient = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
-    add("podReplacementPolicy", patient.then(|| "Failed".to_owned()));
+    let replacing_failed = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
+    add("podReplacementPolicy", replacing_failed.then(|| "Failed".to_owned()));
     let restarts = spec.template.restart_policy == RestartPolicy::OnFailure;
     add("restartPolicy", restarts.then(|| "OnFailure".to_owned()));
     let failures = spec.pod_failure_policy.as_ref().map(|policy| policy.rules.iter().map(failure_rule));
@@ -83,10 +85,10 @@ fn success_rule(rule: &SuccessRule) -> String {
     }
 }
 
-/// What may happen, and what bounds it.
+/// The bounds of a scope, and the events that may happen in it.
 #[must_use]
-pub fn world_text(scope: &Scope) -> String {
-    let mut parts = vec![counted(scope.pods, "pod at most", "pods at most")];
+pub fn scope_text(scope: &Scope) -> String {
+    let mut parts = vec![format!("at most {}", counted(scope.pods, "pod", "pods"))];
     let gates: Vec<String> = scope.gates.iter().map(gates_text).collect();
     if !gates.is_empty() {
         parts.push(gates.join(", then "));
@@ -102,7 +104,7 @@ pub fn world_text(scope: &Scope) -> String {
     faults(scope, &mut parts);
     if !scope.without.is_empty() {
         let ids: Vec<&str> = scope.without.iter().map(|req| req.id()).collect();
-        parts.push(format!("nobody asks for {}", ids.join(", ")));
+        parts.push(format!("guards switched off: {}", ids.join(", ")));
     }
     parts.join("; ")
 }
@@ -119,71 +121,74 @@ fn gates_text(gates: &Gates) -> String {
 fn found_text(found: &FoundPod) -> String {
     let phase = found.phase;
     if found.controlled {
-        format!("there is a pod of the Job, {phase:?}, without the finalizer, as from before 1.27")
+        format!("the Job has a {phase:?} pod without the finalizer, from before Kubernetes 1.27")
     } else {
-        format!("there is a pod that matches the selector, {phase:?}, without an owner")
+        format!("the selector matches a {phase:?} pod without an owner")
     }
 }
 
 fn caches(scope: &Scope, parts: &mut Vec<String>) {
     if scope.lag > 0 {
-        parts.push(format!("Pod cache up to {} behind", counted(scope.lag, "change", "changes")));
+        parts.push(format!("the Pod cache lags by up to {}", counted(scope.lag, "event", "events")));
     }
-    let versions = scope.algorithm.job_lag.max(usize::from(scope.job_lag));
-    if versions > 0 {
-        parts.push(format!("Job cache up to {} behind", counted(versions, "version", "versions")));
+    if scope.job_lag > 0 {
+        parts.push(format!("the Job cache lags by up to {}", counted(scope.job_lag, "version", "versions")));
     }
 }
 
 fn constants(scope: &Scope, parts: &mut Vec<String>) {
     if scope.constants.max_uncounted_pods < 100 {
-        parts.push(format!("lists hold {}", counted(scope.constants.max_uncounted_pods, "UID", "UIDs")));
+        parts.push(format!(
+            "the uncounted lists hold at most {}",
+            counted(scope.constants.max_uncounted_pods, "UID", "UIDs")
+        ));
     }
     if scope.has_delays() {
-        parts.push(format!("a replacement waits {} s", scope.constants.pod_failure_backoff_ms / 1000));
+        parts.push(format!("the first backoff delay is {} s", scope.constants.pod_failure_backoff_ms / 1000));
     }
     if scope.ticks > 0 {
         parts.push(format!("{} s pass", scope.ticks));
     }
-    match scope.algorithm.ttl {
-        Some(ahead) if ahead != 0 => {
-            let side = if ahead > 0 { "ahead" } else { "behind" };
-            parts.push(format!("the TTL controller's clock is {} s {side}", ahead.abs()));
-        }
-        Some(_) | None => {}
+    let ahead = scope.ttl_clock(Time(0)).0;
+    if ahead != 0 {
+        let side = if ahead > 0 { "ahead" } else { "behind" };
+        parts.push(format!("the clock of the TTL controller is {} s {side}", ahead.abs()));
     }
 }
 
 fn kubelet(scope: &Scope, parts: &mut Vec<String>) {
     if scope.unready {
-        parts.push("pods may cease to be ready".to_owned());
+        parts.push("pods may stop being ready".to_owned());
     }
     if scope.unscheduled {
         parts.push("pods wait for the scheduler".to_owned());
     }
     if scope.flips {
-        parts.push("the kubelet may take a success back".to_owned());
+        parts.push("the phase of a pod may change from Succeeded to Failed".to_owned());
     }
     if scope.restarts > 0 {
-        parts.push(format!("a container may restart {}", counted(scope.restarts as usize, "time", "times")));
+        parts.push(format!(
+            "a container may restart up to {}",
+            counted(scope.restarts as usize, "time", "times")
+        ));
     }
 }
 
-/// What users do, and those that the model has among them.
+/// The actions of users, by actor.
 fn actions(scope: &Scope, parts: &mut Vec<String>) {
-    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut by_actor: Vec<(&str, Vec<String>)> = Vec::new();
     for action in &scope.user {
         let who = match action {
             UserAction::DeleteEndedPod => "pod GC",
             _ => super::editor(*action),
         };
-        match told.iter_mut().find(|(other, _)| *other == who) {
-            Some((_, what)) => what.push(said(*action)),
-            None => told.push((who, vec![said(*action)])),
+        match by_actor.iter_mut().find(|(other, _)| *other == who) {
+            Some((_, what)) => what.push(action_text(*action)),
+            None => by_actor.push((who, vec![action_text(*action)])),
         }
     }
-    let once = |(who, what): &(&str, Vec<String>)| format!("{who}, if at all: {}", what.join(", "));
-    parts.extend(told.iter().map(once));
+    let once = |(who, what): &(&str, Vec<String>)| format!("{who}, each at most once: {}", what.join(", "));
+    parts.extend(by_actor.iter().map(once));
 }
 
 fn disruption_text(what: Disruption) -> &'static str {
@@ -198,11 +203,11 @@ fn faults(scope: &Scope, parts: &mut Vec<String>) {
     let faults = &scope.faults;
     let times = |count: u8, one: &str, more: &str| (count > 0).then(|| counted(count.into(), one, more));
     parts.extend(times(faults.failures, "request may fail", "requests may fail"));
-    parts.extend(times(faults.losses, "answer may be lost", "answers may be lost"));
+    parts.extend(times(faults.losses, "response may be lost", "responses may be lost"));
     parts.extend(times(faults.crashes, "crash", "crashes"));
     if scope.delayed_requests {
-        parts.push("a request of the dead process may still be handled".to_owned());
+        parts.push("the last request of the crashed process may still be handled".to_owned());
     }
     parts.extend(times(faults.second_leaders, "time two leaders", "times two leaders"));
-    parts.extend(scope.refused.iter().map(|refusal| format!("refused for ever: {refusal}")));
+    parts.extend(scope.refused.iter().map(|refusal| format!("the API server always refuses {refusal}")));
 }

@@ -1,26 +1,26 @@
-//! Pods in the words of a story: what an event shows of one, and what a cache lacks.
+//! Pods as text: the content of an event, and the changes that a cache lacks.
 
 use super::name;
 use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::uid::Uid;
 
-/// What an event shows of a pod.
+/// The content of an event about a pod.
 #[must_use]
 pub(crate) fn shown(uid: Uid, before: Option<&Pod>, after: Option<&Pod>) -> String {
     let pod = name(uid);
     match (before, after) {
-        (None, None) => format!("{pod} come and go"),
+        (None, None) => format!("{pod} appear and disappear"),
         (None, Some(_)) => pod,
-        (Some(_), None) => format!("that {pod} is gone"),
+        (Some(_), None) => format!("that {pod} no longer exists"),
         (Some(before), Some(after)) => {
             let news = differences(before, after, &SHOWN);
-            let news = if news.is_empty() { "as it was".to_owned() } else { news.join(" and ") };
+            let news = if news.is_empty() { "unchanged".to_owned() } else { news.join(" and ") };
             format!("{pod} {news}")
         }
     }
 }
 
-/// What a cache that shows `cached` lacks of a pod; `None` where it lacks nothing.
+/// The difference between a cached and a stored pod. Returns `None` if the cache is up to date.
 #[must_use]
 pub(crate) fn lacking(uid: Uid, cached: Option<&Pod>, stored: Option<&Pod>) -> Option<String> {
     let pod = name(uid);
@@ -29,7 +29,7 @@ pub(crate) fn lacking(uid: Uid, cached: Option<&Pod>, stored: Option<&Pod>) -> O
         (None, Some(_)) => Some(format!("does not show {pod} yet")),
         (Some(cached), None) => {
             let held = if cached.finalizer { ", with the finalizer" } else { "" };
-            Some(format!("still shows {pod} ({}{held}), which is gone", phase(cached)))
+            Some(format!("still shows {pod} ({}{held}), which no longer exists", phase(cached)))
         }
         (Some(cached), Some(stored)) => {
             let lacks = differences(cached, stored, &LACKED);
@@ -41,7 +41,7 @@ pub(crate) fn lacking(uid: Uid, cached: Option<&Pod>, stored: Option<&Pod>) -> O
     }
 }
 
-/// The words for what differs.
+/// The texts for each kind of difference. The first text of a pair is for false, the second for true.
 struct Words {
     phase: fn(&Pod, &Pod) -> String,
     finalizer: [&'static str; 2],
@@ -53,7 +53,7 @@ struct Words {
     relabelled: &'static str,
 }
 
-/// Of what is new: where it is false, where it is true.
+/// The texts for a new value.
 const SHOWN: Words = Words {
     phase: |_, after| phase(after).to_owned(),
     finalizer: ["without the finalizer", "with the finalizer"],
@@ -65,7 +65,7 @@ const SHOWN: Words = Words {
     relabelled: "with other labels",
 };
 
-/// Of what a cache still shows: where the stored pod has it not, where it has it.
+/// The texts for an old value, chosen by the new one.
 const LACKED: Words = Words {
     phase: |before, _| phase(before).to_owned(),
     finalizer: ["with the finalizer", "without the finalizer"],
@@ -93,7 +93,7 @@ fn differences(before: &Pod, after: &Pod, words: &Words) -> Vec<String> {
         parts.push((words.phase)(before, after));
     }
     let is_over = after.is_terminated() && before.phase != after.phase;
-    for (old, new, said) in [
+    for (old, new, words) in [
         (before.ready && !is_over, after.ready && !is_over, words.ready),
         (before.deleting, after.deleting, words.deleting),
         (before.finalizer, after.finalizer, words.finalizer),
@@ -101,7 +101,7 @@ fn differences(before: &Pod, after: &Pod, words: &Words) -> Vec<String> {
         (before.disrupted, after.disrupted, words.disrupted),
     ] {
         if old != new {
-            parts.push(said[usize::from(new)].to_owned());
+            parts.push(words[usize::from(new)].to_owned());
         }
     }
     if before.restarts != after.restarts {

@@ -1,4 +1,4 @@
-//! A status, and a change of one, as a line.
+//! A status, or the change of a status, as one line.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-/// A status in one line, without what is empty.
+/// A status as one line. Empty fields are left out.
 #[must_use]
 pub fn status_text(status: &JobStatus) -> String {
     let mut text = format!(
@@ -35,8 +35,8 @@ pub fn status_text(status: &JobStatus) -> String {
     text
 }
 
-/// What a status write changes, field by field: `active 0 -> 2, uncounted.succeeded +pod 1`. What is nil is said where
-/// it was not before, and of `startTime` where the end of a Job is written, which asks for it (SS-10).
+/// The change of a status, field by field: `active 0 -> 2, uncounted.succeeded +pod 1`. A new nil is shown. A
+/// missing `startTime` is shown with the conditions that need it (SS-10).
 #[must_use]
 pub fn change(old: &JobStatus, new: &JobStatus) -> String {
     let mut parts = Vec::new();
@@ -55,8 +55,8 @@ pub fn change(old: &JobStatus, new: &JobStatus) -> String {
         parts.push(format!("failedIndexes={text}"));
     }
     let conditions = conditions(&old.conditions, &new.conditions);
-    let ends = announces(new) && !conditions.is_empty() && new.start_time.is_none();
-    if old.start_time != new.start_time || ends {
+    let decides = is_decided(new) && !conditions.is_empty() && new.start_time.is_none();
+    if old.start_time != new.start_time || decides {
         parts.push(format!("startTime={}", new.start_time.map_or_else(|| "nil".to_owned(), seconds)));
     }
     if old.completion_time != new.completion_time {
@@ -65,14 +65,14 @@ pub fn change(old: &JobStatus, new: &JobStatus) -> String {
     }
     parts.extend(conditions);
     match () {
-        () if old == new => "nothing changes".to_owned(),
-        () if parts.is_empty() => "nothing but times of conditions".to_owned(),
+        () if old == new => "no change".to_owned(),
+        () if parts.is_empty() => "only times of conditions change".to_owned(),
         () => parts.join(", "),
     }
 }
 
-/// Whether the fate of the Job stands in it.
-fn announces(status: &JobStatus) -> bool {
+/// Returns true if the status has an interim or terminal condition.
+fn is_decided(status: &JobStatus) -> bool {
     use ConditionKind::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
     [Complete, Failed, FailureTarget, SuccessCriteriaMet].iter().any(|kind| status.is_true(kind))
 }
@@ -89,7 +89,7 @@ fn number(name: &str, old: Option<i32>, new: Option<i32>, parts: &mut Vec<String
     }
 }
 
-/// What enters a list and what leaves it; a UID that it holds twice enters it.
+/// The UIDs that a list gains and loses. A UID that occurs twice is gained twice.
 fn list(list: &str, old: &[Uid], new: &[Uid], parts: &mut Vec<String>) {
     let surplus = |of: &[Uid], over: &[Uid], sign: &str| {
         let mut rest = over.to_vec();
@@ -110,7 +110,7 @@ fn list(list: &str, old: &[Uid], new: &[Uid], parts: &mut Vec<String>) {
     }
 }
 
-/// The entries that are new, and those that are gone for no entry of their type.
+/// The new conditions, and the removed conditions that no condition of their type replaces.
 fn conditions(old: &[Condition], new: &[Condition]) -> Vec<String> {
     let same =
         |a: &Condition, b: &Condition| (&a.kind, a.status, &a.reason) == (&b.kind, b.status, &b.reason);
@@ -121,23 +121,23 @@ fn conditions(old: &[Condition], new: &[Condition]) -> Vec<String> {
             continue;
         }
         let beside = new[..place].iter().any(|other| other.kind == it.kind);
-        let beside = if beside { ", beside the entry of this type that there is" } else { "" };
+        let beside = if beside { ", next to an existing condition of this type" } else { "" };
         words.push(format!("{}{beside}", condition(it)));
     }
     for (place, it) in old.iter().enumerate() {
         let count = |among: &[Condition]| among.iter().filter(|other| other.kind == it.kind).count();
         match count(new) {
-            // Told once of each type.
+            // Each type is shown once.
             _ if count(&old[..place]) > 0 => {}
             0 => words.push(format!("no {}", it.kind.as_str())),
-            left if left < count(old) => words.push(format!("fewer entries of {}", it.kind.as_str())),
+            left if left < count(old) => words.push(format!("fewer conditions of type {}", it.kind.as_str())),
             _ => {}
         }
     }
     words
 }
 
-/// `Type=True (reason)`.
+/// A condition as `Type=True (reason)`.
 fn condition(it: &Condition) -> String {
     let status = match it.status {
         ConditionStatus::True => "True",
@@ -160,7 +160,7 @@ fn uids(uids: &[Uid]) -> String {
     uids.iter().map(|uid| uid.0.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// What an older status shows that is not so any more.
+/// The old values that an older status shows.
 #[must_use]
 pub fn older(old: &JobStatus, new: &JobStatus) -> Option<String> {
     if old == new {
@@ -178,10 +178,10 @@ pub fn older(old: &JobStatus, new: &JobStatus) -> Option<String> {
             parts.push(format!("{name}={}", or_nil(old)));
         }
     }
-    let listed = |status: &JobStatus| [status.uncounted_succeeded(), status.uncounted_failed()].concat();
-    if listed(old) != listed(new) {
-        let pods: Vec<String> = listed(old).into_iter().map(name).collect();
-        let pods = if pods.is_empty() { "nothing".to_owned() } else { pods.join(", ") };
+    let recorded = |status: &JobStatus| [status.uncounted_succeeded(), status.uncounted_failed()].concat();
+    if recorded(old) != recorded(new) {
+        let pods: Vec<String> = recorded(old).into_iter().map(name).collect();
+        let pods = if pods.is_empty() { "no pods".to_owned() } else { pods.join(", ") };
         parts.push(format!("{pods} uncounted"));
     }
     if old.completed_indexes != new.completed_indexes {
@@ -204,31 +204,31 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_but_what_changes() {
+    fn a_change_names_only_the_changed_fields() {
         let old = JobStatus { active: 2, ready: Some(0), ..JobStatus::default() };
         let lists = Uncounted { succeeded: vec![Uid(1)], failed: Vec::new() };
         let new = JobStatus { active: 1, uncounted: Some(lists), terminating: Some(0), ..old.clone() };
         assert_eq!(change(&old, &new), "active 2 -> 1, terminating=0, uncounted.succeeded +pod 1");
         assert_eq!(change(&new, &old), "active 1 -> 2, terminating=nil, uncounted.succeeded -pod 1");
-        assert_eq!(change(&old, &old), "nothing changes");
+        assert_eq!(change(&old, &old), "no change");
     }
 
     #[test]
-    fn a_second_entry_of_a_type_is_told_and_so_is_a_start_time_that_an_end_lacks() {
+    fn a_change_shows_a_second_condition_of_a_type_and_a_missing_start_time() {
         let denied = entry(ConditionKind::FailureTarget, ConditionStatus::False);
         let old = JobStatus { conditions: vec![denied.clone()], ..JobStatus::default() };
-        let announced = entry(ConditionKind::FailureTarget, ConditionStatus::True);
-        let replaced = JobStatus { conditions: vec![announced.clone()], ..JobStatus::default() };
-        let appended = JobStatus { conditions: vec![denied, announced], ..JobStatus::default() };
+        let interim = entry(ConditionKind::FailureTarget, ConditionStatus::True);
+        let replaced = JobStatus { conditions: vec![interim.clone()], ..JobStatus::default() };
+        let appended = JobStatus { conditions: vec![denied, interim], ..JobStatus::default() };
         assert_eq!(change(&old, &replaced), "startTime=nil, FailureTarget=True (why)");
         let second = "FailureTarget=True (why), beside the entry of this type that there is";
         assert!(change(&old, &appended).ends_with(second), "{}", change(&old, &appended));
-        assert_eq!(change(&appended, &old), "fewer entries of FailureTarget");
+        assert_eq!(change(&appended, &old), "fewer conditions of type FailureTarget");
         assert_eq!(change(&old, &JobStatus::default()), "no FailureTarget");
     }
 
     #[test]
-    fn a_uid_that_enters_a_list_twice_is_told() {
+    fn a_change_shows_a_uid_that_is_added_twice() {
         let lists = |failed: &[Uid]| {
             let lists = Uncounted { succeeded: Vec::new(), failed: failed.to_vec() };
             JobStatus { uncounted: Some(lists), ..JobStatus::default() }

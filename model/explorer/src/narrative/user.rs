@@ -1,20 +1,20 @@
-//! What users do, in words.
+//! The actions of users as text.
 
 use crate::env::user::{SpecEdit, UserAction};
 use jobcheck_spec::apiserver::Propagation;
 
-/// What the user does.
+/// An action of a user.
 #[must_use]
-pub fn said(action: UserAction) -> String {
+pub fn action_text(action: UserAction) -> String {
     match action {
-        UserAction::Edit(edit) => edit_in_words(edit),
+        UserAction::Edit(edit) => edit_text(edit),
         UserAction::DenyFailureTarget => "sets FailureTarget=False in the status".to_owned(),
         UserAction::DenyFailed => "sets Failed=False in the status".to_owned(),
-        UserAction::DeleteJob(asked) => format!("deletes the Job{}", in_words(asked)),
-        UserAction::DeleteFinished(asked) => format!("deletes the finished Job{}", in_words(asked)),
-        UserAction::DeleteAgain(asked) => format!("deletes the Job once more{}", in_words(asked)),
-        UserAction::DeleteOwner => "deletes the Job, whose owner is gone".to_owned(),
-        UserAction::Recreate => "creates the Job again".to_owned(),
+        UserAction::DeleteJob(asked) => format!("deletes the Job{}", propagation(asked)),
+        UserAction::DeleteFinished(asked) => format!("deletes the finished Job{}", propagation(asked)),
+        UserAction::DeleteAgain(asked) => format!("deletes the Job again{}", propagation(asked)),
+        UserAction::DeleteOwner => "deletes the Job, because its owner was deleted".to_owned(),
+        UserAction::Recreate => "recreates the Job".to_owned(),
         UserAction::MirrorStarts => "reports that the Job runs".to_owned(),
         UserAction::MirrorAnnounces => "reports FailureTarget".to_owned(),
         UserAction::MirrorFinishes => "reports Failed".to_owned(),
@@ -25,15 +25,15 @@ pub fn said(action: UserAction) -> String {
     }
 }
 
-fn in_words(asked: Propagation) -> &'static str {
+fn propagation(asked: Propagation) -> &'static str {
     match asked {
-        Propagation::Orphan => ", and leaves its pods",
-        Propagation::Background => " in the background",
-        Propagation::Foreground => " in the foreground",
+        Propagation::Orphan => ", propagation Orphan",
+        Propagation::Background => ", propagation Background",
+        Propagation::Foreground => ", propagation Foreground",
     }
 }
 
-fn edit_in_words(edit: SpecEdit) -> String {
+fn edit_text(edit: SpecEdit) -> String {
     fn set(field: &str, value: Option<impl std::fmt::Display>) -> String {
         value.map_or_else(|| format!("removes {field}"), |value| format!("sets {field} to {value}"))
     }

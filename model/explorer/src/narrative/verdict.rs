@@ -1,10 +1,10 @@
-//! What the specification and the server say of a step.
+//! The verdicts of the specification and of the server on a step.
 
 use crate::alphabet::{self, Write, refusal};
 use crate::process::commit;
 use crate::process::io::Call;
 use crate::process::steps::{ProcessStep, RequestOutcome, orphan_call, orphan_decision};
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 use crate::scope::Scope;
 use crate::step::Step;
 use crate::ttl;
@@ -15,35 +15,35 @@ use jobcheck_spec::job::{Job, JobStatus};
 use jobcheck_spec::requirement::{Broken, Findings, Operand};
 use jobcheck_spec::uid::Uid;
 
-/// A requirement that a write breaks, with both sides of the comparison that is false.
+/// A requirement that a write breaks, with the expected and the actual value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Objection {
     /// The requirement.
     pub req: Req,
-    /// What was compared, what is asked for, and what was found.
+    /// The compared fact, the expected value, and the actual value.
     pub text: String,
 }
 
-impl Told {
-    fn of(broken: &Broken) -> Told {
+impl Objection {
+    fn of(broken: &Broken) -> Objection {
         let text =
-            format!("{}: expected {}, found {}", broken.what, said(&broken.expected), said(&broken.found));
-        Told { req: broken.req, text }
+            format!("{}: expected {}, found {}", broken.what, side(&broken.expected), side(&broken.found));
+        Objection { req: broken.req, text }
     }
 }
 
-/// Pods by their names, times since the start.
-fn said(said: &Operand) -> String {
-    match said {
+/// A value as text: pods by their numbers, times since the start.
+fn side(side: &Operand) -> String {
+    match side {
         Operand::Uid(uid) => super::name(*uid),
         Operand::Time(time) => format!("{} s", time.0),
-        Operand::Text(text) => named(text),
-        Operand::Words(_) | Operand::Number(_) | Operand::Indexes(_) => said.to_string(),
+        Operand::Text(text) => with_pod_names(text),
+        Operand::Words(_) | Operand::Number(_) | Operand::Indexes(_) => side.to_string(),
     }
 }
 
-/// The pods in a text, which a guard names by their UIDs.
-fn named(text: &str) -> String {
+/// The text with pod numbers in place of UIDs, by which guards name pods.
+fn with_pod_names(text: &str) -> String {
     let text = text.replace('#', "pod ");
     let words = text.split(' ').map(|word| match Uid::parse(word) {
         uid if uid.0 < 1 << 32 && word.len() == 36 => super::name(uid),
@@ -52,38 +52,38 @@ fn named(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What a step breaks, each requirement once, and the rule by which the server refuses it.
+/// The verdicts on one step. Each requirement occurs once.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Judgement {
-    /// What the specification does not admit.
-    pub objections: Vec<Told>,
-    /// Why the server answers 422.
-    pub refusal: Option<Told>,
+    /// The requirements that the specification finds broken.
+    pub objections: Vec<Objection>,
+    /// The rule by which the server responds with 422.
+    pub refusal: Option<Objection>,
 }
 
-/// Judges a step that is taken in the world `before`.
+/// Judges a step that is taken in the state `before`.
 pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
     let now = before.now;
     match step {
         Step::Write(job, write) => {
-            // What is possible here breaks nothing but what the scope does not ask for.
+            // An enabled write breaks only requirements that the scope does not check.
             let findings = alphabet::judge(before, *job, write, scope);
             let job_state = before.job_state(*job);
             let refusal = match write {
                 Write::Status(status) => refused(job_state, status, scope),
                 _ => None,
             };
-            Judgement { objections: told(findings, &|_| true), refusal }
+            Judgement { objections: objections(findings, &|_| true), refusal }
         }
         Step::Expire(job) => {
-            Judgement { objections: told(ttl::judge(before, *job), &|_| true), refusal: None }
+            Judgement { objections: objections(ttl::judge(before, *job), &|_| true), refusal: None }
         }
         Step::Process(job, number, ProcessStep::Call(name, outcome)) if *outcome != RequestOutcome::Fails => {
             let (job_state, by) = (before.job_state(*job), usize::from(*number));
-            let sync = job_state.processes.get(by).and_then(|process| process.sync.as_ref());
+            let sync = job_state.processes().get(by).and_then(|process| process.sync.as_ref());
             let Some(call) = sync.and_then(|sync| sync.call(*name)) else { return Judgement::default() };
             let asked = |req: Req| !scope.without.contains(&req);
-            let objections = told(commit::objections(job_state, by, call, now, scope), &asked);
+            let objections = objections(commit::objections(job_state, by, call, now, scope), &asked);
             let is_handled = !commit::conflicts(job_state, by, scope);
             Judgement { objections, refusal: refused_call(job_state, call, scope).filter(|_| is_handled) }
         }
@@ -95,47 +95,47 @@ pub fn judgement(step: &Step, before: &World, scope: &Scope) -> Judgement {
             let Some(call) = decision.and_then(|decision| orphan_call(decision, *uid)) else {
                 return Judgement::default();
             };
-            let objections = told(commit::orphan_objections(job_state, &call), &|_| true);
+            let objections = objections(commit::orphan_objections(job_state, &call), &|_| true);
             Judgement { objections, refusal: None }
         }
         Step::HandleDelayed(job) => {
             let job_state = before.job_state(*job);
-            let delayed = job_state.delayed.as_ref().filter(|delayed| !delayed.conflicts);
+            let delayed = job_state.delayed().filter(|delayed| !delayed.conflicts);
             let refusal = delayed.and_then(|delayed| refused_call(job_state, &delayed.call, scope));
             Judgement { objections: Vec::new(), refusal }
         }
         Step::Ttl(job, TtlStep::Delete(outcome)) if *outcome != RequestOutcome::Fails => {
-            let findings = crate::reference::ttl::objections(before, *job, scope);
+            let findings = crate::process::ttl::objections(before, *job, scope);
             let asked = |req: Req| !scope.without.contains(&req);
-            Judgement { objections: told(findings, &asked), refusal: None }
+            Judgement { objections: objections(findings, &asked), refusal: None }
         }
         _ => Judgement::default(),
     }
 }
 
-fn told(findings: Findings, asked: &dyn Fn(Req) -> bool) -> Vec<Told> {
-    let mut all: Vec<Told> = Vec::new();
+fn objections(findings: Findings, asked: &dyn Fn(Req) -> bool) -> Vec<Objection> {
+    let mut all: Vec<Objection> = Vec::new();
     for broken in findings.broken.iter().filter(|broken| asked(broken.req)) {
         if !all.iter().any(|other| other.req == broken.req) {
-            all.push(Told::of(broken));
+            all.push(Objection::of(broken));
         }
     }
     all
 }
 
-fn refused_call(job_state: &JobState, call: &Call, scope: &Scope) -> Option<Told> {
+fn refused_call(job_state: &JobState, call: &Call, scope: &Scope) -> Option<Objection> {
     match call {
         Call::WriteStatus(status) => refused(job_state, status, scope),
         _ => None,
     }
 }
 
-fn refused(job_state: &JobState, status: &JobStatus, scope: &Scope) -> Option<Told> {
+fn refused(job_state: &JobState, status: &JobStatus, scope: &Scope) -> Option<Objection> {
     let job = job_state.job.as_deref()?;
     let sent = Job { status: status.clone(), ..job.clone() };
     let broken = refusal(job, &sent, scope)?;
-    let told = Told::of(&broken);
+    let objection = Objection::of(&broken);
     let by_this_server_alone = would_refuse_status(&RuleSet::V1_36, job, &sent).is_none();
-    let note = if by_this_server_alone { "; the API server of 1.36 takes it" } else { "" };
-    Some(Told { text: format!("{}{note}", told.text), ..told })
+    let note = if by_this_server_alone { "; the API server of Kubernetes 1.36 accepts it" } else { "" };
+    Some(Objection { text: format!("{}{note}", objection.text), ..objection })
 }

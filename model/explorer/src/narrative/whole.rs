@@ -1,7 +1,7 @@
-//! A whole story: the head, the way, and what is broken at its end.
+//! A counterexample as text: the head, the steps, and the broken property.
 
 use super::head::head;
-use super::{Line, tell};
+use super::{Line, lines};
 use crate::counterexample::Counterexample;
 use crate::ghost::GhostHistory;
 use crate::properties::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED, PROPERTIES};
@@ -10,39 +10,39 @@ use crate::scopes::initial;
 use crate::world::World;
 use jobcheck_spec::catalogue::Req;
 
-/// What is said before the round that goes on for ever.
-pub const ROUND: &str = "and from here on again and again, for ever:";
+/// The line before the cycle of a liveness counterexample.
+pub const CYCLE_FOLLOWS: &str = "the following steps repeat forever:";
 
-/// What is said where nothing goes on.
-pub const REST: &str = "and no event or timer will wake anyone";
+/// The line after the steps if nothing follows them.
+pub const NOTHING_FOLLOWS: &str = "no event or timer triggers another sync";
 
-/// A counterexample, told.
+/// A counterexample as text.
 #[derive(Clone, Debug)]
 pub struct Narrative {
-    /// The Jobs, and the world that they are in.
+    /// The Jobs, and the scope.
     pub head: Vec<String>,
     /// The steps.
     pub lines: Vec<Line>,
-    /// [`Counterexample::turn`].
-    pub turn: Option<usize>,
-    /// What is broken.
+    /// [`Counterexample::cycle_start`].
+    pub cycle_start: Option<usize>,
+    /// The broken property.
     pub end: String,
-    /// The requirement that was looked for: what lines say of others is said as a thing besides.
+    /// The requirement that the counterexample is about. Lines mention other requirements with "also".
     pub asked: Option<Req>,
 }
 
 impl Narrative {
-    /// Tells what was found in a scope, with the requirement that was looked for, where there is one.
+    /// Describes a counterexample of a scope. `asked` is the requirement that it is about, if there is one.
     #[must_use]
     pub fn of(scope: &Scope, found: &Counterexample, asked: Option<Req>) -> Narrative {
-        let lines = tell(scope, &found.path);
-        Narrative { head: head(scope), lines, turn: found.turn, end: end(scope, found), asked }
+        let lines = lines(scope, &found.path);
+        Narrative { head: head(scope), lines, cycle_start: found.cycle_start, end: end(scope, found), asked }
     }
 
-    /// Whether nothing goes on where it ends.
+    /// Returns true if nothing follows the steps.
     #[must_use]
-    pub fn rests(&self) -> bool {
-        self.turn == Some(self.lines.len())
+    pub fn stutters(&self) -> bool {
+        self.cycle_start == Some(self.lines.len())
     }
 }
 
@@ -59,7 +59,8 @@ fn is_of_a_write(found: &Counterexample) -> bool {
     req == Some(EVERY_WRITE_IS_ADMITTED.req) || req == Some(NOTHING_IS_REFUSED.req)
 }
 
-/// The requirement behind what is broken: of a write that is not admitted or refused, the one that it broke.
+/// The requirement behind a counterexample. If a write is not admitted or is refused, this is the requirement
+/// that the write breaks.
 #[must_use]
 pub fn cause(scope: &Scope, found: &Counterexample) -> Option<Req> {
     let Some(number) = found.number else { return found.req };

@@ -1,26 +1,31 @@
 //! When events reach the caches of a process.
 //!
-//! Any event may come at any time. But nobody looks at a cache before the next sync starts, as long as the Job is
-//! neither finished nor gone: an event queues a sync, and settles expectations, of which the sync under way has read
-//! what it needs. So it is enough that events come just before a sync, in every number. That is a partial-order
-//! reduction ([`Algorithm::lazy_caches`]). A new list, which shows of several changes of a pod what they came to, is
-//! one more number.
+//! Any event may arrive at any time. But while the Job is neither finished nor gone, nobody looks at a cache
+//! before the next sync starts. It is therefore enough that events arrive just before a sync, in every
+//! possible number. This is a partial-order reduction ([`Algorithm::lazy_caches`]). A relist, which merges
+//! several changes of a pod into one, is one more possibility.
 //!
 //! # Soundness
 //!
-//! While the stored Job is not over, no cache shows that it is, and so:
+//! A Job is *done* if no sync looks at its pods any more: it is finished or does not exist.
+//! While the stored Job is not done, no cache shows that it is. Therefore:
 //!
-//! - every event queues the Job's key, so that a sync may always follow;
-//! - events of pods and of the Job commute: those of pods ask only whether the cached Job exists and is over;
-//! - events commute with everything that others do, which adds to the end of what the caches lack, and with the calls
-//!   of the sync under way: expectations are set before calls, and lowered by events and by failed calls alike;
-//! - the orphan queue, which is worked off without a sync, stays empty;
-//! - a restart forgets what events did to the memory, and lists what they would have shown.
+//! - Every event queues the Job's key, so that a sync can always follow.
+//! - Events of pods and events of the Job commute: events of pods only depend on whether the cached Job
+//!   exists and is done.
+//! - Events commute with the steps of all other actors, which append to the changes that the caches lack.
+//! - Events commute with the calls of the current sync. Expectations are set before the calls. Events and
+//!   failed calls both lower them.
+//! - The orphan queue stays empty, so that no request is made without a sync.
+//! - A restart discards the effect of events on the memory, and lists the objects that the events would have
+//!   shown.
 //!
-//! Where the bound on lag is reached, the oldest event comes at once, with the reduction and without. Once the Job is
-//! over, nothing is reduced; nor is anything where pods may lose their controller, or a Job is created again, which
-//! fills the orphan queue. Safety properties read what etcd holds and the past, never a cache (but for BO-06, which asks
-//! for a process that rests, and only where a Job is created again); progress is checked without the reduction. A test compares what etcd can come to hold.
+//! If a cache reaches the bound on its lag, the oldest event arrives at once, with or without the reduction.
+//! Nothing is reduced once the Job is done. The same holds for scopes that fill the orphan queue, in which
+//! pods may become ownerless or a Job is recreated.
+//!
+//! Safety properties read etcd and the history, never a cache. The exception is BO-06, which only applies to
+//! recreated Jobs. Progress is checked without the reduction. A test compares the reachable contents of etcd.
 //!
 //! [`Algorithm::lazy_caches`]: crate::scope::Algorithm::lazy_caches
 
@@ -33,17 +38,17 @@ use jobcheck_spec::pods::Pods;
 
 use crate::mutations::Mutations;
 use crate::process::informer::{relist_pods, show_job, show_pod};
-use crate::process::state::{Process, is_over};
+use crate::process::state::{Process, is_done};
 use crate::process::steps::{Delivery, ProcessStep};
 
-/// The syncs that may start.
+/// The syncs that may start, each with the events that arrive just before it.
 pub fn before_a_sync(
     job_state: &JobState,
     process: &Process,
     scope: &Scope,
     add: &mut dyn FnMut(ProcessStep),
 ) {
-    let mutations = &scope.algorithm.mutations;
+    let mutations = scope.mutations();
     if !are_lazy(job_state, scope) {
         if process.queued && !process.waits_after(Delivery::default(), mutations) {
             add(ProcessStep::Sync(Delivery::default()));
@@ -64,7 +69,7 @@ pub fn before_a_sync(
     }
 }
 
-/// The events that may come by themselves.
+/// The events that may arrive without a sync.
 pub fn alone(job_state: &JobState, process: &Process, scope: &Scope, add: &mut dyn FnMut(ProcessStep)) {
     if are_lazy(job_state, scope) {
         return;
@@ -84,19 +89,19 @@ pub fn alone(job_state: &JobState, process: &Process, scope: &Scope, add: &mut d
 }
 
 fn are_lazy(job_state: &JobState, scope: &Scope) -> bool {
-    scope.algorithm.lazy_caches
+    scope.algorithm().is_some_and(|algorithm| algorithm.lazy_caches)
         && !scope.has_ownerless()
         && !scope.recreates()
-        && !is_over(job_state.job.as_ref())
+        && !is_done(job_state.job.as_ref())
 }
 
-/// Whether a new list shows something else than the events one by one: two of them are of one pod.
+/// Returns true if a relist differs from the single events: two of them concern the same pod.
 fn merges(process: &Process) -> bool {
     let behind = &process.knowledge.behind;
     behind.iter().enumerate().any(|(place, unseen)| behind[..place].iter().any(|it| it.uid == unseen.uid))
 }
 
-/// The events come.
+/// Delivers the events.
 pub fn deliver(
     process: &mut Process,
     delivery: Delivery,

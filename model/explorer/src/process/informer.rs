@@ -1,8 +1,9 @@
-//! Watch events that reach the caches of a process, and what it does with them (PC-26, FT-22, FT-28, SY-09).
+//! The watch events and relists of a process, and how its handlers react (PC-26, FT-22, FT-28, SY-09).
 
 use std::sync::Arc;
 
-use crate::world::{JobState, Unseen};
+use crate::knowledge::Unseen;
+use crate::world::JobState;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
@@ -10,10 +11,10 @@ use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
 use crate::mutations::{Mutation, Mutations};
-use crate::process::recreated::Shown;
-use crate::process::state::{Process, is_over};
+use crate::process::recreated::Source;
+use crate::process::state::{Process, is_done};
 
-/// The oldest change of a pod that the Pod cache lacks reaches it.
+/// Delivers the oldest change of a pod that the Pod cache lacks.
 pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     if process.knowledge.behind.is_empty() {
         return;
@@ -24,8 +25,9 @@ pub fn show_pod(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     pod_changed(process, &unseen, after, job, mutations);
 }
 
-/// The watch of pods broke, and a new list shows what is stored. What the cache showed before, and what it shows now, is
-/// one change to the handlers (client-go `processReplacedAllInfo`); of a pod that came and went there is none.
+/// Delivers a new list of pods after a broken watch. For each pod, the handlers get one change from the
+/// cached to the listed state (client-go `processReplacedAllInfo`). They get none for a pod that was created
+/// and removed in between.
 pub fn relist_pods(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     let mut behind = std::mem::take(&mut process.knowledge.behind);
     while !behind.is_empty() {
@@ -41,7 +43,7 @@ pub fn relist_pods(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pod
     }
 }
 
-/// To the handlers a pod that was as in `unseen` is different now.
+/// Calls the handlers for a pod that changed from `unseen.before` to `after`.
 fn pod_changed(
     process: &mut Process,
     unseen: &Unseen,
@@ -53,7 +55,8 @@ fn pod_changed(
     let known = after.as_ref().or(unseen.before.as_ref());
     let is_other = known.is_some_and(|pod| is_of_another(pod, job.as_deref()));
     if is_other {
-        // FT-20, FT-21: its Job is not found by name and UID. No expectation is of it.
+        // FT-20, FT-21: the cache has no Job with the name and UID of the pod's owner. No expectation
+        // concerns such a pod.
         process.orphans.extend(after.filter(|pod| pod.finalizer).map(|pod| pod.uid));
         return;
     }
@@ -63,9 +66,11 @@ fn pod_changed(
                 process.memory.saw_creation();
             }
             process.queued |= job.is_some();
-            // FT-23: the request of a process that is dead was handled when the Job had finished. 1.36 waits for the
-            // next event of the Job (FT-22), which may be a resync half a day later.
-            if cleans_up(job.as_ref(), mutations) && pod.finalizer && !mutations.on(Mutation::ForgetsLatePods)
+            // FT-23: a delayed request created the pod after the Job had finished. Kubernetes 1.36 only
+            // reacts to the next event of the Job (FT-22), which may be a resync half a day later.
+            if cleans_up(job.as_ref(), mutations)
+                && pod.finalizer
+                && !mutations.on(Mutation::ForgetsDelayedPods)
             {
                 process.orphans.insert(pod.uid);
             }
@@ -79,7 +84,7 @@ fn pod_changed(
             process.queued |= job.is_some();
         }
         (before, after) => {
-            // 1.36 takes a pod that it sees for the first time when it is being deleted for no creation of its own.
+            // Kubernetes 1.36 does not count a pod as created that it first sees being deleted.
             if before.is_none() && job.is_some() && !mutations.on(Mutation::OverlooksCreationsInLists) {
                 process.memory.saw_creation();
             }
@@ -94,7 +99,7 @@ fn pod_changed(
     }
 }
 
-/// A pod is being deleted, or is gone.
+/// Handles a pod that is being deleted, or is gone.
 fn saw_deletion(process: &mut Process, uid: Uid, after: Option<&Pod>, job: Option<&Arc<Job>>) {
     if job.is_some() {
         process.memory.saw_deletion(uid);
@@ -105,21 +110,21 @@ fn saw_deletion(process: &mut Process, uid: Uid, after: Option<&Pod>, job: Optio
     }
 }
 
-/// FT-20, FT-21, FT-23: whether the clean-up, and no sync, releases the pods of the Job.
+/// FT-20, FT-21, FT-23: returns true if the orphan path, and no sync, removes the finalizers of the Job's pods.
 pub fn cleans_up(job: Option<&Arc<Job>>, mutations: &Mutations) -> bool {
     let missed =
         if job.is_none() { Mutation::ForgetsPodsOfGoneJobs } else { Mutation::ForgetsPodsOfFinishedJobs };
-    is_over(job) && !mutations.on(missed)
+    is_done(job) && !mutations.on(missed)
 }
 
-/// The next version of the Job reaches the Job cache.
+/// Delivers the next version of the Job.
 pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
     if process.job_behind.is_empty() {
         return;
     }
     process.job_behind.remove(0);
     let shown = process.cached_job(job).cloned();
-    process.meet(shown.as_deref(), Shown::Event, mutations);
+    process.meet(shown.as_deref(), Source::Event, mutations);
     process.find_left_behind(shown.as_deref(), pods);
     if cleans_up(shown.as_ref(), mutations) {
         let cached = process.cached_pods(pods);
@@ -128,16 +133,18 @@ pub fn show_job(process: &mut Process, job: Option<&Arc<Job>>, pods: &Arc<Pods>,
     process.queued |= shown.is_none_or(|job| !job.status.is_finished());
 }
 
-/// Shows what a cache may lack no longer, wakes who waits for the time, and drops orphans that are none.
-/// The caches may lack so many events of pods, and so many of the Job.
+/// Applies the consequences of a step in every process. It delivers the events beyond the permitted lag and
+/// fires the timers that are due. It drops pods from the orphan queue that are no longer orphans.
+///
+/// The permitted lag is a number of events of pods, and one of the Job.
 pub fn settle(
     job_state: &mut JobState,
     now: jobcheck_spec::time::Time,
     (pod_lag, job_lag): (usize, usize),
     mutations: &Mutations,
 ) {
-    let JobState { job, pods, processes, .. } = job_state;
-    for process in processes {
+    let JobState { job, pods, driver, .. } = job_state;
+    for process in driver.processes_mut() {
         while process.job_behind.len() > job_lag {
             show_job(process, job.as_ref(), pods, mutations);
         }
@@ -151,9 +158,9 @@ pub fn settle(
         if !process.orphans.is_empty() {
             let cached = process.cached_pods(pods);
             let cached_job = process.cached_job(job.as_ref()).cloned();
-            let over = is_over(cached_job.as_ref());
+            let done = is_done(cached_job.as_ref());
             let is_orphan = |pod: &Pod| {
-                pod.finalizer && (over || !pod.controlled || is_of_another(pod, cached_job.as_deref()))
+                pod.finalizer && (done || !pod.controlled || is_of_another(pod, cached_job.as_deref()))
             };
             process.orphans.retain(|uid| cached.get(*uid).is_some_and(is_orphan));
         }

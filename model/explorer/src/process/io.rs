@@ -1,16 +1,16 @@
-//! How the straight line of a sync becomes steps: one API call at a time, in any order within a batch.
+//! The steps of a sync: one API call at a time, in any order within a batch.
 //!
-//! A sync is written as one function that calls [`Io::call`] wherever the controller calls the API, and [`Io::all`]
-//! where it calls from many goroutines at once. What the explorer keeps of a sync under way is what it read at its
-//! start and the answers so far. To go on, the function runs again from its start, is given those answers, and stops
-//! where one is missing. So the algorithm reads as its KEPs tell it, and can still be cut between any two calls.
+//! A sync calls [`Io::call`] where the controller calls the API, and [`Io::all`] where it calls from several
+//! goroutines at once. The state of a sync consists of its input and the responses so far. To continue the
+//! sync, the function runs again from its start with these responses, and stops at the first call without
+//! one. The algorithm thus reads like the KEPs, and can still be interrupted between any two calls.
 //!
-//! Nothing is chosen by the UID of a pod: calls of a batch are handled in any order, and where the controller takes
-//! the first of equals it asks [`Io::pick`], which is answered with each of them.
+//! No decision depends on the UIDs of pods. The calls of a batch are answered in any order. If the controller
+//! takes the first of several equal pods, it asks [`Io::pick`], which returns each of them in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::reference::read::{Failures, Kept};
+use crate::process::read::{Failures, OwnRequests};
 use jobcheck_spec::job::JobStatus;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
@@ -19,39 +19,40 @@ use jobcheck_spec::uid::Uid;
 /// A request to the API server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// POST of this pod, for its completion index, or, without indexes, the so-many-th of its batches.
+    /// POST of this pod. The number is its completion index; without indexes, its position in the batches of
+    /// this sync.
     CreatePod(u32, Box<Pod>),
     /// DELETE of a pod.
     DeletePod(Uid),
     /// PATCH that removes the tracking finalizer of a pod.
     RemoveFinalizer(Uid),
-    /// PATCH that makes the Job the controller of a pod, and adds the tracking finalizer (FT-24).
+    /// PATCH that adopts a pod: it adds the controller reference and the tracking finalizer (FT-24).
     AdoptPod(Uid),
-    /// PATCH that takes both away again (FT-26).
+    /// PATCH that releases a pod: it removes the controller reference and the tracking finalizer (FT-26).
     ReleasePod(Uid),
     /// PUT of the Job's status.
     WriteStatus(Box<JobStatus>),
 }
 
-/// Which of the calls that a sync waits for.
+/// The identity of a call among those that a sync is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallName {
-    /// [`Call::CreatePod`].
+    /// A [`Call::CreatePod`].
     CreatePod(u32),
-    /// [`Call::DeletePod`].
+    /// A [`Call::DeletePod`].
     DeletePod(Uid),
-    /// [`Call::RemoveFinalizer`].
+    /// A [`Call::RemoveFinalizer`].
     RemoveFinalizer(Uid),
-    /// [`Call::AdoptPod`].
+    /// A [`Call::AdoptPod`].
     AdoptPod(Uid),
-    /// [`Call::ReleasePod`].
+    /// A [`Call::ReleasePod`].
     ReleasePod(Uid),
-    /// [`Call::WriteStatus`].
+    /// A [`Call::WriteStatus`].
     WriteStatus,
 }
 
 impl Call {
-    /// Its name.
+    /// The identity of the call.
     #[must_use]
     pub fn name(&self) -> CallName {
         match self {
@@ -65,30 +66,30 @@ impl Call {
     }
 }
 
-/// What the API server answered.
+/// The response of the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
     /// 2xx.
     Done,
     /// 404.
     NotFound,
-    /// 403: the namespace is being deleted, and nothing can be created in it (PC-12).
+    /// 403: the namespace is being deleted and takes no new objects (PC-12).
     NamespaceTerminating,
-    /// Anything else, or no answer at all.
+    /// Any other response, or none.
     Error,
 }
 
-/// What a sync waits for.
+/// The reason why a sync waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// Answers to these calls, which are on their way at the same time.
+    /// It waits for the responses to these calls, which were sent at the same time.
     Calls(Vec<Call>),
-    /// A choice among pods between which the controller does not decide.
+    /// It waits for a choice among these pods, which are equal to the controller.
     Choice(Vec<Uid>),
 }
 
 impl Wait {
-    /// In an order of its own, whatever the order of the pods was.
+    /// The same, in an order that does not depend on the order of the pods.
     #[must_use]
     pub fn sorted(mut self) -> Wait {
         match &mut self {
@@ -99,59 +100,60 @@ impl Wait {
     }
 }
 
-/// Why a sync does not go on.
+/// The reason why a sync stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// It waits.
     Wait(Wait),
-    /// It failed, and is tried again.
+    /// It failed, and is retried.
     Failed,
 }
 
-/// What a sync does to the memory of its process.
+/// A change that a sync makes to the memory of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// So many creations are to be seen (PC-26).
+    /// Sets the number of expected creations (PC-26).
     ExpectCreations(i8),
-    /// So many deletions are to be seen (PC-26).
+    /// Sets the expected deletions (PC-26).
     ExpectDeletions(Vec<Uid>),
-    /// A creation failed: it will not be seen.
+    /// Lowers the number of expected creations: a creation failed.
     NoCreation,
-    /// A deletion failed: it will not be seen.
+    /// Drops an expected deletion: the deletion failed.
     NoDeletion(Uid),
-    /// The removal of a finalizer is to be seen (FT-28).
+    /// Adds an expected finalizer removal (FT-28).
     ExpectFinalizerRemoval(Uid),
-    /// It failed.
+    /// Drops an expected finalizer removal: the removal failed.
     NoFinalizerRemoval(Uid),
-    /// The record of failures. It tells pods apart, so that a sync that fails and is tried again counts none twice
+    /// Replaces the record of failures. The record holds UIDs, so that a retried sync counts no failure twice
     /// (BO-03).
-    Remember(Failures),
-    /// The record of failures, and what else is kept until the next decision; from the decision on, whatever is
-    /// answered.
-    Keep(Failures, Kept),
-    /// The pod lost its finalizer, or is gone: an addition to what is kept.
+    RecordFailures(Failures),
+    /// Replaces the record of failures and the own requests. The change takes effect with the decision,
+    /// whatever the responses are.
+    ReplaceMemory(Failures, OwnRequests),
+    /// Adds to the own requests that the pod has no finalizer, or is gone.
     FinalizerRemoved(Uid),
-    /// The pod was deleted, or is gone: an addition to what is kept.
+    /// Adds to the own requests that the pod was deleted, or is gone.
     Deleted(Uid),
-    /// A creation was refused at this time because the namespace is being deleted: an addition to what is kept (PC-12).
-    Refused(Time),
-    /// The Job is gone: nothing of it is remembered (SY-09).
+    /// Adds to the own requests the time at which a creation was refused because the namespace is being
+    /// deleted (PC-12).
+    CreationRefused(Time),
+    /// Forgets the Job, which is gone (SY-09).
     Forget,
-    /// The key is to be synced at this time.
+    /// Syncs the key again at this time.
     Wake(Time),
 }
 
-/// A place in a sync where it may stop: batches and choices, counted from its start.
+/// The position of a batch or a choice in a sync, counted from its start.
 pub type Stage = u8;
 
-/// What a sync was told so far.
+/// The responses and choices that a sync has got so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Replies {
-    /// What the API server answered.
+    /// The responses of the API server.
     pub answers: BTreeMap<(Stage, CallName), Answer>,
-    /// What was chosen.
+    /// The choices.
     pub choices: BTreeSet<(Stage, Uid)>,
-    /// The stage at which the sync waits.
+    /// The position at which the sync waits.
     pub stage: Stage,
 }
 
@@ -161,7 +163,7 @@ impl Replies {
         self.answers.range(first..).next().is_some_and(|((other, _), _)| *other == stage)
     }
 
-    /// Whether a status was stored.
+    /// Returns true if the sync has stored a status.
     #[must_use]
     pub fn has_written(&self) -> bool {
         let stored = |((_, name), answer): (&(Stage, CallName), &Answer)| {
@@ -170,39 +172,39 @@ impl Replies {
         self.answers.iter().any(stored)
     }
 
-    /// An answer has come to one of the calls that are waited for.
+    /// Adds the response to one of the calls for which the sync waits.
     pub fn answer(&mut self, name: CallName, answer: Answer) {
         self.answers.insert((self.stage, name), answer);
     }
 
-    /// A choice was made.
+    /// Adds a choice.
     pub fn choose(&mut self, uid: Uid) {
         self.choices.insert((self.stage, uid));
     }
 }
 
-/// A run of a sync: what it was told so far, and its effects since it was told something last.
+/// A run of a sync: the responses so far, and the effects of the part that runs for the first time.
 #[derive(Debug)]
 pub struct Io<'a> {
     replies: &'a Replies,
-    /// The call whose answer has just come.
+    /// The call that was answered last.
     latest: Option<(Stage, CallName)>,
     stage: Stage,
     effects: Vec<Effect>,
 }
 
-/// One of the goroutines of a batch. Its calls follow each other.
+/// One goroutine of a batch. It makes its calls one after the other.
 #[derive(Debug)]
 pub struct Branch<'a> {
     replies: &'a Replies,
     stage: Stage,
-    /// The call that was answered last.
+    /// The last call with a response.
     last: Option<CallName>,
     effects: Vec<Effect>,
 }
 
 impl<'a> Io<'a> {
-    /// A run that is given these replies, the last of which is that to the call `latest`.
+    /// A run with these replies. The last of them answers the call `latest`.
     #[must_use]
     pub fn replaying(replies: &'a Replies, latest: Option<CallName>) -> Io<'a> {
         let latest = latest.map(|name| (replies.stage, name));
@@ -213,17 +215,17 @@ impl<'a> Io<'a> {
     ///
     /// # Errors
     ///
-    /// The call itself where its answer is not known yet.
+    /// The call is not answered yet.
     pub fn call(&mut self, call: Call) -> Result<Answer, Stop> {
         let mut answers = self.all(std::iter::once(call), |call, branch| branch.call(call))?;
         answers.pop().ok_or(Stop::Failed)
     }
 
-    /// Does all of these at the same time, and waits until all are done.
+    /// Runs these tasks at the same time, and waits until all are done. Returns their results in order.
     ///
     /// # Errors
     ///
-    /// The calls without an answer.
+    /// Some calls are not answered yet.
     pub fn all<T, R>(
         &mut self,
         tasks: impl IntoIterator<Item = T>,
@@ -231,7 +233,7 @@ impl<'a> Io<'a> {
     ) -> Result<Vec<R>, Stop> {
         let is_under_way = self.replies.has_answers(self.stage);
         if is_under_way {
-            // What was noted before took effect when the calls were made.
+            // Earlier effects took place when the calls of this batch were made.
             self.effects.clear();
         }
         let (mut waits, mut results) = (Vec::new(), Vec::new());
@@ -256,11 +258,11 @@ impl<'a> Io<'a> {
         Ok(results)
     }
 
-    /// Takes so many of these pods, between which the controller does not decide.
+    /// Chooses this many of these pods, which are equal to the controller.
     ///
     /// # Errors
     ///
-    /// The choice itself where it was not made yet.
+    /// The choice was not made yet.
     pub fn pick(&mut self, pods: &[Uid], count: usize) -> Result<BTreeSet<Uid>, Stop> {
         if count >= pods.len() {
             return Ok(pods.iter().copied().collect());
@@ -281,12 +283,12 @@ impl<'a> Io<'a> {
         Ok(picked)
     }
 
-    /// Notes an effect.
+    /// Adds an effect.
     pub fn note(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 
-    /// Where the run ended, and its effects.
+    /// The position at which the run ended, and its effects.
     #[must_use]
     pub fn into_effects(self) -> (Stage, Vec<Effect>) {
         (self.stage, self.effects)
@@ -298,7 +300,7 @@ impl Branch<'_> {
     ///
     /// # Errors
     ///
-    /// The call itself where its answer is not known yet.
+    /// The call is not answered yet.
     pub fn call(&mut self, call: Call) -> Result<Answer, Stop> {
         let name = call.name();
         let Some(answer) = self.replies.answers.get(&(self.stage, name)) else {
@@ -309,7 +311,7 @@ impl Branch<'_> {
         Ok(*answer)
     }
 
-    /// Notes an effect.
+    /// Adds an effect.
     pub fn note(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

@@ -1,4 +1,4 @@
-//! What a process of an algorithm remembers between its syncs.
+//! The memory of a process between its syncs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,50 +8,51 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
 use crate::mutations::{Mutation, Mutations};
-use crate::reference::read::{Failures, Kept};
+use crate::process::read::{Failures, OwnRequests};
 
-/// The memory of a process, which a restart loses (SY-10).
+/// The memory of a process. A restart loses it (SY-10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Memory {
-    /// Which Job of the name it is of ([`crate::process::recreated`]).
+    /// The incarnation of the Job that the memory concerns ([`crate::process::recreated`]).
     pub(super) incarnation: u8,
-    /// Creations that were not seen yet.
+    /// The number of expected creations that the cache does not show yet.
     pub(super) creations: i8,
-    /// Deletions that were not seen yet, as the built-in counts them.
+    /// The number of expected deletions that the cache does not show yet, as the built-in controller counts
+    /// them.
     pub(super) deletions: i8,
-    /// Pods whose deletion was not seen yet.
+    /// The pods whose deletion the cache does not show yet.
     pub(super) deleting: BTreeSet<Uid>,
-    /// Pods whose release was not seen yet.
+    /// The pods whose finalizer removal the cache does not show yet.
     pub(super) removing_finalizers: BTreeSet<Uid>,
-    /// What a subject keeps that looks for itself at what its caches show; of it the reference algorithm has the refusal
-    /// alone.
-    pub(super) kept: Kept,
+    /// The requests of a subject that compares its requests with its caches itself. The reference algorithm
+    /// only uses the refusal.
+    pub(super) own_requests: OwnRequests,
     /// The record of failures.
     pub(super) failures: Failures,
-    /// How often the key was queued again since a sync went well; kept for a departure alone.
+    /// The number of retries since the last successful sync. Only a mutation sets it.
     pub(super) requeues: u8,
-    /// Whether the Job was finished, and the cache did not show it; kept for a departure alone, others look at what the
-    /// cache lacks.
+    /// True if the Job was finished while the cache does not show that. Only a mutation sets it; other
+    /// subjects derive it from the changes that the cache lacks.
     pub(super) finished: bool,
-    /// The Job with a status that could not be stored, where a departure takes it for stored.
+    /// The Job with a status whose write failed. Only a mutation sets it, which takes the status for stored.
     pub(super) unwritten: Option<Arc<Job>>,
 }
 
 impl Memory {
-    /// The same of pods with other names.
+    /// The memory after a renaming of pods.
     #[must_use]
     pub fn renamed(&self, uid: impl Fn(Uid) -> Uid) -> Memory {
-        let Memory { creations, deletions, deleting, removing_finalizers, kept, failures, .. } = self;
+        let Memory { creations, deletions, deleting, removing_finalizers, own_requests, failures, .. } = self;
         let all = |uids: &BTreeSet<Uid>| uids.iter().map(|it| uid(*it)).collect();
         Memory {
             creations: *creations,
             deletions: *deletions,
             deleting: all(deleting),
             removing_finalizers: all(removing_finalizers),
-            kept: Kept {
-                finalizer_removed: all(&kept.finalizer_removed),
-                deleted: all(&kept.deleted),
-                refused: kept.refused,
+            own_requests: OwnRequests {
+                finalizer_removed: all(&own_requests.finalizer_removed),
+                deleted: all(&own_requests.deleted),
+                refused: own_requests.refused,
             },
             failures: Failures { record: failures.record, pods: all(&failures.pods) },
             incarnation: self.incarnation,
@@ -61,46 +62,47 @@ impl Memory {
         }
     }
 
-    /// Deletions that were not seen yet, as the built-in counts them.
+    /// The number of expected deletions that the cache does not show yet, as the built-in controller counts
+    /// them.
     #[must_use]
     pub fn deletions(&self) -> i8 {
         self.deletions
     }
 
-    /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.
+    /// PC-12: returns true if a creation was refused recently because the namespace is being deleted.
     #[must_use]
     pub fn namespace_goes(&self, now: Time) -> bool {
-        self.kept.namespace_goes(now)
+        self.own_requests.namespace_goes(now)
     }
 
-    /// What it holds, in words.
+    /// The contents of the memory as text, one entry for each part that is not empty.
     #[must_use]
-    pub fn told(&self) -> Vec<String> {
+    pub fn contents(&self) -> Vec<String> {
         let pods = |uids: &BTreeSet<Uid>| {
             uids.iter().map(|uid| format!("pod {}", uid.0)).collect::<Vec<_>>().join(", ")
         };
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if self.creations != 0 {
-            told.push(format!("creations to be seen: {}", self.creations));
+            parts.push(format!("expected creations: {}", self.creations));
         }
         for (what, uids) in [
-            ("deletions to be seen", &self.deleting),
-            ("releases to be seen", &self.removing_finalizers),
-            ("deleted", &self.kept.deleted),
-            ("released", &self.kept.finalizer_removed),
-            ("failures", &self.failures.pods),
+            ("expected deletions", &self.deleting),
+            ("expected finalizer removals", &self.removing_finalizers),
+            ("deleted pods", &self.own_requests.deleted),
+            ("pods whose finalizer was removed", &self.own_requests.finalizer_removed),
+            ("failed pods in the backoff record", &self.failures.pods),
         ] {
             if !uids.is_empty() {
-                told.push(format!("{what}: {}", pods(uids)));
+                parts.push(format!("{what}: {}", pods(uids)));
             }
         }
-        if self.kept.refused.is_some() {
-            told.push("the namespace is being deleted".to_owned());
+        if self.own_requests.refused.is_some() {
+            parts.push("the namespace is being deleted".to_owned());
         }
-        told
+        parts
     }
 
-    /// PC-26.
+    /// PC-26: returns true if all expected creations and deletions were seen.
     #[must_use]
     pub fn is_satisfied(&self, mutations: &Mutations) -> bool {
         let deleted = if mutations.on(Mutation::CountsDeletions) {
@@ -111,29 +113,29 @@ impl Memory {
         deleted && self.creations_seen(mutations)
     }
 
-    /// Whether all pods that were created have been seen.
+    /// Returns true if all expected creations were seen.
     #[must_use]
     pub fn creations_seen(&self, mutations: &Mutations) -> bool {
         self.creations <= 0 || mutations.on(Mutation::ForgetsCreations)
     }
 
-    /// A pod was seen for the first time.
+    /// Handles the first sight of a pod.
     pub fn saw_creation(&mut self) {
         self.creations = (self.creations - 1).max(0);
     }
 
-    /// A pod was seen deleted.
+    /// Handles a pod that is seen being deleted.
     pub fn saw_deletion(&mut self, uid: Uid) {
         self.deletions = (self.deletions - 1).max(0);
         self.deleting.remove(&uid);
     }
 
-    /// A pod was seen without finalizer.
+    /// Handles a pod that is seen without finalizer.
     pub fn saw_finalizer_removal(&mut self, uid: Uid) {
         self.removing_finalizers.remove(&uid);
     }
 
-    /// The Job was seen deleted (SY-09).
+    /// Handles the deletion event of the Job (SY-09).
     pub fn forget_backoff(&mut self) {
         self.failures = Failures::default();
     }

@@ -1,9 +1,9 @@
-//! A process that runs the algorithm: its caches, its memory, and the sync under way.
+//! The state of a process: its caches, its memory, and its current sync.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::world::{Manager, OwnWrite, Seen, Unseen, before};
+use crate::knowledge::{Knowledge, OwnWrite, PodCache, Unseen, before};
 use jobcheck_spec::incarnation;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::job::Job;
@@ -16,66 +16,67 @@ use crate::mutations::{Mutation, Mutations};
 use crate::process::informer::cleans_up;
 use crate::process::io::{Answer, Call, CallName, Effect, Io, Replies, Stop, Wait};
 use crate::process::memory::Memory;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::process::steps::Delivery;
-use crate::reference::read::Read;
-use crate::reference::sync::Settings;
 
-/// A process of the algorithm.
+/// A process that manages one Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Process {
-    /// What its Pod cache lacks, and what the specification would know in its place.
-    pub knowledge: Manager,
-    /// Versions of the Job that its Job cache has not overtaken yet, oldest first: it shows the first.
+    /// The changes that the Pod cache lacks, and the record of failures that the guards expect.
+    pub knowledge: Knowledge,
+    /// The changes of the Job that the Job cache lacks, oldest first. The cache shows the version before the
+    /// first.
     pub job_behind: Vec<UnseenJob>,
-    /// What it remembers.
+    /// The memory.
     pub memory: Memory,
-    /// Whether the Job's key is in the work queue.
+    /// True if the work queue holds the Job's key.
     pub queued: bool,
-    /// When the key is added to the work queue.
+    /// The time at which the key enters the work queue again.
     pub wake: Option<Time>,
-    /// Pods in the orphan queue (FT-22).
+    /// The pods in the orphan queue (FT-22).
     pub orphans: BTreeSet<Uid>,
-    /// The sync under way.
+    /// The current sync.
     pub sync: Option<Sync>,
 }
 
-/// A change of the Job that the Job cache does not show.
+/// A change of the Job that the Job cache does not show yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnseenJob {
-    /// The Job before the change; `None` where there was none, and it was created again.
+    /// The Job before the change; `None` if the change created it.
     pub before: Option<Arc<Job>>,
-    /// Whether the change is a status write of this process.
+    /// True if the change is a status write of this process.
     pub own: bool,
 }
 
-/// A sync under way.
+/// A sync.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sync {
-    /// What it read.
+    /// The input.
     pub read: Read,
-    /// What it was told so far.
+    /// The responses and choices so far.
     pub replies: Replies,
-    /// What it waits for; follows from the above.
+    /// The event that the sync waits for. It follows from the input and the responses.
     pub wait: Wait,
-    /// The Job as the last status write of its process left it, where the cache that it read does not show that.
+    /// The Job after the last status write of this process, if the cache does not show that write.
     pub written: Option<Arc<Job>>,
-    /// Whether the Job has another version by now than the one that it read or wrote last: a status write
+    /// True if the stored Job differs from the version that the sync read or wrote last. A status write then
     /// conflicts (SY-04).
     pub conflicts: bool,
-    /// Whether nothing happened that its caches did not show at the start.
+    /// True if the caches showed everything at the start, and no other actor has changed anything since.
     pub fresh: bool,
-    /// The Pod cache as the specification would know it at the start, and since then by its own writes.
-    pub seen: Seen,
-    /// Whether the deletion of an active pod failed (TC-08).
+    /// The Pod cache that the guards assume: as at the start, with the sync's own writes.
+    pub seen: PodCache,
+    /// True if the deletion of an active pod has failed (TC-08).
     pub deletes_failed: bool,
 }
 
 impl Process {
-    /// A process that was just started: it has listed the Jobs.
+    /// A process that has just started and listed the Jobs.
     #[must_use]
     pub fn started() -> Process {
         Process {
-            knowledge: Manager::default(),
+            knowledge: Knowledge::default(),
             job_behind: Vec::new(),
             memory: Memory::default(),
             queued: true,
@@ -85,13 +86,13 @@ impl Process {
         }
     }
 
-    /// The Job as its cache shows it.
+    /// The Job in the Job cache.
     #[must_use]
     pub fn cached_job<'a>(&'a self, stored: Option<&'a Arc<Job>>) -> Option<&'a Arc<Job>> {
         self.job_behind.first().map_or(stored, |unseen| unseen.before.as_ref())
     }
 
-    /// The pods as its cache shows them.
+    /// The pods in the Pod cache.
     #[must_use]
     pub fn cached_pods(&self, stored: &Arc<Pods>) -> Arc<Pods> {
         if self.knowledge.behind.is_empty() {
@@ -100,7 +101,7 @@ impl Process {
         Arc::new(before(stored, &self.knowledge.behind))
     }
 
-    /// SY-03: whether a sync has to wait, after these events, until a cache shows a write of this process.
+    /// SY-03: returns true if a sync must wait, after these events, until a cache shows a write of this process.
     #[must_use]
     pub fn waits_after(&self, delivery: Delivery, mutations: &Mutations) -> bool {
         if mutations.on(Mutation::SyncsBeforeOwnWritesAreSeen) {
@@ -116,7 +117,7 @@ impl Process {
         self.waits_after(Delivery::default(), &Mutations::default())
     }
 
-    /// Starts the sync that the queue asks for, and goes on to its first call.
+    /// Starts the sync of the queued key, and runs it to its first call.
     pub fn start_sync(
         &mut self,
         job: Option<&Arc<Job>>,
@@ -126,7 +127,7 @@ impl Process {
     ) {
         self.queued = false;
         let incarnation = incarnation::of(self.cached_job(job).map(AsRef::as_ref));
-        let seen = Seen::of(pods, &self.knowledge.behind, incarnation);
+        let seen = PodCache::of(pods, &self.knowledge.behind, incarnation);
         let (own, ownerless) = self.cached_pods(pods).divided(incarnation);
         let all = settings.mutations.on(Mutation::TakesPodsOfOthers);
         let owned = if all { self.cached_pods(pods) } else { own };
@@ -140,12 +141,12 @@ impl Process {
             creations_seen: self.memory.creations_seen(settings.mutations),
             finished_unseen: finished || self.memory.finished,
             removing_finalizers: self.memory.removing_finalizers.clone(),
-            kept: self.memory.kept.clone(),
+            own_requests: self.memory.own_requests.clone(),
             failures: self.memory.failures.clone(),
             requeues: self.memory.requeues,
             now,
         };
-        // What it wrote itself it knows, whatever its cache shows (judging.md 1).
+        // A process knows its own writes, whatever its cache shows (SY-10).
         let fresh = self.job_behind.iter().all(|unseen| unseen.own) && self.knowledge.behind.is_empty();
         let written = self.last_written(job).cloned();
         let sync = Sync {
@@ -161,20 +162,20 @@ impl Process {
         self.go_on(sync, None, settings);
     }
 
-    /// The Job as its last write left it, where its cache does not show that.
+    /// The Job after the last write of this process, if the cache does not show that write.
     fn last_written<'a>(&'a self, stored: Option<&'a Arc<Job>>) -> Option<&'a Arc<Job>> {
         let last = self.job_behind.iter().rposition(|unseen| unseen.own)?;
         self.job_behind.get(last + 1).map_or(stored, |unseen| unseen.before.as_ref())
     }
 
-    /// TC-13: whether this process finished the Job while its cache does not show it.
+    /// TC-13: returns true if this process has finished the Job while its cache does not show that.
     fn has_finished(&self, stored: Option<&Arc<Job>>) -> bool {
         let after = self.job_behind.iter().skip(1).map(|unseen| unseen.before.as_ref()).chain([stored]);
         let finished = |job: Option<&Arc<Job>>| job.is_some_and(|job| job.status.is_finished());
         self.job_behind.iter().zip(after).any(|(unseen, after)| unseen.own && finished(after))
     }
 
-    /// The answer to a call of the sync has come.
+    /// Continues the sync with the response to one of its calls.
     pub fn answered(&mut self, name: CallName, answer: Answer, settings: &Settings<'_>) {
         let Some(mut sync) = self.sync.take() else { return };
         let deletes = matches!(name, CallName::DeletePod(_) | CallName::RemoveFinalizer(_));
@@ -183,18 +184,18 @@ impl Process {
         self.go_on(sync, Some(name), settings);
     }
 
-    /// The sync has chosen a pod.
+    /// Continues the sync with the choice of a pod.
     pub fn chose(&mut self, uid: Uid, settings: &Settings<'_>) {
         let Some(mut sync) = self.sync.take() else { return };
         sync.replies.choose(uid);
         self.go_on(sync, None, settings);
     }
 
-    /// Runs the sync up to where it waits, or to its end.
+    /// Runs the sync to the next call or choice, or to its end.
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = (settings.subject.sync)(&under_way.read, settings, &mut io);
+        let result = (settings.decisions.sync)(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         let current = self.remembers(under_way.read.job.as_deref(), settings.mutations);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {
@@ -240,27 +241,29 @@ impl Process {
             Effect::NoFinalizerRemoval(uid) => {
                 memory.removing_finalizers.remove(&uid);
             }
-            Effect::Remember(failures) => memory.failures = failures,
-            Effect::Keep(failures, kept) => (memory.failures, memory.kept) = (failures, kept),
+            Effect::RecordFailures(failures) => memory.failures = failures,
+            Effect::ReplaceMemory(failures, own_requests) => {
+                (memory.failures, memory.own_requests) = (failures, own_requests)
+            }
             Effect::FinalizerRemoved(uid) => {
-                memory.kept.finalizer_removed.insert(uid);
+                memory.own_requests.finalizer_removed.insert(uid);
             }
             Effect::Deleted(uid) => {
-                memory.kept.deleted.insert(uid);
+                memory.own_requests.deleted.insert(uid);
             }
-            Effect::Refused(time) => memory.kept.refused = Some(time),
+            Effect::CreationRefused(time) => memory.own_requests.refused = Some(time),
             Effect::Forget => memory.forget(),
             Effect::Wake(time) => self.wake = Some(self.wake.map_or(time, |wake| wake.min(time))),
         }
     }
 
-    /// Whether a restart would lose anything.
+    /// Returns true if a restart would lose anything.
     #[must_use]
     pub fn memory_matters(&self) -> bool {
         self.memory.matters() || !self.orphans.is_empty() || self.lacks_own_writes()
     }
 
-    /// The process dies and is started again. Its caches show no less than its last write (SY-10).
+    /// Restarts the process. Its caches show at least its last write (SY-10).
     pub fn restart(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
         self.knowledge.restart();
         let last = self.job_behind.iter().rposition(|unseen| unseen.own);
@@ -275,7 +278,7 @@ impl Process {
     fn list_orphans(&mut self, job: Option<&Arc<Job>>, pods: &Arc<Pods>, mutations: &Mutations) {
         let over = cleans_up(self.cached_job(job), mutations);
         let cached = self.cached_pods(pods);
-        let delayed = |pod: &Pod| pod.deleting || !mutations.on(Mutation::ForgetsLatePods);
+        let delayed = |pod: &Pod| pod.deleting || !mutations.on(Mutation::ForgetsDelayedPods);
         let held = cached.iter().filter(|pod| pod.finalizer);
         let job = self.cached_job(job).map(AsRef::as_ref);
         let ownerless_pod = |pod: &Pod| !pod.controlled || is_of_another(pod, job);
@@ -285,19 +288,19 @@ impl Process {
     }
 }
 
-/// Whether one was made from the other, which the cache still shows.
+/// Returns true if `written` was made from the version that the cache still shows.
 fn is_version_of(written: &Job, cached: Option<&Job>) -> bool {
     cached.is_some_and(|cached| cached.uid == written.uid && cached.generation == written.generation)
 }
 
-/// Whether no sync will look at the Job's pods again.
+/// Returns true if no sync looks at the Job's pods any more.
 #[must_use]
-pub fn is_over(job: Option<&Arc<Job>>) -> bool {
+pub fn is_done(job: Option<&Arc<Job>>) -> bool {
     job.is_none_or(|job| job.status.is_finished())
 }
 
 impl Sync {
-    /// The calls that it waits for. Of creations that are equal, one stands for all.
+    /// The calls for which the sync waits. Only the first of several equal creations is included.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         let calls = match &self.wait {
             Wait::Calls(calls) => calls.as_slice(),
@@ -310,7 +313,7 @@ impl Sync {
             .map(|(_, call)| call)
     }
 
-    /// The pods among which it has to choose, before anything else of its Job happens.
+    /// The pods among which the sync has to choose before any other step of its Job.
     #[must_use]
     pub fn choice(&self) -> &[Uid] {
         match &self.wait {
@@ -319,27 +322,28 @@ impl Sync {
         }
     }
 
-    /// The call of this name, if it waits for it.
+    /// The call with this identity, if the sync waits for it.
     #[must_use]
     pub fn call(&self, name: CallName) -> Option<&Call> {
         self.calls().find(|call| call.name() == name)
     }
 
-    /// The Job that its decisions rest on.
+    /// The Job on which the decisions rest.
     #[must_use]
     pub fn job(&self) -> Option<&Arc<Job>> {
         self.written.as_ref().or(self.read.job.as_ref())
     }
 }
 
-/// Whether an equal pod is created already.
+/// Returns true if an earlier call creates an equal pod.
 fn is_repeated(call: &Call, others: &[Call]) -> bool {
     let Call::CreatePod(_, pod) = call else { return false };
     others.iter().any(|other| matches!(other, Call::CreatePod(_, twin) if twin == pod))
 }
 
 impl Process {
-    /// Its own write to a pod was handled. It knows what it did to the pod that it had seen, and no more.
+    /// Notes a write of this process to a pod. The process knows its own change and the pod that it saw, but
+    /// no later change. Returns the pod as the process knows it.
     pub fn know(&mut self, uid: Uid, stored: &Pod, change: impl FnOnce(&mut Pod)) -> Pod {
         let Some(sync) = &mut self.sync else { return stored.clone() };
         let post = Arc::make_mut(&mut sync.seen.post);
@@ -349,7 +353,8 @@ impl Process {
         known
     }
 
-    /// A write of its own changed nothing: somebody else's change, which its cache may lack, is known by the answer.
+    /// Notes a write of this process that changed nothing. The response shows a change of another actor,
+    /// which the cache may lack.
     pub fn acknowledge(&mut self, known: &Pod) {
         let unseen = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == known.uid);
         if let Some(unseen) = unseen.filter(|unseen| unseen.own.is_none()) {
@@ -357,7 +362,7 @@ impl Process {
         }
     }
 
-    /// Its write to a pod found none.
+    /// Notes that a write of this process found no pod.
     pub fn miss(&mut self, uid: Uid) {
         if let Some(unseen) = self.knowledge.behind.iter_mut().rfind(|unseen| unseen.uid == uid) {
             unseen.missed = true;
@@ -365,13 +370,14 @@ impl Process {
         if let Some(sync) = &mut self.sync {
             let post = Arc::make_mut(&mut sync.seen.post);
             let known = post.get(uid).cloned();
-            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
+            // The process knows that a pod which it wanted to delete is gone. For other pods it only knows
+            // that no finalizer holds them.
             let rest = known.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod });
             post.set(uid, rest);
         }
     }
 
-    /// A pod has changed in etcd.
+    /// Notes a change of a pod in etcd.
     pub fn note_pod(&mut self, unseen: Unseen) {
         if let Some(sync) = self.sync.as_mut().filter(|_| unseen.own.is_none()) {
             sync.fresh = false;
@@ -379,7 +385,7 @@ impl Process {
         self.knowledge.behind.push(unseen);
     }
 
-    /// The Job has changed in etcd, or there is one again; `written` is its version if this process wrote it.
+    /// Notes a change of the Job in etcd. `written` is the new version if this process wrote it.
     pub fn note_job(&mut self, before: Option<Arc<Job>>, written: Option<&Arc<Job>>) {
         if let Some(sync) = &mut self.sync {
             match written {

@@ -1,10 +1,9 @@
 //! The steps of a process, faults included.
 
 use crate::env::refusals::is_refused;
+use crate::process::decisions::{OrphanDecision, OrphanRead, Owner, Precondition};
 use crate::scope::Scope;
-use crate::step::Step;
-use crate::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
-use crate::world::{JobId, JobState, World};
+use crate::world::{Driver, JobId, JobState, World};
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::incarnation::is_of_another;
 use jobcheck_spec::time::Time;
@@ -15,107 +14,104 @@ use crate::process::commit::{commit, commit_delayed, commit_orphan};
 use crate::process::deliveries;
 use crate::process::informer::{relist_pods, show_job, show_pod};
 use crate::process::io::{Answer, Call, CallName};
+use crate::process::settings::Settings;
 use crate::process::state::Process;
 
-/// What a process does, or what happens to it.
+/// A step of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProcessStep {
-    /// It takes the key from its queue, reads its caches, and goes on to its first call. So many events reach its
-    /// caches just before.
+    /// Takes the key from the queue, reads the caches, and runs the sync to its first call. These events
+    /// arrive just before.
     Sync(Delivery),
-    /// It takes this one of the pods between which it does not decide.
+    /// Chooses this pod among several that are equal to the controller.
     Choose(Uid),
-    /// This call of its sync is answered.
+    /// Gets the response to this call of the sync.
     Call(CallName, RequestOutcome),
-    /// It releases a pod that no sync looks at.
+    /// Handles a pod in the orphan queue with one request.
     Orphan(Uid, RequestOutcome),
-    /// Its Pod cache advances.
+    /// Gets the next event of a pod.
     ShowPod,
-    /// Its Job cache advances.
+    /// Gets the next event of the Job.
     ShowJob,
-    /// Its watch of pods breaks, and a new list shows what is stored: of several changes of a pod what they came to.
+    /// Lists the pods again after a broken watch. Several changes of one pod become one.
     RelistPods,
-    /// Its watch of Jobs breaks, and a new list shows the stored Job in the place of another one of the name.
+    /// Lists the Jobs again after a broken watch. The list shows a recreated Job in place of the previous
+    /// one.
     RelistJobs,
-    /// It dies, and is started again.
+    /// Crashes and restarts.
     Crash,
-    /// It dies while this request of its sync is on the way, and is started again. Requests of the orphan path and of the TTL
-    /// controller do not come late: both decide anew about each object, and remember nothing, so that one that is
-    /// handled just before its process dies leaves the same behind.
+    /// Crashes and restarts while this request of its sync is in flight. Requests of the orphan path and of
+    /// the TTL controller are never delayed. Both paths decide about each object anew and remember nothing. A
+    /// request that is handled just before the crash has the same effect.
     CrashInFlight(CallName),
-    /// Its lease runs out without its noticing: a second process starts, and both lead (SY-01 forbids it). During a sync
-    /// alone: a leader that is idle then is one that has ended the sync meanwhile, while the other one did nothing.
+    /// Loses its lease without noticing. A second process starts, and both lead, which SY-01 forbids.
+    ///
+    /// The step is enabled only during a sync. An idle old leader is equivalent to one that ended its sync
+    /// before the other acted.
     ElectSecondLeader,
-    /// It notices at last, and stops; requests of it that were not handled never will be.
+    /// Notices that it does not lead any more, and stops. Its unhandled requests are lost.
     StopOldLeader,
 }
 
-/// Events that reach the caches of a process: first those of pods, then those of the Job.
+/// The events that reach the caches of a process: first events of pods, then events of the Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Delivery {
-    /// Events that reach the Pod cache.
+    /// The number of events that reach the Pod cache.
     pub pods: usize,
-    /// Events that reach the Job cache.
+    /// The number of events that reach the Job cache.
     pub jobs: usize,
-    /// Whether what the Pod cache lacks reaches it by a new list, all at once.
+    /// True if a relist brings all changes of pods at once.
     pub relists: bool,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestOutcome {
-    /// The server handles it.
+    /// The server handles the request, and the response arrives.
     Handled,
-    /// It fails, and nothing is changed.
+    /// The request fails, and changes nothing.
     Fails,
-    /// The server handles it, but its answer is lost.
+    /// The server handles the request, but the response is lost.
     ResponseLost,
 }
 
-/// A request on its way whose sender is dead.
+/// A request in flight whose sender has terminated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DelayedRequest {
     /// The request.
     pub call: Call,
-    /// Whether the Job has another version by now than the one that a status write was made for.
+    /// True if the stored Job differs from the version on which a status write is based.
     pub conflicts: bool,
-    /// The gates of the process that sent it.
+    /// The gates of the sender.
     pub gates: Gates,
 }
 
-/// How often faults happened to one Job.
+/// The numbers of faults of one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Faults {
-    /// Requests that failed.
+    /// Failed requests.
     pub failures: u8,
-    /// Answers that were lost.
+    /// Lost responses.
     pub losses: u8,
-    /// Processes that died.
+    /// Crashes.
     pub crashes: u8,
-    /// Leases that ran out without notice.
+    /// Elections of a second leader.
     pub second_leaders: u8,
 }
 
-/// The choices that a process has to make; whether there are any. They come before anything else of the Job: nobody
-/// sees when they are made.
-pub fn choices(job_state: &JobState, job: JobId, steps: &mut Vec<Step>) -> bool {
-    let before = steps.len();
-    for (number, process) in (0u8..).zip(&job_state.processes) {
+/// The choices among equal pods that the processes of a Job have to make. They come before any other step of the Job,
+/// because nobody sees when they are made.
+pub fn choices(job_state: &JobState, add: &mut dyn FnMut(u8, ProcessStep)) {
+    for (number, process) in (0u8..).zip(job_state.processes()) {
         let pods = process.sync.iter().flat_map(|sync| sync.choice());
-        steps.extend(pods.map(|uid| Step::Process(job, number, ProcessStep::Choose(*uid))));
+        pods.for_each(|uid| add(number, ProcessStep::Choose(*uid)));
     }
-    steps.len() > before
 }
 
-/// What can happen in the processes of a Job.
-pub fn enabled(world: &World, job: JobId, scope: &Scope, steps: &mut Vec<Step>) {
-    let job_state = world.job_state(job);
-    for (number, process) in (0u8..).zip(&job_state.processes) {
-        let mut add = |what: ProcessStep| steps.push(Step::Process(job, number, what));
-        of_process(job_state, process, scope, &mut add);
-    }
-    if job_state.delayed.is_some() {
-        steps.push(Step::HandleDelayed(job));
+/// The enabled steps of the processes of a Job, each with the number of its process.
+pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, ProcessStep)) {
+    for (number, process) in (0u8..).zip(job_state.processes()) {
+        of_process(job_state, process, scope, &mut |step| add(number, step));
     }
 }
 
@@ -123,7 +119,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
     let outcomes = |call: CallName| outcomes(job_state, call, scope);
     match &process.sync {
         Some(sync) => {
-            for call in sync.calls().filter(|call| !is_held_back(job_state, call, scope)) {
+            for call in sync.calls().filter(|call| !exceeds_pod_bound(job_state, call, scope)) {
                 outcomes(call.name()).for_each(|outcome| add(ProcessStep::Call(call.name(), outcome)));
             }
         }
@@ -133,7 +129,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
         outcomes(CallName::RemoveFinalizer(*uid)).for_each(|outcome| add(ProcessStep::Orphan(*uid, outcome)));
     }
     deliveries::alone(job_state, process, scope, add);
-    let leads_alone = job_state.processes.len() == 1;
+    let leads_alone = job_state.processes().len() == 1;
     if !leads_alone {
         add(ProcessStep::StopOldLeader);
     } else if job_state.faults.second_leaders < scope.faults.second_leaders && process.sync.is_some() {
@@ -143,7 +139,7 @@ fn of_process(job_state: &JobState, process: &Process, scope: &Scope, add: &mut 
         && (scope.script.is_some() || process.sync.is_some() || process.memory_matters())
     {
         add(ProcessStep::Crash);
-        if scope.delayed_requests && job_state.delayed.is_none() {
+        if scope.delayed_requests && job_state.delayed().is_none() {
             let calls = process.sync.iter().flat_map(|sync| sync.calls());
             calls.for_each(|call| add(ProcessStep::CrashInFlight(call.name())));
         }
@@ -167,62 +163,66 @@ fn outcomes(
     .filter_map(|(possible, outcome)| possible.then_some(outcome))
 }
 
-/// Whether the scope's bound on pods holds a creation of a process back.
+/// Returns true if a creation of some process would exceed the scope's bound on pods.
 #[must_use]
-pub fn holds_back(job_state: &JobState, scope: &Scope) -> bool {
+pub fn pod_bound_reached(job_state: &JobState, scope: &Scope) -> bool {
     let mut calls =
-        job_state.processes.iter().flat_map(|process| &process.sync).flat_map(|sync| sync.calls());
-    calls.any(|call| is_held_back(job_state, call, scope))
+        job_state.processes().iter().flat_map(|process| &process.sync).flat_map(|sync| sync.calls());
+    calls.any(|call| exceeds_pod_bound(job_state, call, scope))
 }
 
-/// Whether the scope's bound on pods holds a creation back.
+/// Returns true if this call would exceed the scope's bound on pods.
 #[must_use]
-pub fn is_held_back(job_state: &JobState, call: &Call, scope: &Scope) -> bool {
+pub fn exceeds_pod_bound(job_state: &JobState, call: &Call, scope: &Scope) -> bool {
     matches!(call, Call::CreatePod(_, pod) if job_state.ghost.has_enough_like(pod, scope.pods))
 }
 
-/// Does it.
+/// Takes a step.
 pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
     let by = usize::from(number);
-    let settings = scope.settings();
+    let Some(settings) = scope.settings() else { return };
     match what {
         ProcessStep::Sync(delivery) => {
-            let JobState { job, pods, processes, .. } = job_state;
-            deliveries::deliver(&mut processes[by], delivery, job.as_ref(), pods, settings.mutations);
-            processes[by].start_sync(job.as_ref(), pods, now, &settings);
+            let JobState { job, pods, driver, .. } = job_state;
+            let process = &mut driver.processes_mut()[by];
+            deliveries::deliver(process, delivery, job.as_ref(), pods, settings.mutations);
+            process.start_sync(job.as_ref(), pods, now, &settings);
         }
-        ProcessStep::Choose(uid) => job_state.processes[by].chose(uid, &settings),
-        ProcessStep::Call(name, outcome) => call(job_state, by, name, outcome, now, scope),
+        ProcessStep::Choose(uid) => job_state.driver.processes_mut()[by].chose(uid, &settings),
+        ProcessStep::Call(name, outcome) => call(job_state, by, (name, outcome), now, scope, &settings),
         ProcessStep::Orphan(uid, outcome) => orphan(job_state, by, uid, outcome, now, scope),
         ProcessStep::ShowPod => {
-            let JobState { job, pods, processes, .. } = job_state;
-            show_pod(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            show_pod(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::ShowJob => {
-            let JobState { job, pods, processes, .. } = job_state;
-            show_job(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            show_job(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::RelistPods => {
-            let JobState { job, pods, processes, .. } = job_state;
-            relist_pods(&mut processes[by], job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            relist_pods(&mut driver.processes_mut()[by], job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::RelistJobs => {
-            let JobState { job, pods, processes, .. } = job_state;
-            processes[by].relist(job.as_ref(), pods, settings.mutations);
+            let JobState { job, pods, driver, .. } = job_state;
+            driver.processes_mut()[by].relist(job.as_ref(), pods, settings.mutations);
         }
         ProcessStep::Crash => crash(job_state, by, settings.mutations),
         ProcessStep::ElectSecondLeader => elect_second_leader(job_state, by, settings.mutations),
         ProcessStep::StopOldLeader => {
-            job_state.processes.remove(by);
+            if let Driver::Processes { processes, .. } = &mut job_state.driver {
+                processes.remove(by);
+            }
         }
         ProcessStep::CrashInFlight(name) => {
-            let process = &job_state.processes[by];
-            let gates = process.knowledge.gates;
-            job_state.delayed = process.sync.as_ref().and_then(|sync| {
-                Some(DelayedRequest { call: sync.call(name)?.clone(), conflicts: sync.conflicts, gates })
-            });
+            if let Driver::Processes { processes, delayed } = &mut job_state.driver {
+                let gates = processes[by].knowledge.gates;
+                *delayed = processes[by].sync.as_ref().and_then(|sync| {
+                    Some(DelayedRequest { call: sync.call(name)?.clone(), conflicts: sync.conflicts, gates })
+                });
+            }
             crash(job_state, by, settings.mutations);
         }
     }
@@ -231,27 +231,28 @@ pub fn apply(world: &mut World, job: JobId, number: u8, what: ProcessStep, scope
 fn call(
     job_state: &mut JobState,
     by: usize,
-    name: CallName,
-    outcome: RequestOutcome,
+    (name, outcome): (CallName, RequestOutcome),
     now: Time,
     scope: &Scope,
+    settings: &Settings<'_>,
 ) {
     let refused = is_refused(name, job_state, scope);
-    let sync = job_state.processes[by].sync.as_ref();
+    let sync = job_state.processes()[by].sync.as_ref();
     let Some(request) = sync.and_then(|sync| sync.call(name)).cloned() else { return };
     let answer = send(job_state, outcome, refused, |job_state, answered| {
         commit(job_state, by, &request, answered, now, scope)
     });
     if answer == Answer::Done && name == CallName::WriteStatus {
-        job_state.processes[by].remember_finish(&scope.algorithm.mutations);
+        job_state.driver.processes_mut()[by].remember_finish(settings.mutations);
     }
     if answer == Answer::Error {
-        job_state.processes[by].keep_failed_write(&request, &scope.algorithm.mutations);
+        job_state.driver.processes_mut()[by].keep_failed_write(&request, settings.mutations);
     }
-    job_state.processes[by].answered(name, answer, &scope.settings());
+    job_state.driver.processes_mut()[by].answered(name, answer, settings);
 }
 
-/// Sends a request; `commit` is told whether its sender gets the answer. One that is refused for ever is not counted.
+/// Sends a request. `commit` gets whether the sender receives the response. A request that the server always
+/// refuses is no fault.
 fn send(
     job_state: &mut JobState,
     outcome: RequestOutcome,
@@ -272,7 +273,7 @@ fn send(
     }
 }
 
-/// FT-20, FT-21: what no sync releases any more is released without being counted.
+/// FT-20, FT-21: removes the finalizer of a pod that no sync looks at. The pod is not counted.
 fn orphan(job_state: &mut JobState, by: usize, uid: Uid, outcome: RequestOutcome, now: Time, scope: &Scope) {
     let Some(decision) = orphan_decision(job_state, by, uid, scope) else { return };
     let call = orphan_call(decision, uid);
@@ -281,11 +282,11 @@ fn orphan(job_state: &mut JobState, by: usize, uid: Uid, outcome: RequestOutcome
         send(job_state, outcome, refused, |job_state, _| commit_orphan(job_state, &call, now, scope))
     });
     if sent != Some(Answer::Error) {
-        job_state.processes[by].orphans.remove(&uid);
+        job_state.driver.processes_mut()[by].orphans.remove(&uid);
     }
 }
 
-/// The request of the orphan path about a pod, if it makes one.
+/// The request of the orphan path for this decision, if there is one.
 #[must_use]
 pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
     match decision {
@@ -295,17 +296,17 @@ pub fn orphan_call(decision: OrphanDecision, uid: Uid) -> Option<Call> {
     }
 }
 
-/// What the process does about a pod in its orphan queue; `None` where the server answers that the pod has changed, and
-/// nothing happens.
+/// The decision about a pod in the orphan queue. `None` if the server answers that the pod has changed, so
+/// that nothing happens.
 #[must_use]
 pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope) -> Option<OrphanDecision> {
-    let process = job_state.processes.get(by)?;
+    let process = job_state.processes().get(by)?;
     let job = process.cached_job(job_state.job.as_ref());
     let cached = process.cached_pods(&job_state.pods);
     let pod = cached.get(uid)?;
     let is_other = is_of_another(pod, job.map(AsRef::as_ref));
     if (job.is_none() || is_other) && has_a_job(job_state, uid) {
-        // FT-21: a GET finds the Job, which the cache does not show yet. One that is gone does not come back.
+        // FT-21: a GET finds the Job, which the cache does not show yet.
         return Some(OrphanDecision::Leave);
     }
     let owner = match () {
@@ -314,7 +315,8 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
         () => Owner::ThisJob,
     };
     let read = OrphanRead { pod, owner, job, gates: process.knowledge.gates };
-    let decision = (scope.algorithm.subject.orphan)(&read, &scope.algorithm.mutations);
+    let algorithm = scope.algorithm()?;
+    let decision = (algorithm.decisions.orphan)(&read, &algorithm.mutations);
     let stored = job_state.pods.get(uid);
     let precondition = match decision {
         OrphanDecision::Leave => Precondition::Uid,
@@ -328,7 +330,7 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
     (!changed).then_some(decision)
 }
 
-/// Whether the Job that controls the pod is there.
+/// Returns true if the Job that controls the pod exists.
 fn has_a_job(job_state: &JobState, uid: Uid) -> bool {
     let own = job_state.pods.get(uid).is_some_and(|pod| pod.controlled && job_state.ghost.owns(pod));
     own && job_state.job.is_some()
@@ -336,25 +338,27 @@ fn has_a_job(job_state: &JobState, uid: Uid) -> bool {
 
 fn crash(job_state: &mut JobState, by: usize, mutations: &Mutations) {
     job_state.faults.crashes += 1;
-    let JobState { job, pods, processes, .. } = job_state;
-    processes[by].restart(job.as_ref(), pods, mutations);
+    let JobState { job, pods, driver, .. } = job_state;
+    driver.processes_mut()[by].restart(job.as_ref(), pods, mutations);
 }
 
 fn elect_second_leader(job_state: &mut JobState, by: usize, mutations: &Mutations) {
     job_state.faults.second_leaders += 1;
-    let JobState { job, pods, processes, .. } = job_state;
+    let JobState { job, pods, driver: Driver::Processes { processes, .. }, .. } = job_state else { return };
     let mut second = processes[by].clone();
     second.restart(job.as_ref(), pods, mutations);
     processes.push(second);
 }
 
-/// The request of a dead process reaches the server.
+/// The server handles the request of a terminated process.
 pub fn handle_delayed(world: &mut World, job: JobId, scope: &Scope) {
     let now = world.now;
     let job_state = world.job_state_mut(job);
-    let delayed = job_state.delayed.take();
+    let Driver::Processes { delayed, .. } = &mut job_state.driver else { return };
+    let delayed = delayed.take();
     let arrives = |delayed: &DelayedRequest| {
-        !is_held_back(job_state, &delayed.call, scope) && !is_refused(delayed.call.name(), job_state, scope)
+        !exceeds_pod_bound(job_state, &delayed.call, scope)
+            && !is_refused(delayed.call.name(), job_state, scope)
     };
     if let Some(delayed) = delayed.filter(arrives) {
         commit_delayed(job_state, &delayed, now, scope);

@@ -4,53 +4,56 @@ use super::{Property, Situation};
 use crate::world::JobState;
 use jobcheck_spec::catalogue::Req;
 
-/// UG-05.
+/// UG-05: `terminating` needs its gate.
 pub const NO_TERMINATING_WITHOUT_ITS_GATE: Property = Property {
     req: Req::UG05,
-    name: "without JobPodReplacementPolicy no terminating pods are reported",
-    broken: |job_state| violation(job_state, Req::UG05, "terminating was reported"),
+    name: "with JobPodReplacementPolicy off, status.terminating is not set",
+    needs_processes: false,
+    broken: |job_state| violation(job_state, Req::UG05, "status.terminating was set"),
     premise: |it| {
-        !it.job_state.manager.gates.job_pod_replacement_policy && it.job_state.pods.sums().terminating > 0
+        !it.job_state.gates().job_pod_replacement_policy && it.job_state.pods.sums().terminating > 0
     },
 };
 
-/// UG-07.
+/// UG-07: interim conditions need one of two gates.
 pub const NO_INTERIM_WITHOUT_ITS_GATES: Property = Property {
     req: Req::UG07,
-    name: "without JobManagedBy and JobPodReplacementPolicy no end is announced",
-    broken: |job_state| violation(job_state, Req::UG07, "an interim condition was written"),
-    premise: |it| {
-        !it.job_state.manager.gates.delays_terminal_condition() && it.job_state.ghost.ending.is_some()
-    },
+    name: "with JobManagedBy and JobPodReplacementPolicy off, no interim condition is stored",
+    needs_processes: true,
+    broken: |job_state| violation(job_state, Req::UG07, "an interim condition was stored"),
+    premise: |it| !it.job_state.gates().delays_terminal_condition() && it.job_state.ghost.ending.is_some(),
 };
 
-/// UG-09.
+/// UG-09: `failedIndexes` needs its gate.
 pub const NO_FAILED_INDEXES_WITHOUT_THEIR_GATE: Property = Property {
     req: Req::UG09,
-    name: "without JobBackoffLimitPerIndex failedIndexes leaves the status",
-    broken: |job_state| violation(job_state, Req::UG09, "failedIndexes was written"),
+    name: "with JobBackoffLimitPerIndex off, status.failedIndexes is not set",
+    needs_processes: false,
+    broken: |job_state| violation(job_state, Req::UG09, "status.failedIndexes was set"),
     premise: |it| {
         let stored = it.job_state.job.as_ref().is_some_and(|job| job.status.failed_indexes.is_some());
-        !it.job_state.manager.gates.job_backoff_limit_per_index && stored
+        !it.job_state.gates().job_backoff_limit_per_index && stored
     },
 };
 
-/// UG-15, MB-03.
-pub const EXTERNAL_JOBS_ARE_LET_GO: Property = Property {
+/// UG-15, MB-03: `spec.managedBy` excludes the built-in controller.
+pub const EXTERNAL_JOBS_ARE_LEFT_ALONE: Property = Property {
     req: Req::UG15,
-    name: "with JobManagedBy the built-in writes nothing for a Job of another manager",
-    broken: |job_state| violation(job_state, Req::UG15, "it wrote"),
-    premise: |it| is_external(it) && it.job_state.manager.gates.job_managed_by,
+    name: "with JobManagedBy on, the built-in controller does not touch the Job of another manager",
+    needs_processes: false,
+    broken: |job_state| violation(job_state, Req::UG15, "the built-in controller made a write"),
+    premise: |it| is_external(it) && it.job_state.gates().job_managed_by,
 };
 
-/// MB-14.
+/// MB-14: the manager of a Job does not change.
 pub const ONE_MANAGER_WRITES: Property = Property {
     req: Req::MB14,
-    name: "all status writes of a Job come from one manager",
+    name: "one manager makes all status writes of a Job",
+    needs_processes: false,
     broken: |job_state| {
         let writers = job_state.ghost.writers;
         (writers.built_in && writers.external)
-            .then(|| "the built-in and another manager have written it".to_owned())
+            .then(|| "the built-in controller and another manager have written the status".to_owned())
     },
     premise: |it| is_external(it) && it.job_state.ghost.writers.external,
 };

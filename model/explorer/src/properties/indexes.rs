@@ -1,4 +1,4 @@
-//! Indexed Jobs.
+//! Completed and failed indexes of Indexed Jobs.
 
 use super::Property;
 use crate::ghost::{End, PodHistory};
@@ -8,40 +8,43 @@ use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::indexes::{Index, IndexSet};
 use jobcheck_spec::job::{FailureAction, Job};
 
-/// FT-06, FT-12, PC-21: a completed index has had a pod that succeeded.
+/// FT-06, FT-12, PC-21: an index completes by a pod that succeeded.
 pub const COMPLETED_INDEXES_ARE_EARNED: Property = Property {
     req: Req::FT12,
-    name: "an index that is completed has had a pod that succeeded",
+    name: "a completed index has a successful pod",
+    needs_processes: false,
     broken: |job_state| {
         let completed = indexed(job_state)?.status.completed(None);
         let earned: IndexSet = ended(job_state, End::Success).filter_map(|ghost| ghost.index).collect();
         let unearned = completed.iter().find(|index| !earned.contains(*index))?;
-        Some(format!("index {unearned} is completed, and no pod of it succeeded"))
+        Some(format!("index {unearned} is completed, but none of its pods succeeded"))
     },
     premise: |it| indexed(it.job_state).is_some_and(|job| !job.status.completed_indexes.is_empty()),
 };
 
-/// PC-21.
+/// PC-21: for an Indexed Job, `succeeded` counts indexes.
 pub const SUCCEEDED_IS_THE_NUMBER_OF_INDEXES: Property = Property {
     req: Req::PC21,
     name: "succeeded is the number of completed indexes",
+    needs_processes: false,
     broken: |job_state| {
         let status = &indexed(job_state)?.status;
         let completed = i64::from(status.completed(None).len());
         (completed != i64::from(status.succeeded))
-            .then(|| format!("succeeded is {} where {completed} indexes are completed", status.succeeded))
+            .then(|| format!("succeeded is {}, but {completed} indexes are completed", status.succeeded))
     },
     premise: |it| indexed(it.job_state).is_some_and(|job| job.status.succeeded > 0),
 };
 
-/// BI-14, SS-17, S-02.
+/// BI-14, SS-17, S-02: `completedIndexes` and `failedIndexes` are disjoint.
 pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
     req: Req::BI14,
-    name: "no index is completed and failed",
+    name: "no index is both completed and failed",
+    needs_processes: false,
     broken: |job_state| {
         let status = &indexed(job_state)?.status;
         let index = status.completed(None).first_common(&status.failed_set(None))?;
-        Some(format!("index {index} is completed and failed"))
+        Some(format!("index {index} is both completed and failed"))
     },
     premise: |it| {
         let both = |index: &Index| {
@@ -51,10 +54,11 @@ pub const NO_INDEX_IN_BOTH_TEXTS: Property = Property {
     },
 };
 
-/// BI-01: an index fails once its limit is exceeded, or by FailIndex.
+/// BI-01: an index fails because of its own limit or because of a FailIndex rule.
 pub const FAILED_INDEXES_HAD_THEIR_RETRIES: Property = Property {
     req: Req::BI01,
-    name: "an index that has failed has used its retries up",
+    name: "a failed index has used all its retries",
+    needs_processes: false,
     broken: |job_state| {
         let job = indexed(job_state)?;
         let limit = usize::try_from(job.spec.backoff_limit_per_index?).unwrap_or(usize::MAX);
@@ -63,7 +67,7 @@ pub const FAILED_INDEXES_HAD_THEIR_RETRIES: Property = Property {
         }
         let failed = job.status.failed_set(None);
         let index = failed.iter().find(|index| failures(job_state, *index) <= limit)?;
-        Some(format!("index {index} has failed with {} failures", failures(job_state, index)))
+        Some(format!("index {index} has failed after only {} failed pods", failures(job_state, index)))
     },
     premise: |it| indexed(it.job_state).is_some_and(|job| !job.status.failed_set(None).is_empty()),
 };
@@ -73,7 +77,7 @@ fn has_fail_index(job: &Job) -> bool {
     rules.is_some_and(|rules| rules.iter().any(|rule| rule.action == FailureAction::FailIndex))
 }
 
-/// Pods of an index that failed, or were deleted.
+/// The number of pods of an index that failed or were deleted.
 fn failures(job_state: &JobState, index: Index) -> usize {
     let failed = |ghost: &&PodHistory| ghost.index == Some(index) && !ghost.ignored && is_failure(ghost);
     job_state.ghost.pods.iter().filter(failed).count()
@@ -83,10 +87,11 @@ fn is_failure(ghost: &PodHistory) -> bool {
     ghost.has_failed() || ghost.deleted
 }
 
-/// BI-04.
+/// BI-04: a failed index gets no more pods.
 pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
     req: Req::BI04,
-    name: "a failed index gets no pod",
+    name: "no pod is created for a failed index",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
@@ -100,13 +105,14 @@ pub const FAILED_INDEX_IS_NOT_RETRIED: Property = Property {
     },
 };
 
-/// BI-02, BI-08, BI-17: a replacement knows how often its index has failed.
+/// BI-02, BI-08, BI-17: the annotation of a replacement counts the failures of its index.
 pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
     req: Req::BI02,
     name: "a replacement carries the number of failures of its index",
+    needs_processes: false,
     broken: |job_state| {
         let uid = job_state.ghost.violations.wrong_failure_count?;
-        Some(format!("pod {} was born with a wrong failure count", uid.0))
+        Some(format!("pod {} was created with a wrong failure count", uid.0))
     },
     premise: |it| {
         let retried = |pod: &&jobcheck_spec::pod::Pod| pod.failure_count > 0;
@@ -114,18 +120,20 @@ pub const FAILURE_COUNT_IS_CARRIED_ON: Property = Property {
     },
 };
 
-/// BI-07: Complete, by completions, leaves no failed index behind.
+/// BI-07: completion by `completions` needs all indexes.
 pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
     req: Req::BI07,
     name: "a Job with a failed index does not complete by completions",
+    needs_processes: false,
     broken: |job_state| {
         let job = indexed(job_state)?;
         let decision = job_state.ghost.decision.as_ref()?;
-        // Of what was scaled away nothing counts (PC-23).
+        // PC-23: an index that was removed does not count.
         let most = decision.completions.and_then(|most| u32::try_from(most).ok());
         let failed = job.status.failed_set(most);
         let by_completions = Reason::CompletionsReached.is_written_as(&decision.reason);
-        (by_completions && !failed.is_empty()).then(|| format!("the indexes \"{failed}\" have failed"))
+        (by_completions && !failed.is_empty())
+            .then(|| format!("the Job completes, but the indexes \"{failed}\" have failed"))
     },
     premise: |it| {
         let status = indexed(it.job_state).map(|job| &job.status);
@@ -133,10 +141,11 @@ pub const COMPLETE_HAS_NO_FAILED_INDEX: Property = Property {
     },
 };
 
-/// BI-06: more indexes failed than allowed.
+/// BI-06: more indexes failed than `maxFailedIndexes` allows.
 pub const TOO_MANY_FAILED_INDEXES: Property = Property {
     req: Req::BI06,
-    name: "a Job that fails by maxFailedIndexes has had more failed indexes",
+    name: "a Job that fails by maxFailedIndexes has more failed indexes than the limit",
+    needs_processes: false,
     broken: |job_state| {
         let decision = job_state.ghost.decision.as_ref()?;
         if *decision.reason != *Reason::MaxFailedIndexesExceeded.as_str() {
@@ -144,7 +153,7 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
         }
         let limit = usize::try_from(decision.max_failed_indexes?).unwrap_or(0);
         let failed = decision.failed_indexes;
-        (failed <= limit).then(|| format!("{failed} indexes had failed, {limit} were allowed"))
+        (failed <= limit).then(|| format!("{failed} indexes had failed, maxFailedIndexes was {limit}"))
     },
     premise: |it| {
         let reason = it.job_state.ghost.decision.as_ref().map(|decision| decision.reason.clone());
@@ -152,10 +161,11 @@ pub const TOO_MANY_FAILED_INDEXES: Property = Property {
     },
 };
 
-/// PC-17, PC-23: pods are created for indexes below `completions`, and higher ones are not kept.
+/// PC-17, PC-23: pods are created for indexes below `completions` only.
 pub const NO_INDEX_BEYOND_COMPLETIONS: Property = Property {
     req: Req::PC17,
     name: "no pod is created for an index beyond completions",
+    needs_processes: false,
     broken: |job_state| {
         let most = u32::try_from(job_state.ghost.most?).unwrap_or(0);
         indexed(job_state)?;

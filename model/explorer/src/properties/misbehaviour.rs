@@ -1,16 +1,22 @@
-//! What a manager does that knows what etcd holds ([`crate::ghost::GhostHistory::deleted`] and its neighbours).
+//! Writes that no manager with up-to-date caches may make ([`crate::ghost::GhostHistory::deleted`] and the
+//! functions next to it).
 
 use super::Property;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::ConditionKind;
 use jobcheck_spec::pod::{Phase, Pod};
 
-/// FT-32.
-pub const NO_FINISHED_POD_IS_DELETED: Property = Property {
+/// FT-32: terminated pods stay until their owner is gone.
+pub const NO_TERMINATED_POD_IS_DELETED: Property = Property {
     req: Req::FT32,
-    name: "a manager deletes no pod that has ended",
+    name: "a manager does not delete a terminated pod",
+    needs_processes: false,
     broken: |job_state| {
-        job_state.ghost.violations.deleted_finished.map(|uid| format!("pod {uid:?} had ended"))
+        job_state
+            .ghost
+            .violations
+            .deleted_terminated
+            .map(|uid| format!("pod {} had terminated and was deleted", uid.0))
     },
     premise: |it| {
         let kept = |pod: &Pod| pod.controlled && pod.is_terminated() && !pod.deleting;
@@ -18,12 +24,17 @@ pub const NO_FINISHED_POD_IS_DELETED: Property = Property {
     },
 };
 
-/// TC-14: neither terminating pods nor uncounted ones hold the announcement up.
-pub const THE_END_IS_ANNOUNCED_AT_ONCE: Property = Property {
+/// TC-14: neither terminating nor uncounted pods delay the interim condition.
+pub const DECISION_IS_STORED_AT_ONCE: Property = Property {
     req: Req::TC14,
-    name: "the first status write in which a Job has ended says so",
+    name: "the first status write that decides a Job stores the interim condition",
+    needs_processes: false,
     broken: |job_state| {
-        job_state.ghost.violations.silent_write.then(|| "a status write did not announce the end".to_owned())
+        job_state
+            .ghost
+            .violations
+            .missing_interim
+            .then(|| "a status write lacks the interim condition".to_owned())
     },
     premise: |it| {
         let job_state = it.job_state;
@@ -35,31 +46,36 @@ pub const THE_END_IS_ANNOUNCED_AT_ONCE: Property = Property {
     },
 };
 
-/// BI-15: of several failed pods of an index one may go (BI-10), the last may not.
-pub const FAILED_POD_STAYS_FOR_ITS_REPLACEMENT: Property = Property {
-    req: Req::BI15,
-    name: "a failed pod is released once its replacement is there, or its index has failed",
+/// BI-15: an index needs one failed pod that carries the number of its failures. Others may go (BI-10).
+pub const FAILED_POD_STAYS_FOR_ITS_REPLACEMENT: Property =
+    Property {
+        req: Req::BI15,
+        name: "the last failed pod of an index keeps its finalizer until it is replaced or the index fails",
+        needs_processes: false,
+        broken: |job_state| {
+            job_state.ghost.violations.count_lost.map(|uid| {
+                format!("pod {} was the last failed pod of its index and lost its finalizer", uid.0)
+            })
+        },
+        premise: |it| {
+            let per_index = |job: &jobcheck_spec::job::Job| job.spec.backoff_limit_per_index.is_some();
+            let limited = it.job_state.job.as_deref().is_some_and(per_index);
+            let failed = |pod: &Pod| pod.phase == Phase::Failed && pod.finalizer;
+            limited && it.job_state.ghost.decision.is_none() && it.job_state.pods.iter().any(failed)
+        },
+    };
+
+/// BI-16, L2: without a limit or a rule for the whole Job, an index does not affect the others.
+pub const AN_INDEX_IS_LEFT_TO_ITSELF: Property = Property {
+    req: Req::BI16,
+    name: "the only pod of an open index is not deleted because of other indexes",
+    needs_processes: false,
     broken: |job_state| {
         job_state
             .ghost
             .violations
-            .finalizer_removed_alone
-            .map(|uid| format!("pod {uid:?} was the last of its index"))
-    },
-    premise: |it| {
-        let per_index = |job: &jobcheck_spec::job::Job| job.spec.backoff_limit_per_index.is_some();
-        let limited = it.job_state.job.as_deref().is_some_and(per_index);
-        let failed = |pod: &Pod| pod.phase == Phase::Failed && pod.finalizer;
-        limited && it.job_state.ghost.decision.is_none() && it.job_state.pods.iter().any(failed)
-    },
-};
-
-/// BI-16, L2: no limit of the whole Job is reached, and no rule fails it.
-pub const AN_INDEX_IS_LEFT_TO_ITSELF: Property = Property {
-    req: Req::BI16,
-    name: "the only pod of an open index is not deleted for what other indexes did",
-    broken: |job_state| {
-        job_state.ghost.violations.deleted_for_others.map(|uid| format!("pod {uid:?} was deleted"))
+            .deleted_for_others
+            .map(|uid| format!("pod {} was deleted, although nothing ended its Job", uid.0))
     },
     premise: |it| {
         let failed = |status: &jobcheck_spec::job::JobStatus| !status.failed_set(None).is_empty();
@@ -69,12 +85,18 @@ pub const AN_INDEX_IS_LEFT_TO_ITSELF: Property = Property {
     },
 };
 
-/// BI-17: unlike the delay of BO-01, which a restart loses (BO-05), that of an index is told by its pods.
+/// BI-17: the pods of an index show its delay. A restart therefore does not lose it, unlike the delay of
+/// BO-01 (BO-05).
 pub const DELAY_OF_AN_INDEX_SURVIVES: Property = Property {
     req: Req::BI17,
-    name: "no pod is created within the first delay after a failure of its index, restarts or not",
+    name: "no pod is created within the first delay after a failure of its index, even after a restart",
+    needs_processes: false,
     broken: |job_state| {
-        job_state.ghost.violations.hasty_retry.map(|uid| format!("pod {uid:?} came too soon after a failure"))
+        job_state
+            .ghost
+            .violations
+            .premature_retry
+            .map(|uid| format!("pod {} was created too soon after a failure of its index", uid.0))
     },
     premise: |it| {
         let job_state = it.job_state;
@@ -87,16 +109,13 @@ pub const DELAY_OF_AN_INDEX_SURVIVES: Property = Property {
     },
 };
 
-/// PC-12. In no scope five minutes pass.
+/// PC-12: no scope lasts the five minutes after which another attempt is allowed.
 pub const NO_FUTILE_CREATION: Property = Property {
     req: Req::PC12,
-    name: "what a namespace that is being deleted has refused once is not asked of it again",
+    name: "a sync does not create pods once an earlier one was refused in a terminating namespace",
+    needs_processes: true,
     broken: |job_state| {
-        job_state
-            .ghost
-            .violations
-            .futile_creation
-            .then(|| "a creation was tried again in a later sync".to_owned())
+        job_state.ghost.violations.futile_creation.then(|| "a later sync tried to create a pod".to_owned())
     },
-    premise: |it| it.job_state.ghost.told_of_namespace && it.job_state.job.is_some(),
+    premise: |it| it.job_state.ghost.namespace_refused && it.job_state.job.is_some(),
 };

@@ -1,7 +1,9 @@
-//! What must always hold, stated over what really happened ([`crate::ghost`]), never over what a guard reads.
+//! The safety properties: what holds in every reachable state.
 //!
-//! Each property names the requirement that it is about, and a premise: a situation in which it could be
-//! broken. A premise that is never reached makes the property worthless, so that a check reports it.
+//! A property is stated over what really happened ([`crate::ghost`]). It never reads what a guard reads.
+//!
+//! Each property names its requirement and has a premise: a situation in which the property could be broken.
+//! A property whose premise no state satisfies shows nothing, so an exploration reports it.
 
 mod counting;
 mod deadlock;
@@ -10,56 +12,45 @@ mod gates;
 mod indexes;
 mod misbehaviour;
 mod pods;
+mod quiescence;
 mod recreation;
 mod server;
 
 pub use deadlock::{DEADLOCK, deadlock};
+pub use quiescence::{SCENARIO_COMPLETES, Unmet, unmet};
 pub use server::{EVERY_WRITE_IS_ADMITTED, NOTHING_IS_REFUSED};
 
 use crate::scope::Scope;
 use crate::world::{JobState, World};
 use jobcheck_spec::catalogue::Req;
 
-/// Something that must hold in every reachable world.
+/// A predicate that holds in every reachable state.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The requirement; no two properties have the same.
+    /// The requirement that it checks. No two properties have the same one.
     pub req: Req,
-    /// What holds, in words.
+    /// The property as a sentence.
     pub name: &'static str,
-    /// What is wrong with a Job; `None` where nothing is.
+    /// True if it applies only to Jobs that processes manage.
+    pub needs_processes: bool,
+    /// Describes how a Job breaks the property. Returns `None` if the Job satisfies it.
     pub broken: fn(&JobState) -> Option<String>,
-    /// Whether a Job is in a situation in which the property could be broken.
+    /// Returns true if the Job is in a situation in which the property could be broken.
     pub premise: fn(&Situation<'_>) -> bool,
 }
 
-impl Property {
-    /// Whether it is about an algorithm, and says nothing of the specification itself.
-    #[must_use]
-    pub fn is_of_an_algorithm(&self) -> bool {
-        let of_an_algorithm = [
-            server::EVERY_WRITE_IS_ADMITTED.req,
-            gates::NO_INTERIM_WITHOUT_ITS_GATES.req,
-            recreation::NO_DELAY_IS_INHERITED.req,
-            ending::NO_END_OVER_A_POD_THAT_HOLDS.req,
-            misbehaviour::NO_FUTILE_CREATION.req,
-        ];
-        of_an_algorithm.contains(&self.req)
-    }
-}
-
-/// A Job in a world, for premises.
+/// The Job and the state that a premise is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// The world.
+    /// The state.
     pub world: &'a World,
     /// The Job.
     pub job_state: &'a JobState,
-    /// What bounds the world.
+    /// The bounds of the exploration.
     pub scope: &'a Scope,
 }
 
-/// The properties, the three that everybody names first.
+/// All safety properties. The first three are those for which Job controllers are best known.
 pub const PROPERTIES: &[Property] = &[
     counting::COUNTED_ONCE,
     ending::NOTHING_TERMINATES_AT_THE_END,
@@ -74,8 +65,8 @@ pub const PROPERTIES: &[Property] = &[
     ending::END_REPEATS_THE_DECISION,
     ending::DECISION_COMES_EARLIER,
     ending::DECISION_STAYS,
-    ending::NO_END_OVER_A_POD_THAT_HOLDS,
-    ending::SILENCE_AFTER_THE_END,
+    ending::NO_END_OVER_A_TRACKED_POD,
+    ending::NO_WRITE_AFTER_THE_END,
     ending::COMPLETE_MEANS_ENOUGH_SUCCESSES,
     ending::LIMIT_WAS_EXCEEDED,
     ending::FAIL_JOB_HAS_A_POD,
@@ -107,11 +98,11 @@ pub const PROPERTIES: &[Property] = &[
     gates::NO_TERMINATING_WITHOUT_ITS_GATE,
     gates::NO_INTERIM_WITHOUT_ITS_GATES,
     gates::NO_FAILED_INDEXES_WITHOUT_THEIR_GATE,
-    gates::EXTERNAL_JOBS_ARE_LET_GO,
+    gates::EXTERNAL_JOBS_ARE_LEFT_ALONE,
     gates::ONE_MANAGER_WRITES,
     recreation::NO_DELAY_IS_INHERITED,
-    misbehaviour::NO_FINISHED_POD_IS_DELETED,
-    misbehaviour::THE_END_IS_ANNOUNCED_AT_ONCE,
+    misbehaviour::NO_TERMINATED_POD_IS_DELETED,
+    misbehaviour::DECISION_IS_STORED_AT_ONCE,
     misbehaviour::FAILED_POD_STAYS_FOR_ITS_REPLACEMENT,
     misbehaviour::AN_INDEX_IS_LEFT_TO_ITSELF,
     misbehaviour::DELAY_OF_AN_INDEX_SURVIVES,

@@ -1,23 +1,26 @@
-//! Jobs that are created again under their name.
+//! Jobs that are created again under the same name.
 
 use super::Property;
 use crate::process::state::Process;
-use crate::world::JobState;
+use crate::world::{Driver, JobState};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::Job;
 
-/// BO-06: nothing that belonged to a former Job of the name holds the new one up.
+/// BO-06: a recreated Job inherits no delay, no expectation and no backoff record from a previous Job.
 pub const NO_DELAY_IS_INHERITED: Property = Property {
     req: Req::BO06,
-    name: "a Job that is created again does not wait for its first pod",
+    name: "a recreated Job does not wait for its first pod",
+    needs_processes: true,
     broken: |job_state| {
-        let rests = !job_state.processes.is_empty() && job_state.processes.iter().all(has_seen_all_and_rests);
-        (is_unserved(job_state) && rests).then(|| "its controller rests, and it never had a pod".to_owned())
+        let Driver::Processes { processes, .. } = &job_state.driver else { return None };
+        let rests = processes.iter().all(has_seen_all_and_rests);
+        (is_unserved(job_state) && rests)
+            .then(|| "its controller is idle, but the Job never had a pod".to_owned())
     },
-    premise: |it| is_unserved(it.job_state) && !it.job_state.processes.is_empty(),
+    premise: |it| is_unserved(it.job_state) && matches!(it.job_state.driver, Driver::Processes { .. }),
 };
 
-/// Whether a Job of a name that others had before wants a pod, and never had any.
+/// Returns true if the Job has a previous Job, wants a pod, and never had one.
 fn is_unserved(job_state: &JobState) -> bool {
     let wants = |job: &Job| {
         let spec = &job.spec;

@@ -1,93 +1,87 @@
-//! Steps 13 to 15: recording the pods that have ended, releasing them, counting them, finishing the Job.
+//! Accounting: recording terminated pods, removing their finalizers, counting them, and finishing the Job.
+//!
+//! A pod is counted in three writes (KEP-2307): its UID enters `status.uncountedTerminatedPods`, its finalizer is
+//! removed, and its UID moves into a counter. A crash between any two of them loses no pod, and counts none twice.
 
 use std::collections::BTreeSet;
 
-use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
 use jobcheck_spec::indexes::{Index, IndexSet};
-use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, FailureAction, Job, JobStatus, Text};
-use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text, Uncounted};
+use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
-use crate::mutations::Mutation;
 use crate::process::io::{Answer, Call, Effect, Io, Stop};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::decide::{Termination, fail_job_message};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::Settings;
+use crate::reference::tally::Tally;
 
-/// What was recorded.
+/// The result of recording pods.
 #[derive(Default)]
 struct Record {
-    /// Pods to release.
-    finalizer_removed: Vec<Uid>,
-    /// Newly completed indexes.
+    /// The pods whose finalizers may now be removed.
+    removable: Vec<Uid>,
+    /// The newly completed indexes.
     fresh: IndexSet,
-    /// Whether the lists are full.
+    /// True if the lists are full.
     full: bool,
 }
 
 /// The accounting of one sync.
 pub struct Accounting<'a> {
-    /// The Job that was read.
+    /// The Job that the sync read.
     pub job: &'a Job,
-    /// What was read.
+    /// The input of the sync.
     pub read: &'a Read,
-    /// What it comes to.
+    /// The numbers of the sync.
     pub tally: &'a Tally<'a>,
-    /// The algorithm's settings.
+    /// The settings of the process.
     pub settings: &'a Settings<'a>,
-    /// The end that the Job comes to.
+    /// The termination of the Job. `None` if the Job continues.
     pub termination: Option<Termination>,
-    /// Whether a FailJob verdict could not be stored in this sync.
+    /// True if a FailJob verdict has to wait for a later sync.
     pub verdict_waits: bool,
-    /// Pods that terminate.
+    /// The number of terminating pods.
     pub terminating: i32,
     /// The status as this sync will write it.
     pub status: JobStatus,
 }
 
 impl Accounting<'_> {
-    /// Does it.
+    /// Records and counts the pods, and writes the status up to three times.
     ///
     /// # Errors
     ///
-    /// A call without an answer, or the failure of the sync.
+    /// A call is not answered yet, or the sync failed.
     pub fn run(mut self, io: &mut Io<'_>) -> Result<(), Stop> {
-        let mut held: BTreeSet<Uid> =
-            self.read.pods.iter().filter(|pod| self.tally.is_tracked(pod)).map(|pod| pod.uid).collect();
-        if !self.on(Mutation::CountsRecordedOwnerlessPods) {
-            // FT-02: what is listed and has lost its owner waits until the orphan path has released it.
-            held.extend(self.read.ownerless.iter().filter(|pod| pod.finalizer).map(|pod| pod.uid));
-        }
+        let mut held = self.held();
         self.count_removed(&held);
-        let (finalizer_removed, full) = self.record(io)?;
-        self.announce();
+        let (removable, full) = self.record(io)?;
+        self.store_interim();
         let mut stored = self.job.status.clone();
-        io.note(Effect::Remember(self.tally.recorded()));
+        io.note(Effect::RecordFailures(self.tally.recorded()));
         self.write_if_changed(&mut stored, io)?;
-        let went = self.remove_finalizer(&finalizer_removed, &mut held, io)?;
+        let removals = self.remove_finalizers(&removable, &mut held, io)?;
         self.count_removed(&held);
-        if self.on(Mutation::RecomputesCounters) {
-            let ended = |phase| self.read.pods.iter().filter(|pod| pod.phase == phase).count();
-            self.status.succeeded = i32::try_from(ended(Phase::Succeeded)).unwrap_or(i32::MAX);
-        }
-        if self.on(Mutation::RecomputesFailures) {
-            let failed = self.read.pods.iter().filter(|pod| self.tally.is_failure(pod)).count();
-            self.status.failed = i32::try_from(failed).unwrap_or(i32::MAX);
-        }
-        if went == Answer::Error {
+        self.keep_counters();
+        if removals == Answer::Error {
             self.write_if_changed(&mut stored, io)?;
             return Err(Stop::Failed);
         }
-        if !full || self.on(Mutation::FinishesWithFullLists) {
+        if self.may_finish(full) {
             self.finish();
         }
         self.write_if_changed(&mut stored, io)?;
         Ok(())
     }
 
-    fn on(&self, mutation: Mutation) -> bool {
-        self.settings.mutations.on(mutation)
+    /// FT-02: the pods that hold the finalizer. A recorded pod that has lost its owner waits until the orphan path has
+    /// removed its finalizer.
+    fn held(&self) -> BTreeSet<Uid> {
+        let tracked = self.read.pods.iter().filter(|pod| self.tally.is_tracked(pod));
+        let ownerless = self.read.ownerless.iter().filter(|pod| self.holds_without_owner(pod));
+        tracked.chain(ownerless).map(|pod| pod.uid).collect()
     }
 
     /// FT-02, FT-05: UIDs whose pod has lost its finalizer move into the counters.
@@ -103,27 +97,29 @@ impl Accounting<'_> {
         self.status.failed += failed;
     }
 
-    /// FT-02, FT-08, FT-10, FT-15: records the pods that have ended. Returns those to release, and whether the
-    /// lists are full. S-03: a pod that a verdict rests on is kept until the verdict is stored.
+    /// FT-02, FT-08, FT-10, FT-15: records the terminated pods. Returns the pods whose finalizers may be
+    /// removed, and true if the lists are full.
+    ///
+    /// S-03: a pod that proves a verdict keeps its finalizer until the verdict is stored.
     fn record(&mut self, io: &mut Io<'_>) -> Result<(Vec<Uid>, bool), Stop> {
         let before = self.status.clone();
-        let mut turns = self.to_remove();
-        if self.may_fill_lists(&turns) {
-            turns = self.turns(&before, io)?;
+        let mut pods = self.countable();
+        if self.may_fill_lists(&pods) {
+            pods = self.in_random_order(&before, io)?;
         }
         self.status = before;
-        let mut record = self.record_in_turn(&turns);
-        if !record.fresh.is_empty() || !self.on(Mutation::WritesIndexesOnlyWhenNew) {
+        let mut record = self.record_all(&pods);
+        if self.writes_indexes(&record.fresh) {
             self.write_indexes();
         }
         let lists = self.lists();
         lists.succeeded.sort_unstable();
         lists.failed.sort_unstable();
-        record.finalizer_removed.sort_unstable();
-        Ok((record.finalizer_removed, record.full))
+        record.removable.sort_unstable();
+        Ok((record.removable, record.full))
     }
 
-    /// Whether the lists become full in any order of the pods.
+    /// Returns true if these pods fill the lists.
     fn may_fill_lists(&mut self, pods: &[&Pod]) -> bool {
         let mut fresh = IndexSet::new();
         for pod in pods {
@@ -132,65 +128,61 @@ impl Accounting<'_> {
         self.fills_cap(&fresh)
     }
 
-    /// The built-in looks after it has added one, so that lists that are full already grow.
-    fn looks_late(&self) -> bool {
-        self.on(Mutation::ChecksCapAfterAdding)
-    }
-
-    /// Records these pods, one after the other.
-    fn record_in_turn(&mut self, pods: &[&Pod]) -> Record {
+    /// Records these pods one after the other, until the lists are full. Pods that are recorded already need no room.
+    fn record_all(&mut self, pods: &[&Pod]) -> Record {
         let mut record = Record::default();
         for pod in pods {
-            let looks_late = self.looks_late();
-            record.full |= !looks_late && self.fills_cap(&record.fresh);
-            if record.full && (looks_late || !self.status.is_recorded(pod.uid)) {
+            let checks_late = self.checks_cap_after_adding();
+            record.full |= !checks_late && self.fills_cap(&record.fresh);
+            if record.full && (checks_late || !self.status.is_recorded(pod.uid)) {
                 continue;
             }
             self.record_pod(pod, &mut record.fresh);
             if !(self.verdict_waits && fail_job_message(pod).is_some()) {
-                record.finalizer_removed.push(pod.uid);
+                record.removable.push(pod.uid);
             }
-            record.full |= looks_late && self.fills_cap(&record.fresh);
+            record.full |= checks_late && self.fills_cap(&record.fresh);
         }
         record
     }
 
-    /// An order in which the pods may come. Until the lists are full it is chance, of an Indexed Job among the pods of
-    /// one index.
-    fn turns<'b>(&mut self, before: &JobStatus, io: &mut Io<'_>) -> Result<Vec<&'b Pod>, Stop>
+    /// The countable pods in a random order, as far as the order matters: until the lists are full. The pods of an Indexed
+    /// Job are ordered by index.
+    fn in_random_order<'b>(&mut self, before: &JobStatus, io: &mut Io<'_>) -> Result<Vec<&'b Pod>, Stop>
     where
         Self: 'b,
     {
-        let mut rest = self.to_remove();
-        let mut turns = Vec::new();
+        let mut rest = self.countable();
+        let mut order = Vec::new();
         while let Some(first) = rest.first() {
             self.status = before.clone();
-            let record = self.record_in_turn(&turns);
-            if record.full || (!self.looks_late() && self.fills_cap(&record.fresh)) {
+            let record = self.record_all(&order);
+            if record.full || (!self.checks_cap_after_adding() && self.fills_cap(&record.fresh)) {
                 break;
             }
-            let equals = rest.iter().take_while(|pod| self.turn(pod) == self.turn(first));
+            let equals = rest.iter().take_while(|pod| self.rank(pod) == self.rank(first));
             let equals: Vec<Uid> = equals.map(|pod| pod.uid).collect();
             let next = io.pick(&equals, 1)?;
-            turns.extend(rest.extract_if(.., |pod| next.contains(&pod.uid)));
+            order.extend(rest.extract_if(.., |pod| next.contains(&pod.uid)));
         }
-        turns.extend(rest);
-        Ok(turns)
+        order.extend(rest);
+        Ok(order)
     }
 
-    fn turn(&self, pod: &Pod) -> Option<Index> {
+    /// The order in which pods are recorded.
+    fn rank(&self, pod: &Pod) -> Option<Index> {
         pod.index.filter(|_| self.job.spec.is_indexed())
     }
 
-    /// FT-10: newly completed indexes and listed UIDs together.
+    /// FT-10: returns true if newly completed indexes and recorded UIDs together fill the lists.
     fn fills_cap(&self, fresh: &IndexSet) -> bool {
         let lists = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
         let recorded = lists + usize::try_from(fresh.len()).unwrap_or(usize::MAX);
         recorded >= self.settings.constants.max_uncounted_pods
     }
 
-    /// The tracked pods that may be released, of an Indexed Job by index.
-    fn to_remove<'b>(&self) -> Vec<&'b Pod>
+    /// The tracked pods whose finalizers may be removed, ordered by rank.
+    fn countable<'b>(&self) -> Vec<&'b Pod>
     where
         Self: 'b,
     {
@@ -198,32 +190,28 @@ impl Accounting<'_> {
         let tracked =
             read.pods.iter().filter(|pod| self.tally.is_tracked(pod) && self.may_remove_finalizer(pod));
         let mut pods: Vec<&Pod> = tracked.collect();
-        pods.sort_by_key(|pod| self.turn(pod));
+        pods.sort_by_key(|pod| self.rank(pod));
         pods
     }
 
-    /// FT-14.
+    /// FT-14: pods that have succeeded, pods that have failed and carry no count (BI-08), and every pod of a Job that ends.
     fn may_remove_finalizer(&self, pod: &Pod) -> bool {
         if self.job.deleting || self.termination.is_some() || pod.phase == Phase::Succeeded {
             return true;
         }
-        let delayed = self.tally.delayed.values().any(|last| last.uid == pod.uid)
-            && !self.on(Mutation::RemovesFinalizerBeforeReplacement);
-        self.tally.is_failure(pod) && !delayed
+        self.tally.is_failure(pod) && !self.waits_for_replacement(pod)
     }
 
     fn record_pod(&mut self, pod: &Pod, fresh: &mut IndexSet) {
         let was_failed = self.job.status.uncounted_failed().contains(&pod.uid);
-        if pod.phase == Phase::Succeeded && (!was_failed || self.on(Mutation::RecordsByPhaseOnly)) {
+        if pod.phase == Phase::Succeeded && self.records_success(was_failed) {
             self.record_success(pod, fresh);
             return;
         }
-        let doomed = self.termination.as_ref().is_some_and(|termination| !termination.good);
-        let flipped =
-            self.status.uncounted_succeeded().contains(&pod.uid) && !self.on(Mutation::RecordsFlippedSuccess);
-        let counts = (self.tally.is_failure(pod) || doomed) && self.tally.has_place(pod);
-        let ignored = self.has_policy() && (pod.is_ignored() || self.passes_over(pod));
-        if counts && !was_failed && !flipped && !ignored {
+        let job_fails = self.termination.as_ref().is_some_and(|termination| !termination.good);
+        let counts = (self.tally.is_failure(pod) || job_fails) && self.tally.has_place(pod);
+        let ignored = self.has_policy() && (pod.is_ignored() || self.ignores_early(pod));
+        if counts && !was_failed && !self.stays_recorded_as_succeeded(pod) && !ignored {
             self.lists().failed.push(pod.uid);
         }
     }
@@ -239,132 +227,87 @@ impl Accounting<'_> {
         }
     }
 
-    /// J-04: whether a rule ignores a pod that has not ended, by its conditions.
-    fn passes_over(&self, pod: &Pod) -> bool {
-        if pod.is_terminated() || !pod.disrupted || !self.on(Mutation::MatchesPolicyBeforeTheEnd) {
-            return false;
-        }
-        let conditions = vec![("DisruptionTarget".into(), "True".into())];
-        let evidence = FailureEvidence { conditions, ..FailureEvidence::default() };
-        let policy = self.job.spec.pod_failure_policy.as_ref();
-        policy.is_some_and(|policy| evaluate(policy, &evidence) == PolicyMatch::Action(FailureAction::Ignore))
-    }
-
     fn has_policy(&self) -> bool {
         self.job.spec.pod_failure_policy.is_some()
     }
 
-    fn lists(&mut self) -> &mut jobcheck_spec::job::Uncounted {
+    fn lists(&mut self) -> &mut Uncounted {
         self.status.uncounted.get_or_insert_default()
     }
 
-    /// FT-12, PC-21, BI-04.
+    /// FT-12, PC-21, BI-04: the completed indexes are the successes of an Indexed Job.
     fn write_indexes(&mut self) {
         if !self.job.spec.is_indexed() {
             return;
         }
-        let pods = self.on(Mutation::CountsPodsNotIndexes);
-        let succeeded = if pods { self.tally.succeeded } else { i64::from(self.tally.completed.len()) };
-        self.status.succeeded = i32::try_from(succeeded).unwrap_or(i32::MAX);
+        self.status.succeeded = i32::try_from(self.successes_by_index()).unwrap_or(i32::MAX);
         self.status.completed_indexes = self.tally.completed.to_string().into();
         let failed = self.tally.failed_indexes.as_ref();
         self.status.failed_indexes = failed.map(|failed| Text::from(failed.to_string()));
     }
 
-    /// TC-03, TC-14: the interim condition is stored before anything that it decides.
-    fn announce(&mut self) {
-        let Some(termination) = self.termination.clone().filter(|termination| !termination.announced) else {
+    /// TC-03, TC-14: the interim condition is stored before anything that follows from it.
+    fn store_interim(&mut self) {
+        let Some(termination) = self.termination.clone().filter(|termination| !termination.is_stored) else {
             return;
         };
-        let asked = self.settings.delays_the_end() || self.on(Mutation::AnnouncesWithoutGates);
-        let silent = !asked && !termination.is_of_a_policy();
-        if self.on(Mutation::AnnouncesWithTheEnd) || silent {
+        if !self.stores_interim(&termination) {
             return;
         }
         let now = self.read.now;
-        if self.status.start_time.is_none() && !self.on(Mutation::FinishesSuspendedWithoutStartTime) {
-            // S-04: the server takes no finished Job without it.
+        if self.status.start_time.is_none() && self.sets_missing_start_time() {
+            // S-04: the server refuses a finished Job without startTime.
             self.status.start_time = Some(now);
         }
-        let appended = self.on(Mutation::AppendsBesideFalseInterim);
-        put(&mut self.status, condition(&termination.interim(), &termination, now), appended);
+        let appends = self.appends_interim();
+        put(&mut self.status, condition(&termination.interim(), &termination, now), appends);
     }
 
-    fn remove_finalizer(
+    fn remove_finalizers(
         &self,
-        finalizer_removed: &[Uid],
+        removable: &[Uid],
         held: &mut BTreeSet<Uid>,
         io: &mut Io<'_>,
     ) -> Result<Answer, Stop> {
-        if self.on(Mutation::StopsAtFailedRemoval) {
-            return self.remove_finalizers_in_turn(finalizer_removed, held, io);
+        if self.removes_one_by_one() {
+            return self.remove_finalizers_in_turn(removable, held, io);
         }
-        let last = self.last(finalizer_removed, io)?;
-        let answers = io.all(finalizer_removed, |uid, branch| {
+        let last = self.last_removal(removable, io)?;
+        let answers = io.all(removable, |uid, branch| {
             branch.note(Effect::ExpectFinalizerRemoval(*uid));
             let answer = branch.call(Call::RemoveFinalizer(*uid))?;
-            // FT-28: where the pod is gone the removal is still to be seen, though somebody else's.
-            let forgets = answer == Answer::NotFound && self.on(Mutation::ForgetsVanishedRemovals);
-            if answer == Answer::Error || forgets {
+            if self.forgets_removal(answer) {
                 branch.note(Effect::NoFinalizerRemoval(*uid));
             }
             Ok(answer)
         })?;
         let failed = answers.contains(&Answer::Error);
-        for (uid, answer) in finalizer_removed.iter().zip(&answers) {
-            if *answer != Answer::Error || self.on(Mutation::CountsDespiteFailedRemoval) {
+        for (uid, answer) in removable.iter().zip(&answers) {
+            if self.counts_after(*answer) {
                 held.remove(uid);
             }
         }
-        let worked = |(uid, answer): (&Uid, &Answer)| Some(*uid) == last && *answer != Answer::Error;
-        if finalizer_removed.iter().zip(&answers).any(worked) {
+        let succeeded = |(uid, answer): (&Uid, &Answer)| Some(*uid) == last && *answer != Answer::Error;
+        if removable.iter().zip(&answers).any(succeeded) {
             held.clear();
         }
         Ok(if failed { Answer::Error } else { Answer::Done })
     }
 
-    /// A departure: one after the other, up to the first that fails.
-    fn remove_finalizers_in_turn(
-        &self,
-        finalizer_removed: &[Uid],
-        held: &mut BTreeSet<Uid>,
-        io: &mut Io<'_>,
-    ) -> Result<Answer, Stop> {
-        for uid in finalizer_removed {
-            io.note(Effect::ExpectFinalizerRemoval(*uid));
-            if io.call(Call::RemoveFinalizer(*uid))? == Answer::Error {
-                io.note(Effect::NoFinalizerRemoval(*uid));
-                return Ok(Answer::Error);
-            }
-            held.remove(uid);
-        }
-        Ok(Answer::Done)
-    }
-
-    /// B03: which of the removals is the last, where the departure asks: the order of pods is chance.
-    fn last(&self, finalizer_removed: &[Uid], io: &mut Io<'_>) -> Result<Option<Uid>, Stop> {
-        if !self.on(Mutation::CountsWholeListAfterLastRemoval) {
-            return Ok(None);
-        }
-        let earlier = io.pick(finalizer_removed, finalizer_removed.len().saturating_sub(1))?;
-        Ok(finalizer_removed.iter().copied().find(|uid| !earlier.contains(uid)))
-    }
-
-    /// TC-04, TC-05.
+    /// TC-04, TC-05: the Job finishes once every recorded pod is counted, and no pod terminates.
     fn finish(&mut self) {
         let Some(termination) = self.termination.clone() else { return };
-        let waiting = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
-        let terminating = self.terminating > 0 && self.settings.delays_the_end();
-        if waiting > 0 || (terminating && !self.on(Mutation::FinishesWhilePodsTerminate)) {
+        let uncounted = self.status.uncounted_succeeded().len() + self.status.uncounted_failed().len();
+        if uncounted > 0 || self.waits_for_terminating_pods() {
             return;
         }
         let now = self.read.now;
-        if self.on(Mutation::AnnouncesWithTheEnd) {
+        if self.stores_interim_with_terminal() {
             put(&mut self.status, condition(&termination.interim(), &termination, now), false);
         }
         let terminal = termination.terminal();
-        if !self.on(Mutation::AppendsTerminalConditions) {
-            // TC-09: it comes after the interim one, even where somebody had set it to False before.
+        if self.replaces_terminal() {
+            // TC-09: the terminal condition comes after the interim one, even if an actor had set it to False before.
             self.status.conditions.retain(|it| it.kind != terminal);
         }
         put(&mut self.status, condition(&terminal, &termination, now), true);
@@ -373,19 +316,16 @@ impl Accounting<'_> {
         }
     }
 
-    /// SY-05: writes what differs from what is stored. Returns whether it did.
-    fn write_if_changed(&self, stored: &mut JobStatus, io: &mut Io<'_>) -> Result<bool, Stop> {
-        let mut quiet = JobStatus { start_time: stored.start_time, ..self.status.clone() };
-        if self.on(Mutation::ComparesTerminatingWithItself) {
-            quiet.terminating = stored.terminating;
-        }
-        if quiet == *stored {
-            return Ok(false);
+    /// SY-05: writes the status if it differs from the stored one.
+    fn write_if_changed(&self, stored: &mut JobStatus, io: &mut Io<'_>) -> Result<(), Stop> {
+        let compared = JobStatus { start_time: stored.start_time, ..self.status.clone() };
+        if self.without_ignored_changes(compared, stored) == *stored {
+            return Ok(());
         }
         match io.call(Call::WriteStatus(Box::new(self.status.clone())))? {
             Answer::Done => {
                 *stored = self.status.clone();
-                Ok(true)
+                Ok(())
             }
             Answer::NotFound | Answer::NamespaceTerminating | Answer::Error => Err(Stop::Failed),
         }
@@ -402,9 +342,9 @@ fn condition(kind: &ConditionKind, termination: &Termination, now: Time) -> Cond
     }
 }
 
-/// S-12: one entry of each type.
-pub fn put(status: &mut JobStatus, condition: Condition, appended: bool) {
-    let old = status.conditions.iter_mut().find(|it| it.kind == condition.kind).filter(|_| !appended);
+/// S-12: stores a condition in place of the one of its type. `appends` adds a second entry instead.
+pub fn put(status: &mut JobStatus, condition: Condition, appends: bool) {
+    let old = status.conditions.iter_mut().find(|it| it.kind == condition.kind).filter(|_| !appends);
     match old {
         Some(old) => *old = condition,
         None => status.conditions.push(condition),

@@ -1,4 +1,4 @@
-//! Step 10: whether the Job's fate is decided, and by what (TC-01).
+//! The decision that a Job succeeds or fails, with its reason (TC-01).
 
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::indexes::IndexSet;
@@ -8,61 +8,62 @@ use jobcheck_spec::job::{
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_spec::uid::Uid;
 
-use crate::mutations::Mutation;
 use crate::process::io::{Io, Stop};
-use crate::reference::read::{Read, Tally};
+use crate::process::read::Read;
+use crate::reference::tally::Tally;
 
-/// The end that a Job comes to.
+/// The end that a Job reaches, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Termination {
-    /// Whether it completes.
+    /// True if the Job completes, false if it fails.
     pub good: bool,
     /// The reason, as conditions spell it.
     pub reason: Text,
     /// The message.
     pub message: Text,
-    /// Whether the interim condition is stored already.
-    pub announced: bool,
-    /// Whether it rests on a pod that matches a FailJob rule.
+    /// True if the interim condition is already stored.
+    pub is_stored: bool,
+    /// True if a pod that matches a FailJob rule is the reason.
     pub by_fail_job: bool,
 }
 
 impl Termination {
     fn new(good: bool, reason: &str, message: &str) -> Termination {
         let (reason, message) = (reason.into(), message.into());
-        Termination { good, reason, message, announced: false, by_fail_job: false }
+        Termination { good, reason, message, is_stored: false, by_fail_job: false }
     }
 
     /// PC-24, PC-25.
     #[must_use]
     pub fn completions_reached(gates: Gates) -> Termination {
-        // These words came with the success policy.
+        // Upstream added this reason and message with the success policy.
         let silent = !gates.job_success_policy;
         let (reason, message) = ("CompletionsReached", "Reached expected number of succeeded pods");
         if silent { Termination::new(true, "", "") } else { Termination::new(true, reason, message) }
     }
 
-    /// UG-07: whether it is announced under every gate: a policy's verdict is, since it came with its own interim
-    /// condition.
+    /// UG-07: returns true if a policy is the reason. Its interim condition does not depend on the gates that
+    /// the others need, because upstream added it with the policy.
     #[must_use]
     pub fn is_of_a_policy(&self) -> bool {
         *self.reason == *"PodFailurePolicy" || *self.reason == *"SuccessPolicy"
     }
 
-    /// The interim condition.
+    /// The type of the interim condition.
     #[must_use]
     pub fn interim(&self) -> ConditionKind {
         if self.good { ConditionKind::SuccessCriteriaMet } else { ConditionKind::FailureTarget }
     }
 
-    /// The terminal condition.
+    /// The type of the terminal condition.
     #[must_use]
     pub fn terminal(&self) -> ConditionKind {
         if self.good { ConditionKind::Complete } else { ConditionKind::Failed }
     }
 }
 
-/// The first of the ends that holds; completions are looked at later, when pods have been managed.
+/// The first reason that applies. Returns `None` if the Job continues. Completions are not among the reasons,
+/// because a sync checks them after it has managed pods.
 ///
 /// # Errors
 ///
@@ -74,46 +75,35 @@ pub fn decide(
     tally: &Tally<'_>,
     io: &mut Io<'_>,
 ) -> Result<Option<Termination>, Stop> {
-    let success_first = tally.mutations().on(Mutation::LooksAtSuccessFirst);
-    let success = || success_policy(spec, tally).or_else(|| enough(spec, tally));
-    let before = announced(status, tally).or_else(|| if success_first { success() } else { None });
-    let verdict = if before.is_some() { None } else { fail_job(spec, read, io)? };
-    let first = before.or(verdict);
-    Ok(first
+    let earlier = stored(status, tally).or_else(|| tally.success_before_failure(spec));
+    let verdict = if earlier.is_some() { None } else { fail_job(spec, read, io)? };
+    Ok(earlier
+        .or(verdict)
         .or_else(|| backoff_limit(spec, read, tally))
         .or_else(|| deadline(spec, status, read))
         .or_else(|| failed_indexes(spec, tally))
         .or_else(|| success_policy(spec, tally)))
 }
 
-/// B27: completions are reached, and nothing is active.
-fn enough(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
-    let wanted = i64::from(spec.completions.unwrap_or(1));
-    let met = tally.succeeded >= wanted && tally.active.is_empty();
-    met.then(|| Termination::completions_reached(tally.settings().gates))
-}
-
-fn announced(status: &JobStatus, tally: &Tally<'_>) -> Option<Termination> {
-    let settings = tally.settings();
-    let forgets = tally.mutations().on(Mutation::ForgetsSuccessCriteriaMet)
-        && !settings.delays_the_end()
-        && !settings.gates.job_success_policy;
+/// TC-06: the termination of the stored interim condition.
+fn stored(status: &JobStatus, tally: &Tally<'_>) -> Option<Termination> {
     let of = |kind: &ConditionKind, good: bool| {
         let condition = status.conditions.iter().find(|it: &&Condition| it.kind == *kind)?;
         (condition.status == ConditionStatus::True).then(|| Termination {
             good,
             reason: condition.reason.clone(),
             message: condition.message.clone(),
-            announced: true,
+            is_stored: true,
             by_fail_job: false,
         })
     };
     of(&ConditionKind::SuccessCriteriaMet, true)
-        .filter(|_| !forgets)
+        .filter(|_| tally.settings().reads_success_criteria_met())
         .or_else(|| of(&ConditionKind::FailureTarget, false))
 }
 
-/// PF-08: over all failed pods, released ones too. Which of them the message names is chance.
+/// PF-08: a FailJob rule matches a failed pod, with or without its finalizer. If several pods match, the message names a
+/// random one.
 fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Termination>, Stop> {
     if spec.pod_failure_policy.is_none() {
         return Ok(None);
@@ -129,7 +119,7 @@ fn fail_job(spec: &JobSpec, read: &Read, io: &mut Io<'_>) -> Result<Option<Termi
     Ok(message.map(termination))
 }
 
-/// What a FailJob rule says of a failed pod.
+/// The message of the FailJob rule that a failed pod matches; `None` if it matches none.
 #[must_use]
 pub fn fail_job_message(pod: &Pod) -> Option<&Text> {
     match &pod.policy {
@@ -138,23 +128,18 @@ pub fn fail_job_message(pod: &Pod) -> Option<&Text> {
     }
 }
 
-/// BO-12, BO-13.
+/// BO-12, BO-13: more failures than `backoffLimit`, or as many container restarts.
 fn backoff_limit(spec: &JobSpec, read: &Read, tally: &Tally<'_>) -> Option<Termination> {
     let limit = i64::from(spec.backoff_limit?);
-    let restarts = tally.restarts();
-    let mutations = tally.mutations();
-    let counts =
-        spec.template.restart_policy == RestartPolicy::OnFailure && !mutations.on(Mutation::IgnoresRestarts);
-    let restarted = counts && restarts >= limit.max(1);
+    let restarts_count = spec.template.restart_policy == RestartPolicy::OnFailure && tally.reads_restarts();
+    let restarted = restarts_count && tally.restarts() >= limit.max(1);
+    let exceeded = tally.failures_against_limit(read) > limit && tally.checks_backoff_limit();
     let text = "Job has reached the specified backoff limit";
-    let seen = !mutations.on(Mutation::ChecksLimitOnNewFailuresOnly) || !tally.new_failures.is_empty();
-    let requeued = mutations.on(Mutation::CountsRequeues) && !tally.new_failures.is_empty();
-    let failed = if requeued { i64::from(read.requeues) + 1 } else { tally.failed };
-    let exceeded = failed > limit && seen && !mutations.on(Mutation::IgnoresBackoffLimit);
     (exceeded || restarted).then(|| Termination::new(false, "BackoffLimitExceeded", text))
 }
 
-/// SU-08, SU-09: a Job without `startTime` starts in this sync.
+/// SU-08, SU-09: the Job was active for as long as `activeDeadlineSeconds`. A Job without `startTime` starts in this
+/// sync.
 fn deadline(spec: &JobSpec, status: &JobStatus, read: &Read) -> Option<Termination> {
     let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended())?;
     let start = status.start_time.unwrap_or(read.now);
@@ -163,7 +148,7 @@ fn deadline(spec: &JobSpec, status: &JobStatus, read: &Read) -> Option<Terminati
         .then(|| Termination::new(false, "DeadlineExceeded", "Job was active longer than specified deadline"))
 }
 
-/// BI-06, BI-07.
+/// BI-06, BI-07: more failed indexes than `maxFailedIndexes`, or no index is left to run and one has failed.
 fn failed_indexes(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
     let failed = tally.failed_indexes.as_ref().filter(|failed| !failed.is_empty())?;
     let count = i64::from(failed.len());
@@ -175,12 +160,10 @@ fn failed_indexes(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
     done.then(|| Termination::new(false, "FailedIndexes", "Job has failed indexes"))
 }
 
-/// SX-01, SX-02.
-fn success_policy(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
-    let gate = tally.settings().gates.job_success_policy;
-    let on = gate || tally.mutations().on(Mutation::MeetsSuccessPolicyWithoutGate);
-    let is_asked = on && !tally.completed.is_empty();
-    let policy = spec.success_policy.as_ref().filter(|_| is_asked)?;
+/// SX-01, SX-02: the completed indexes meet a rule of the success policy.
+pub(super) fn success_policy(spec: &JobSpec, tally: &Tally<'_>) -> Option<Termination> {
+    let applies = tally.settings().has_success_policies() && !tally.completed.is_empty();
+    let policy = spec.success_policy.as_ref().filter(|_| applies)?;
     let rule =
         policy.rules.iter().position(|rule| is_met(rule, &tally.completed, spec.completion_count()))?;
     Some(Termination::new(true, "SuccessPolicy", &format!("Matched rules at index {rule}")))
@@ -190,8 +173,8 @@ fn is_met(rule: &SuccessRule, completed: &IndexSet, completions: Option<u32>) ->
     let Some(text) = &rule.succeeded_indexes else {
         return rule.succeeded_count.is_some_and(|count| i64::from(completed.len()) >= i64::from(count));
     };
-    let listed = IndexSet::read(text, completions);
-    let missing = listed.minus(completed).len();
-    let enough = |count: i32| i64::from(listed.len() - missing) >= i64::from(count);
-    !listed.is_empty() && (missing == 0 || rule.succeeded_count.is_some_and(enough))
+    let named = IndexSet::read(text, completions);
+    let missing = named.minus(completed).len();
+    let enough = |count: i32| i64::from(named.len() - missing) >= i64::from(count);
+    !named.is_empty() && (missing == 0 || rule.succeeded_count.is_some_and(enough))
 }

@@ -1,4 +1,4 @@
-//! Step 11: deleting and creating pods.
+//! Deleting and creating the pods of a Job.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,13 +9,16 @@ use jobcheck_spec::job::JobSpec;
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
+use jobcheck_spec::view::Backoff;
 
-use crate::mutations::{Mutation, Mutations};
+use super::mutated;
+use crate::mutations::Mutations;
 use crate::process::io::{Answer, Branch, Call, Effect, Io, Stop};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::Settings;
+use crate::process::read::Read;
+use crate::process::settings::Settings;
+use crate::reference::tally::Tally;
 
-/// The counts that a sync reports, as its own actions change them (PC-03).
+/// The numbers of pods that a sync reports. Its own requests change them (PC-03).
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     /// Active pods.
@@ -26,40 +29,39 @@ pub struct Counts {
     pub terminating: i32,
 }
 
-/// How managing the pods went.
+/// The result of deleting or creating pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// As wanted.
+    /// Every call succeeded.
     Done,
-    /// A call failed; the sync is tried again in the end (PC-13).
+    /// A call failed. The sync continues, and is retried afterwards (PC-13).
     Failed,
 }
 
 impl StepResult {
-    fn by(answers: &[Answer]) -> StepResult {
+    fn of(answers: &[Answer]) -> StepResult {
         if answers.contains(&Answer::Error) { StepResult::Failed } else { StepResult::Done }
     }
 }
 
-/// The pods of one sync.
-pub struct Manager<'a> {
-    /// What was read.
+/// Creates and deletes the pods of one sync.
+pub struct PodManager<'a> {
+    /// The input of the sync.
     pub read: &'a Read,
-    /// The specification.
+    /// The specification of the Job.
     pub spec: &'a JobSpec,
-    /// What it comes to.
+    /// The numbers of the sync.
     pub tally: &'a Tally<'a>,
-    /// The algorithm's settings.
+    /// The settings of the process.
     pub settings: &'a Settings<'a>,
 }
 
-impl Manager<'_> {
-    fn mutations(&self) -> &Mutations {
+impl PodManager<'_> {
+    pub(super) fn mutations(&self) -> &Mutations {
         self.settings.mutations
     }
 
-    /// TC-07, FT-17: deletes all active pods of a decided Job, finalizers in place. Returns whether all are
-    /// being deleted.
+    /// TC-07, FT-17: deletes all active pods of a decided Job. Their finalizers stay, so that the pods are counted.
     ///
     /// # Errors
     ///
@@ -68,29 +70,21 @@ impl Manager<'_> {
         let active = &self.tally.active;
         let answers = io.all(active, |pod, branch| branch.call(Call::DeletePod(pod.uid)))?;
         for (pod, answer) in active.iter().zip(&answers) {
-            self.note_deletion(pod, *answer, counts);
+            self.count_deletion(pod, *answer, counts);
         }
-        Ok(StepResult::by(&answers))
+        Ok(StepResult::of(&answers))
     }
 
-    fn note_deletion(&self, pod: &Pod, answer: Answer, counts: &mut Counts) {
-        let mutations = self.mutations();
+    /// PC-03: a pod whose deletion was answered is no longer active, and no longer ready. It terminates, unless the
+    /// answer was 404.
+    fn count_deletion(&self, pod: &Pod, answer: Answer, counts: &mut Counts) {
         let gone = answer != Answer::Error;
-        if gone {
-            counts.active -= 1;
-        }
-        if mutations.on(Mutation::ReportsDeletionsLate) {
-            return;
-        }
-        if pod.ready && (gone || mutations.on(Mutation::LowersReadyOnFailedDelete)) {
-            counts.ready -= 1;
-        }
-        if answer == Answer::Done || (gone && mutations.on(Mutation::CountsVanishedAsTerminating)) {
-            counts.terminating += 1;
-        }
+        counts.active -= i32::from(gone);
+        counts.ready -= i32::from(pod.ready && self.lowers_ready(answer));
+        counts.terminating += i32::from(self.raises_terminating(answer));
     }
 
-    /// Suspends, shrinks, or grows the set of active pods; one of the three (PC-07).
+    /// PC-07: does one of three things: suspends the Job, deletes surplus pods, or creates missing pods.
     ///
     /// # Errors
     ///
@@ -100,32 +94,17 @@ impl Manager<'_> {
             return self.delete_uncounted(&self.tally.active, counts, io);
         }
         let wanted = self.wanted(counts.active);
-        let counted = if self.mutations().on(Mutation::CountsTerminatingAsSurplus) {
-            counts.active + counts.terminating
-        } else {
-            counts.active
-        };
-        let target = if self.mutations().on(Mutation::LeavesExtraPods) {
-            self.spec.parallelism.unwrap_or(1)
-        } else {
-            wanted
-        };
-        let surplus = usize::try_from(counted - target).unwrap_or(0);
+        let surplus = usize::try_from(self.surplus(counts, wanted)).unwrap_or(0);
         let victims = self.by_preference(surplus, io)?;
         if !victims.is_empty() {
             return self.delete_uncounted(&victims, counts, io);
         }
-        let held = if self.is_patient() { counts.terminating } else { 0 };
+        let held = if self.terminating_pods_hold_slots() { counts.terminating } else { 0 };
         let missing = usize::try_from(wanted - counts.active - held).unwrap_or(0);
         if missing == 0 { Ok(StepResult::Done) } else { self.create(missing, counts, io) }
     }
 
-    /// RP-02: whether a pod that terminates holds its place.
-    fn is_patient(&self) -> bool {
-        self.settings.is_patient(self.spec) && !self.mutations().on(Mutation::ReplacesTerminatingPods)
-    }
-
-    /// PC-04, PC-05.
+    /// PC-04, PC-05: the number of pods that must be active.
     fn wanted(&self, active: i32) -> i32 {
         let parallelism = self.spec.parallelism.unwrap_or(1);
         match self.spec.completions {
@@ -138,13 +117,14 @@ impl Manager<'_> {
         }
     }
 
-    /// PC-06, PC-09: the pods to delete, at least so many; of an Indexed Job misplaced and doubled ones first.
+    /// PC-06, PC-09: the pods to delete, at least this many. For an Indexed Job, pods without a valid index
+    /// and duplicates come first.
     fn by_preference(&self, at_least: usize, io: &mut Io<'_>) -> Result<Vec<&Pod>, Stop> {
         let mut victims: Vec<&Pod> = Vec::new();
         if self.spec.is_indexed() {
             victims = self.misplaced();
-            for doubles in self.doubles() {
-                victims.extend(first(&doubles, doubles.len() - 1, self.mutations(), io)?);
+            for duplicates in self.duplicates() {
+                victims.extend(first(&duplicates, duplicates.len() - 1, self.mutations(), io)?);
             }
         }
         let is_left = |pod: &&Pod| !victims.iter().any(|victim| victim.uid == pod.uid);
@@ -158,13 +138,13 @@ impl Manager<'_> {
         pod.valid_index(self.spec.completion_count())
     }
 
-    /// Active pods without a valid index.
+    /// The active pods without a valid index.
     fn misplaced(&self) -> Vec<&Pod> {
         self.tally.active.iter().copied().filter(|pod| self.place(pod).is_none()).collect()
     }
 
     /// The active pods of each index that has more than one.
-    fn doubles(&self) -> Vec<Vec<&Pod>> {
+    fn duplicates(&self) -> Vec<Vec<&Pod>> {
         let mut places: BTreeMap<Index, Vec<&Pod>> = BTreeMap::new();
         for pod in &self.tally.active {
             if let Some(index) = self.place(pod) {
@@ -174,7 +154,7 @@ impl Manager<'_> {
         places.into_values().filter(|pods| pods.len() > 1).collect()
     }
 
-    /// FT-16: the finalizer goes first, so that the pod is never counted.
+    /// FT-16: deletes pods that must never be counted. The finalizer goes first.
     fn delete_uncounted(
         &self,
         victims: &[&Pod],
@@ -186,7 +166,7 @@ impl Manager<'_> {
         }
         io.note(Effect::ExpectDeletions(victims.iter().map(|pod| pod.uid).collect()));
         let answers = io.all(victims, |pod, branch| {
-            let (deleted, answer) = self.remove_finalizers_and_delete(pod, branch)?;
+            let (deleted, answer) = self.remove_finalizer_and_delete(pod, branch)?;
             if answer == Answer::Error {
                 branch.note(Effect::NoDeletion(pod.uid));
             }
@@ -194,19 +174,22 @@ impl Manager<'_> {
         })?;
         for (pod, (deleted, answer)) in victims.iter().zip(&answers) {
             match (deleted, answer) {
-                (false, Answer::NotFound) if self.mutations().on(Mutation::KeepsVanishedPodReady) => {
-                    counts.active -= 1;
-                }
-                // Nothing was to be deleted: not even a departure says that it was.
+                (false, Answer::NotFound) => self.count_vanished(pod, counts),
+                // The DELETE was never sent.
                 (false, Answer::Error) => {}
-                (true | false, answer) => self.note_deletion(pod, *answer, counts),
+                (true | false, answer) => self.count_deletion(pod, *answer, counts),
             }
         }
-        Ok(StepResult::by(&answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>()))
+        Ok(StepResult::of(&answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>()))
     }
 
-    /// The last answer, and whether it was to the DELETE.
-    fn remove_finalizers_and_delete(
+    /// A pod was gone when its finalizer was to be removed. That is as good as its deletion.
+    pub(super) fn count_as_deleted(&self, pod: &Pod, counts: &mut Counts) {
+        self.count_deletion(pod, Answer::NotFound, counts);
+    }
+
+    /// The last answer, and whether it is the answer to the DELETE.
+    fn remove_finalizer_and_delete(
         &self,
         pod: &Pod,
         branch: &mut Branch<'_>,
@@ -224,19 +207,16 @@ impl Manager<'_> {
         Ok((true, branch.call(Call::DeletePod(pod.uid))?))
     }
 
-    /// PC-11: in batches of 1, 2, 4, and so on.
+    /// PC-11: creates pods in batches of 1, 2, 4, and so on. After a batch with a failure, the rest is not tried.
     fn create(&self, missing: usize, counts: &mut Counts, io: &mut Io<'_>) -> Result<StepResult, Stop> {
-        let goes = self.read.kept.namespace_goes(self.read.now);
-        if goes && !self.mutations().on(Mutation::RetriesWithoutNamespace) {
+        if self.creations_are_futile() {
             return Ok(StepResult::Done);
         }
-        let newborns = match self.delayed_newborns(missing) {
+        let newborns = match self.newborns(missing) {
             Ok(newborns) => newborns,
             Err(end) => {
                 io.note(Effect::Wake(end));
-                if self.mutations().on(Mutation::ReportsNoneActiveDuringDelay) {
-                    counts.active = 0;
-                }
+                self.report_delay(counts);
                 return Ok(StepResult::Done);
             }
         };
@@ -251,34 +231,27 @@ impl Manager<'_> {
             let answers = io.all(batch, |(number, pod), branch| {
                 let answer = branch.call(Call::CreatePod(*number, Box::new(pod.clone())))?;
                 if answer == Answer::NamespaceTerminating {
-                    branch.note(Effect::Refused(self.read.now));
+                    branch.note(Effect::CreationRefused(self.read.now));
                 }
-                if answer != Answer::Done && !self.takes_for_created(answer) {
+                if !self.is_created(answer) {
                     branch.note(Effect::NoCreation);
                 }
                 Ok(answer)
             })?;
-            let is_created = |answer: &&Answer| **answer == Answer::Done || self.takes_for_created(**answer);
-            let created = answers.iter().filter(is_created).count();
+            let created = answers.iter().filter(|answer| self.is_created(**answer)).count();
             counts.active += i32::try_from(created).unwrap_or(i32::MAX);
             if created < batch.len() {
-                // PC-11: the rest is not tried.
                 later.iter().for_each(|_| io.note(Effect::NoCreation));
-                let swallowed = self.mutations().on(Mutation::SwallowsCreateErrors);
-                return Ok(if swallowed { StepResult::Done } else { StepResult::Failed });
+                return Ok(self.result_of_failed_creation());
             }
             (rest, width) = (later, 2 * width);
         }
         Ok(StepResult::Done)
     }
 
-    /// H2: it counts.
-    fn takes_for_created(&self, answer: Answer) -> bool {
-        answer == Answer::NamespaceTerminating && self.mutations().on(Mutation::CountsRefusedCreations)
-    }
-
-    /// The pods to create now, by index or number, or when the first of them may be created (BO-02, BO-11).
-    fn delayed_newborns(&self, missing: usize) -> Result<Vec<(u32, Pod)>, Time> {
+    /// The pods to create now, each with its index or number. If every creation must still wait, the error is the time at
+    /// which the first of them may follow (BO-02, BO-11).
+    fn newborns(&self, missing: usize) -> Result<Vec<(u32, Pod)>, Time> {
         let per_index = self.settings.limit_per_index(self.spec).is_some();
         if !per_index {
             let end = self.tally.delay_ends(self.tally.backoff(), self.settings.constants);
@@ -290,22 +263,22 @@ impl Manager<'_> {
             let numbers = 0..u32::try_from(missing).unwrap_or(u32::MAX);
             return Ok(numbers.map(|number| (number, self.newborn(None))).collect());
         }
-        let pending = self.pending(missing);
+        let free = self.free_indexes(missing);
         let delay = |index: &Index| if per_index { self.index_delay_ends(*index) } else { None };
-        let ready: Vec<Index> = pending.iter().copied().filter(|index| delay(index).is_none()).collect();
-        let first_end = pending.iter().filter_map(delay).min().filter(|_| ready.is_empty());
+        let ready: Vec<Index> = free.iter().copied().filter(|index| delay(index).is_none()).collect();
+        let first_end = free.iter().filter_map(delay).min().filter(|_| ready.is_empty());
         if let Some(end) = first_end {
             return Err(end);
         }
         Ok(ready.into_iter().map(|index| (index, self.newborn(Some(index)))).collect())
     }
 
-    /// PC-18: the lowest free indexes.
-    fn pending(&self, missing: usize) -> Vec<Index> {
+    /// PC-18: the lowest free indexes, at most this many.
+    fn free_indexes(&self, missing: usize) -> Vec<Index> {
         let completions = self.spec.completion_count().unwrap_or(0);
-        let patient = self.is_patient();
+        let replacing_failed = self.terminating_pods_hold_slots();
         let runs = |index: Index| {
-            let held = |pod: &&Pod| pod.is_active() || (patient && pod.is_terminating());
+            let held = |pod: &&Pod| pod.is_active() || (replacing_failed && pod.is_terminating());
             self.read.pods.iter().filter(held).any(|pod| pod.index == Some(index))
         };
         let failed = |index: Index| self.tally.failed_indexes.as_ref().is_some_and(|it| it.contains(index));
@@ -315,20 +288,20 @@ impl Manager<'_> {
             .collect()
     }
 
-    /// BO-10.
+    /// BO-10: the end of the delay after the last failure of an index.
     fn index_delay_ends(&self, index: Index) -> Option<Time> {
         let last = self.tally.delayed.get(&index)?;
-        let backoff = jobcheck_spec::view::Backoff {
+        let backoff = Backoff {
             failures: last.failure_count + last.ignored_failure_count + 1,
-            last_failure: Some(self.tally.ended(last)),
+            last_failure: Some(self.tally.failure_time(last)),
         };
         self.tally.delay_ends(backoff, self.settings.constants)
     }
 
-    /// BI-02: a replacement carries on the counts of its predecessor.
+    /// The pod to create. BI-02: a replacement continues the counts of its predecessor.
     fn newborn(&self, index: Option<Index>) -> Pod {
         let last = index.and_then(|index| self.tally.delayed.get(&index));
-        let (failures, ignored) = match last {
+        let (failure_count, ignored_failure_count) = match last {
             None => (0, 0),
             Some(last) if last.is_ignored() => (last.failure_count, last.ignored_failure_count + 1),
             Some(last) => (last.failure_count + 1, last.ignored_failure_count),
@@ -347,8 +320,8 @@ impl Manager<'_> {
             ready: false,
             scheduled: true,
             index,
-            failure_count: failures,
-            ignored_failure_count: ignored,
+            failure_count,
+            ignored_failure_count,
             restarts: 0,
             max_restarts: 0,
             created: if self.settings.has_delays { self.read.now } else { Time::default() },
@@ -359,7 +332,7 @@ impl Manager<'_> {
     }
 }
 
-/// PC-09: the smaller, the sooner deleted.
+/// PC-09: the order of deletion; pods with smaller keys go first.
 fn preference(pod: &Pod, mutations: &Mutations) -> impl Ord + use<> {
     let phase = match pod.phase {
         Phase::Pending => 0,
@@ -373,12 +346,12 @@ fn preference(pod: &Pod, mutations: &Mutations) -> impl Ord + use<> {
         Reverse(pod.ready_changed),
         Reverse(pod.max_restarts),
         Reverse(pod.created),
-        // Of equals, what a deletion that failed has left without finalizer.
-        pod.finalizer && !mutations.on(Mutation::OverlooksStrippedPods),
+        // Among equal pods, one that lost its finalizer before an earlier, failed deletion comes first.
+        mutated::prefers_without_finalizer(pod, mutations),
     )
 }
 
-/// So many pods of those that are deleted first. Of equals it is chance which.
+/// The pods that are deleted first, this many of them. Among equal pods the choice is random.
 fn first<'a>(
     pods: &[&'a Pod],
     count: usize,

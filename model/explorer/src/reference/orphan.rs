@@ -1,24 +1,25 @@
 //! The orphan path: pods that hold the tracking finalizer, and that no sync looks at (FT-20, FT-21).
 
-use crate::subject::{OrphanDecision, OrphanRead, Owner, Precondition};
+use super::mutated;
+use crate::mutations::Mutations;
+use crate::process::decisions::{OrphanDecision, OrphanRead, Owner, Precondition};
+use crate::process::state::is_done;
 
-use crate::mutations::{Mutation, Mutations};
-use crate::process::state::is_over;
-
-/// What the reference algorithm does about a pod in the orphan queue.
+/// The reference algorithm's decision about a pod in the orphan queue.
 #[must_use]
 pub fn decide(read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision {
-    // MB-04: what another manager's pods hold is its own business.
+    // MB-04: the finalizers of another manager's pods are not the built-in controller's to remove.
     let external = read.job.is_some_and(|job| !read.gates.read(job).is_managed_by_built_in());
-    let over = is_over(read.job) && !external;
-    let forgets = mutations.on(Mutation::ForgetsOwnerlessPods);
+    let done = is_done(read.job) && !external;
     match read.owner {
-        Owner::Nobody if forgets => OrphanDecision::Leave,
-        // The PATCH carries the resourceVersion that was seen, unlike that of 1.36 (FT-29, S-25).
-        Owner::Nobody if !over && !mutations.on(Mutation::StripsAdoptedPods) => {
-            OrphanDecision::RemoveFinalizer(Precondition::Owner)
-        }
-        Owner::ThisJob if !over => OrphanDecision::Leave,
-        Owner::Nobody | Owner::Missing | Owner::ThisJob => OrphanDecision::RemoveFinalizer(Precondition::Uid),
+        Owner::Nobody => mutated::of_an_ownerless_pod(of_an_ownerless_pod(done), mutations),
+        Owner::ThisJob if !done => OrphanDecision::Leave,
+        Owner::Missing | Owner::ThisJob => OrphanDecision::RemoveFinalizer(Precondition::Uid),
     }
+}
+
+/// FT-29, S-25: the finalizer of an ownerless pod is removed, unless a Job adopts the pod first. If the Job in the cache
+/// is done, no Job can.
+fn of_an_ownerless_pod(done: bool) -> OrphanDecision {
+    OrphanDecision::RemoveFinalizer(if done { Precondition::Uid } else { Precondition::Owner })
 }

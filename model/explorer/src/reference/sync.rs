@@ -1,73 +1,22 @@
-//! One sync of a Job, in the order of requirements.md 0.2.
+//! One sync of a Job, from claiming pods to writing the status.
 
-use crate::subject::Subject;
-use jobcheck_spec::constants::Constants;
-use jobcheck_spec::gates::Gates;
-use jobcheck_spec::job::{
-    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
-};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::time::Time;
 
-use crate::mutations::{Mutation, Mutations};
 use crate::process::io::{Effect, Io, Stop};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::account::{Accounting, put};
 use crate::reference::claim::claim;
 use crate::reference::decide::{Termination, decide};
-use crate::reference::manage::{Counts, Manager, StepResult};
-use crate::reference::read::{Read, Tally};
-
-/// What does not change between the syncs of a process.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Whose decisions they are.
-    pub subject: &'a Subject,
-    /// Departures from the algorithm.
-    pub mutations: &'a Mutations,
-    /// The numbers that it was started with.
-    pub constants: &'a Constants,
-    /// The feature gates that it was started with.
-    pub gates: Gates,
-    /// Whether pods carry times.
-    pub has_delays: bool,
-    /// The codes with which failing containers exit.
-    pub exit_codes: &'a [i32],
-}
-
-impl Settings<'_> {
-    /// MB-02, UG-14: whether the Job is left to another manager.
-    #[must_use]
-    pub fn leaves_alone(&self, job: &Job) -> bool {
-        let looks = self.gates.job_managed_by && !self.mutations.on(Mutation::IgnoresManagedBy);
-        looks && !job.is_managed_by_built_in()
-    }
-
-    /// RP-02, UG-05, S-31: whether a pod is replaced only once it has ended. A pod failure policy asks for that too.
-    #[must_use]
-    pub fn is_patient(&self, spec: &JobSpec) -> bool {
-        let policy = spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
-        (policy && self.gates.job_pod_replacement_policy) || spec.pod_failure_policy.is_some()
-    }
-
-    /// BI-01, UG-09.
-    #[must_use]
-    pub fn limit_per_index(&self, spec: &JobSpec) -> Option<i32> {
-        let counts =
-            self.gates.job_backoff_limit_per_index || self.mutations.on(Mutation::LimitsIndexesWithoutGate);
-        spec.backoff_limit_per_index.filter(|_| counts)
-    }
-
-    /// UG-07: whether an end is announced, and waits for pods that terminate.
-    #[must_use]
-    pub fn delays_the_end(&self) -> bool {
-        self.gates.job_managed_by || self.gates.job_pod_replacement_policy
-    }
-}
+use crate::reference::manage::{Counts, PodManager, StepResult};
+use crate::reference::tally::Tally;
 
 /// Syncs a Job.
 ///
 /// # Errors
 ///
-/// A call without an answer, or the failure of the sync.
+/// A call is not answered yet, or the sync failed.
 pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
     let Some(job) = &read.job else {
         io.note(Effect::Forget);
@@ -80,10 +29,10 @@ pub fn sync(read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(),
     Sync { job, read: claimed.as_ref().unwrap_or(read), settings }.run(io)
 }
 
-struct Sync<'a> {
-    job: &'a Job,
-    read: &'a Read,
-    settings: &'a Settings<'a>,
+pub(super) struct Sync<'a> {
+    pub(super) job: &'a Job,
+    pub(super) read: &'a Read,
+    pub(super) settings: &'a Settings<'a>,
 }
 
 impl Sync<'_> {
@@ -104,24 +53,22 @@ impl Sync<'_> {
             ready: tally.ready,
             terminating: tally.terminating,
         };
-        let manager = Manager { read, spec, tally: &tally, settings: self.settings };
+        let manager = PodManager { read, spec, tally: &tally, settings: self.settings };
         let mut termination = decide(spec, &status, read, &tally, io)?;
         let mut verdict_waits = false;
-        let went;
+        let result;
         if let Some(decided) = termination.clone() {
-            went = manager.delete_active(&mut counts, io)?;
-            self.gives_up(went, Mutation::ForgetsCountsAfterFailedDeletion)?;
-            let hasty = self.settings.mutations.on(Mutation::FailsBeforeAllPodsAreSeen);
-            if went == StepResult::Failed || (!read.satisfied && !hasty) {
-                // TC-08: pods may be left that nobody would release.
-                verdict_waits =
-                    decided.by_fail_job && !self.settings.mutations.on(Mutation::DropsFailJobVerdict);
+            result = manager.delete_active(&mut counts, io)?;
+            self.continue_after_deletions(result)?;
+            if result == StepResult::Failed || !self.settings.has_seen_all_pods(read) {
+                // TC-08: a later sync must still find the pods that are left, and a decided Job creates none.
+                verdict_waits = self.settings.keeps_verdict(&decided);
                 termination = None;
             }
         } else {
             let manages = read.satisfied && !job.deleting;
-            went = if manages { manager.manage(&mut counts, io)? } else { StepResult::Done };
-            self.gives_up(went, Mutation::ForgetsStatusAfterFailedCreation)?;
+            result = if manages { manager.manage(&mut counts, io)? } else { StepResult::Done };
+            self.continue_after_creations(result)?;
             termination = completes(job, read, self.settings, &tally, counts.active);
             if termination.is_none() && manages {
                 self.show_suspension(&mut status);
@@ -130,38 +77,22 @@ impl Sync<'_> {
         self.arm_deadline(&status, io);
         status.active = counts.active;
         status.ready = Some(counts.ready);
-        let reported = self.settings.gates.job_pod_replacement_policy
-            || self.settings.mutations.on(Mutation::ReportsTerminatingWithoutGate);
-        status.terminating = Some(counts.terminating).filter(|_| reported);
+        status.terminating = Some(counts.terminating).filter(|_| self.settings.reports_terminating());
         let terminating = counts.terminating;
         let (tally, settings) = (&tally, self.settings);
         let accounting =
             Accounting { job, read, tally, settings, termination, verdict_waits, terminating, status };
         accounting.run(io)?;
-        if went == StepResult::Failed { Err(Stop::Failed) } else { Ok(()) }
+        if result == StepResult::Failed { Err(Stop::Failed) } else { Ok(()) }
     }
 
-    /// A departure: what failed ends the sync.
-    fn gives_up(&self, went: StepResult, mutation: Mutation) -> Result<(), Stop> {
-        if went == StepResult::Failed && self.settings.mutations.on(mutation) {
-            Err(Stop::Failed)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// SU-01, SU-02, SU-04: the condition follows the specification, and `startTime` with it.
+    /// SU-01, SU-02, SU-04: the condition Suspended follows the specification, and `startTime` changes with it.
     fn show_suspension(&self, status: &mut JobStatus) {
         let now = self.read.now;
         let shown = status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
         let suspended = self.job.spec.is_suspended();
         let wanted = if suspended { ConditionStatus::True } else { ConditionStatus::False };
-        if shown == Some(ConditionStatus::False)
-            && !suspended
-            && self.settings.mutations.on(Mutation::ResetsStartTimeAfterResume)
-        {
-            status.start_time = Some(now);
-        }
+        self.keep_start_time(status, shown);
         if shown == Some(wanted) || (shown.is_none() && !suspended) {
             return;
         }
@@ -178,23 +109,20 @@ impl Sync<'_> {
         put(status, condition, false);
     }
 
-    /// SU-10.
+    /// SU-10: a timer wakes the controller at the deadline.
     fn arm_deadline(&self, status: &JobStatus, io: &mut Io<'_>) {
         let spec = &self.job.spec;
         let deadline = spec.active_deadline_seconds.filter(|_| !spec.is_suspended());
         if let (Some(deadline), Some(start)) = (deadline, status.start_time) {
             let end: Time = start.plus(deadline);
-            let starts = self.job.status.start_time.is_none();
-            if end > self.read.now
-                && (starts || !self.settings.mutations.on(Mutation::ArmsDeadlineAtStartOnly))
-            {
+            if end > self.read.now && self.arms_timer() {
                 io.note(Effect::Wake(end));
             }
         }
     }
 }
 
-/// PC-24, PC-25; S-08: not before every pod that was created has been seen.
+/// PC-24, PC-25: enough pods have succeeded and none is active. S-08: all created pods have been seen.
 #[must_use]
 pub fn completes(
     job: &Job,
@@ -207,7 +135,6 @@ pub fn completes(
         None => tally.succeeded > 0,
         Some(completions) => tally.succeeded >= i64::from(completions),
     };
-    let seen = read.creations_seen || settings.mutations.on(Mutation::CompletesBeforeAllPodsAreSeen);
-    let over = active == 0 || settings.mutations.on(Mutation::LeavesExtraPods);
-    (enough && over && seen).then(|| Termination::completions_reached(settings.gates))
+    (enough && settings.none_is_active(active) && settings.has_seen_creations(read))
+        .then(|| Termination::completions_reached(settings.gates))
 }

@@ -1,4 +1,4 @@
-//! Scopes of what others do to Jobs and pods, which the twin in TLA+ does not have.
+//! Scopes of disruptions, ownerless pods and user edits. The second specification in TLA+ does not have them.
 
 use crate::env::disruption::Disruption;
 use crate::env::user::{SpecEdit, UserAction};
@@ -12,9 +12,9 @@ use jobcheck_spec::job::{
 };
 use jobcheck_spec::pod::Phase;
 
-use super::{limited_per_index, many, many_indexes, patient, policy, scope};
+use super::{limited_per_index, many, many_indexes, policy, replacing_failed, scope};
 
-/// All of them.
+/// All scopes of this module.
 pub fn all() -> Vec<Scope> {
     vec![
         eviction(),
@@ -52,14 +52,14 @@ pub fn all() -> Vec<Scope> {
     ]
 }
 
-/// A rule for pods that were evicted, or whose node is gone (PF-04).
+/// PF-04: a rule for pods that were evicted or lost their node.
 pub(crate) fn disrupted(action: FailureAction) -> PodFailureRule {
     let pattern = ConditionPattern { kind: "DisruptionTarget".into(), status: "True".into() };
     PodFailureRule { action, on_exit_codes: None, on_pod_conditions: vec![pattern] }
 }
 
 fn eviction() -> Scope {
-    let about = "a pod is evicted, which its Job's policy ignores, but for exit code 42";
+    let about = "a pod is evicted; the pod failure policy ignores evictions, and exit code 42 fails the Job";
     let rules =
         vec![PodFailureRule::on_exit_code(FailureAction::FailJob, 42), disrupted(FailureAction::Ignore)];
     let spec = JobSpec { pod_failure_policy: policy(rules), ..many(2, 2) };
@@ -68,7 +68,7 @@ fn eviction() -> Scope {
 }
 
 fn eviction_of_an_index() -> Scope {
-    let about = "an evicted pod fails its index, and so does one that loses its node; others have a retry";
+    let about = "the pod failure policy fails the index of a pod that is evicted or loses its node; other failures have one retry";
     let spec = JobSpec {
         backoff_limit: None,
         backoff_limit_per_index: Some(1),
@@ -80,42 +80,41 @@ fn eviction_of_an_index() -> Scope {
 }
 
 fn lost_node() -> Scope {
-    let about = "the node of a pod is gone, which counts as a failure";
+    let about = "a node is lost; its pod counts as failed";
     let base = scope("lost-node", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 3);
     Scope { disruptions: vec![Disruption::LoseNode], ..base }
 }
 
 fn lost_node_patient() -> Scope {
-    let about =
-        "podReplacementPolicy Failed: a pod that was deleted by force waits for its end, by pod GC too";
-    let spec = JobSpec { backoff_limit: Some(1), ..patient(many_indexes(2, 1)) };
+    let about = "podReplacementPolicy Failed: a pod that is deleted by force, or whose node is lost, is replaced once it has terminated";
+    let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many_indexes(2, 1)) };
     let base = scope("lost-node-patient", about, spec, 3);
     Scope { disruptions: vec![Disruption::ForceDelete, Disruption::LoseNode], ..base }
 }
 
 fn force_delete() -> Scope {
-    let about = "a pod is deleted by force, and the Job is suspended: the pod may go without an end";
+    let about = "a pod is deleted by force while a user suspends the Job; the pod may disappear without a final phase";
     let base = scope("force-delete", about, JobSpec { backoff_limit: Some(1), ..many(1, 1) }, 3);
     Scope { user: vec![UserAction::SUSPEND], disruptions: vec![Disruption::ForceDelete], ..base }
 }
 
 fn second_deletion() -> Scope {
     let about =
-        "the Job is deleted in the foreground, and once more in the background, or so that its pods stay";
-    let again = [Propagation::Background, Propagation::Orphan].map(UserAction::DeleteAgain);
-    let user = [vec![UserAction::DeleteJob(Propagation::Foreground)], again.to_vec()].concat();
+        "a user deletes the Job in the foreground, and then again with propagation Background or Orphan";
+    let recreated_job = [Propagation::Background, Propagation::Orphan].map(UserAction::DeleteAgain);
+    let user = [vec![UserAction::DeleteJob(Propagation::Foreground)], recreated_job.to_vec()].concat();
     Scope { user, ..scope("second-deletion", about, many(1, 1), 2) }
 }
 
 fn second_deletion_orphaning() -> Scope {
-    let about = "the Job is deleted so that its pods stay, and once more in the foreground, which takes them";
+    let about = "a user deletes the Job with propagation Orphan, and then again in the foreground";
     let first = UserAction::DeleteJob(Propagation::Orphan);
     let user = vec![first, UserAction::DeleteAgain(Propagation::Foreground)];
     Scope { user, ..scope("second-deletion-orphaning", about, many(1, 1), 2) }
 }
 
 fn orphaning() -> Scope {
-    let about = "the Job is deleted, and its pods stay, without an owner or finalizer";
+    let about = "a user deletes the Job with propagation Orphan; its pods stay, without owner and finalizer";
     Scope {
         user: vec![UserAction::DeleteJob(Propagation::Orphan)],
         ..scope("orphaning", about, many(1, 1), 2)
@@ -123,31 +122,32 @@ fn orphaning() -> Scope {
 }
 
 fn adoption() -> Scope {
-    let about = "two pods without an owner that the selector matches, of which one has ended";
+    let about = "the selector matches two ownerless pods, an active and a terminated one";
     let ownerless_pod = |phase| FoundPod { controlled: false, phase };
     let base = scope("adoption", about, many(2, 1), 4);
     Scope { found: vec![ownerless_pod(Phase::Pending), ownerless_pod(Phase::Succeeded)], ..base }
 }
 
 fn lost_owner() -> Scope {
-    let about = "a user takes the owner of a pod away, whatever became of it";
+    let about = "a user removes the owner reference of a pod, active or terminated";
     Scope { user: vec![UserAction::StripOwner], ..scope("lost-owner", about, many(2, 1), 4) }
 }
 
 fn relabelled_pod() -> Scope {
-    let about = "a user changes the labels of a pod, so that the selector does not match it any more";
+    let about = "a user changes the labels of a pod; the selector no longer matches it";
     Scope { user: vec![UserAction::Relabel], ..scope("relabelled-pod", about, many(2, 2), 4) }
 }
 
 fn legacy_pods() -> Scope {
-    let about = "two pods of before there was the finalizer, of which one has ended";
+    let about =
+        "the Job has two pods from before the tracking finalizer existed, an active and a terminated one";
     let legacy = |phase| FoundPod { controlled: true, phase };
     let base = scope("legacy-pods", about, many(2, 2), 5);
     Scope { found: vec![legacy(Phase::Pending), legacy(Phase::Succeeded)], ..base }
 }
 
 fn edited_limits() -> Scope {
-    let about = "a user sets activeDeadlineSeconds and backoffLimit while pods run, on a clock";
+    let about = "a user sets activeDeadlineSeconds and backoffLimit of a running Job; time passes";
     Scope {
         user: vec![
             UserAction::Edit(SpecEdit::SetDeadline(Some(1))),
@@ -159,8 +159,7 @@ fn edited_limits() -> Scope {
 }
 
 fn per_index_delay() -> Scope {
-    let about =
-        "an index waits 1 s after a failure, on a clock; the manager may die meanwhile, and must not forget";
+    let about = "a failure delays the retry of its index by 1 s; the manager may crash meanwhile, and the delay must survive; time passes";
     let spec = limited_per_index(1, many_indexes(1, 1));
     let base = scope("per-index-delay", about, spec, 2);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
@@ -168,12 +167,13 @@ fn per_index_delay() -> Scope {
 }
 
 fn denied_condition() -> Scope {
-    let about = "a user adds conditions of the Job's end that are False; its end comes all the same";
+    let about =
+        "a user adds the conditions FailureTarget and Failed with status False; the Job fails all the same";
     let user = vec![UserAction::DenyFailureTarget, UserAction::DenyFailed];
     Scope { user, ..scope("denied-condition", about, many(1, 1), 1) }
 }
 
-/// Failures delay the next pod by a second or two, on a clock; a user deletes a pod.
+/// Failures delay the next pod by 1 s and by 2 s. A user deletes a pod.
 fn dated_from_deletion(name: &'static str, about: &'static str, spec: JobSpec) -> Scope {
     let base = scope(name, about, spec, 3);
     let constants = Constants { pod_failure_backoff_ms: 1000, ..base.constants };
@@ -181,31 +181,31 @@ fn dated_from_deletion(name: &'static str, about: &'static str, spec: JobSpec) -
 }
 
 fn backoff_deletion() -> Scope {
-    let about = "delays of 1 s and 2 s run from the deletion of a pod, until it ends, on a clock";
+    let about = "delays of 1 s and 2 s start when a pod is deleted, before it has terminated; time passes";
     dated_from_deletion("backoff-deletion", about, JobSpec { backoff_limit: Some(2), ..many(1, 1) })
 }
 
 fn per_index_deletion() -> Scope {
-    let about = "an index waits 1 s or 2 s from the deletion of its pod, until that ends, on a clock";
+    let about = "delays of 1 s and 2 s of one index start when its pod is deleted, before it has terminated; time passes";
     let spec = limited_per_index(2, many_indexes(1, 1));
     dated_from_deletion("per-index-deletion", about, spec)
 }
 
 fn unscheduled() -> Scope {
-    let about = "pods wait for the scheduler, and a user deletes one; pod GC gives it an end";
+    let about = "pods wait for the scheduler, and a user deletes one; pod GC marks it as failed";
     let base = scope("unscheduled", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 3);
     Scope { unscheduled: true, user: vec![UserAction::DeletePod], ..base }
 }
 
 fn unscheduled_patient() -> Scope {
-    let about = "podReplacementPolicy Failed: a pod that is deleted before it has a node is replaced once pod GC has marked it";
-    let spec = JobSpec { backoff_limit: Some(1), ..patient(many(1, 1)) };
+    let about = "podReplacementPolicy Failed: a user deletes an unscheduled pod; it is replaced once pod GC has marked it as failed";
+    let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many(1, 1)) };
     let base = scope("unscheduled-patient", about, spec, 3);
     Scope { unscheduled: true, user: vec![UserAction::DeletePod], ..base }
 }
 
 fn edited_policy() -> Scope {
-    let about = "a user sets podReplacementPolicy to Failed, and deletes a pod";
+    let about = "a user sets podReplacementPolicy to Failed and deletes a pod";
     let spec = JobSpec { backoff_limit: Some(1), ..many(1, 1) };
     let user = vec![
         UserAction::Edit(SpecEdit::SetReplacementPolicy(PodReplacementPolicy::Failed)),
@@ -215,7 +215,7 @@ fn edited_policy() -> Scope {
 }
 
 fn edited_failed_indexes() -> Scope {
-    let about = "no retries; a user sets maxFailedIndexes to 0 while an index has failed, or before";
+    let about = "backoffLimitPerIndex 0 and maxFailedIndexes 1; a user sets maxFailedIndexes to 0, before or after an index has failed";
     let spec = JobSpec { max_failed_indexes: Some(1), ..limited_per_index(0, many_indexes(2, 1)) };
     let base = scope("edited-failed-indexes", about, spec, 3);
     Scope { user: vec![UserAction::Edit(SpecEdit::SetMaxFailedIndexes(0))], ..base }
@@ -226,40 +226,40 @@ fn suspended_and_resumed() -> Vec<UserAction> {
 }
 
 fn suspend_deadline() -> Scope {
-    let about = "activeDeadlineSeconds 1, and a user suspends and resumes, on a clock: the time starts anew";
+    let about =
+        "activeDeadlineSeconds 1; a user suspends and resumes the Job, which restarts the time; time passes";
     let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
     Scope { user: suspended_and_resumed(), ticks: 2, ..scope("suspend-deadline", about, spec, 3) }
 }
 
 fn suspend_patient() -> Scope {
     let about =
-        "podReplacementPolicy Failed: a user suspends and resumes, while the pod of before terminates";
-    let spec = JobSpec { backoff_limit: Some(0), ..patient(many(1, 1)) };
+        "podReplacementPolicy Failed: a user suspends and resumes the Job while its first pod is terminating";
+    let spec = JobSpec { backoff_limit: Some(0), ..replacing_failed(many(1, 1)) };
     Scope { user: suspended_and_resumed(), ..scope("suspend-patient", about, spec, 3) }
 }
 
 fn suspend_per_index() -> Scope {
-    let about = "backoffLimitPerIndex 1: a user suspends and resumes, which forgets failures";
+    let about = "backoffLimitPerIndex 1; a user suspends and resumes the Job, which clears the failures of its indexes";
     let spec = limited_per_index(1, many_indexes(2, 1));
     Scope { user: suspended_and_resumed(), ..scope("suspend-per-index", about, spec, 4) }
 }
 
 fn elastic_per_index() -> Scope {
-    let about = "backoffLimitPerIndex 0: an Indexed Job is scaled down to one index, and up again";
+    let about = "backoffLimitPerIndex 0; a user scales an Indexed Job down to one index and up again";
     let user = vec![UserAction::scale(1), UserAction::scale(2)];
     Scope { user, ..scope("elastic-per-index", about, limited_per_index(0, many_indexes(2, 2)), 3) }
 }
 
 fn parallelism() -> Scope {
-    let about =
-        "two completions, one after the other and at once: a user sets parallelism to 1, and to 2 again";
+    let about = "two completions; a user sets parallelism to 1 and to 2 again";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
     let user = vec![UserAction::scale(1), UserAction::scale(2)];
     Scope { user, ..scope("parallelism", about, spec, 3) }
 }
 
 fn on_failure() -> Scope {
-    let about = "restartPolicy OnFailure: containers restart in their pods, which backoffLimit 1 counts";
+    let about = "restartPolicy OnFailure: backoffLimit 1 counts the container restarts";
     let base = many(1, 1);
     let template = Template { restart_policy: RestartPolicy::OnFailure, ..base.template };
     let spec = JobSpec { template, backoff_limit: Some(1), ..base };
@@ -267,7 +267,8 @@ fn on_failure() -> Scope {
 }
 
 fn success_policy_deletion() -> Scope {
-    let about = "a success policy that is met by index 0 of two, of which a user deletes a pod";
+    let about =
+        "a success policy: the success of index 0, one of two, completes the Job; a user deletes a pod";
     let rule = SuccessRule { succeeded_indexes: Some("0".into()), succeeded_count: None };
     let success_policy = Some(SuccessPolicy { rules: vec![rule] });
     let spec = JobSpec { success_policy, backoff_limit: Some(1), ..many_indexes(2, 2) };
@@ -275,27 +276,27 @@ fn success_policy_deletion() -> Scope {
 }
 
 fn indexed_parallelism() -> Scope {
-    let about = "two indexes at once: a user sets parallelism to 0, and to 1";
+    let about = "two indexes; a user sets parallelism to 0 and to 1";
     let spec = JobSpec { backoff_limit: Some(0), ..many_indexes(2, 2) };
     let user = [0, 1].map(|parallelism| UserAction::Edit(SpecEdit::SetParallelism(parallelism)));
     Scope { user: user.to_vec(), ..scope("indexed-parallelism", about, spec, 3) }
 }
 
 fn removed_deadline() -> Scope {
-    let about = "a user removes activeDeadlineSeconds 1, on a clock: before it has passed, or too late";
+    let about = "activeDeadlineSeconds 1; a user removes it, before or after it has passed; time passes";
     let spec = JobSpec { active_deadline_seconds: Some(1), backoff_limit: Some(0), ..many(1, 1) };
     let user = vec![UserAction::Edit(SpecEdit::SetDeadline(None))];
     Scope { user, ticks: 2, ..scope("removed-deadline", about, spec, 2) }
 }
 
 fn endless_pods() -> Scope {
-    let about = "pods run and become ready, and need not end";
+    let about = "pods start, become ready, and may run forever";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
     Scope { phases: true, endless: true, ..scope("endless-pods", about, spec, 2) }
 }
 
 fn unready_pods() -> Scope {
-    let about = "pods are ready, and cease to be";
+    let about = "pods become ready and stop being ready";
     let spec = JobSpec { backoff_limit: Some(0), ..many(2, 2) };
     Scope { phases: true, unready: true, ..scope("unready-pods", about, spec, 2) }
 }

@@ -1,4 +1,5 @@
-//! The scopes in which Jobs are asked to get somewhere ([`crate::progress`]): small ones, for nothing is reduced there.
+//! The scopes in which progress is checked ([`crate::progress`]). They are small, because the check uses no
+//! reduction.
 
 use crate::process::steps::Faults;
 use crate::scope::Scope;
@@ -76,11 +77,11 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("progress-failed-request/ttl", "ttl"),
 ];
 
-/// The answer to one request is lost, and both caches lag by one.
-const LOST_ANSWER: &[(&str, &str)] = &[("progress-lost-answer/backoff-limit", "backoff-limit")];
+/// One response is lost, and both caches lag by one.
+const LOST_RESPONSE: &[(&str, &str)] = &[("progress-lost-answer/backoff-limit", "backoff-limit")];
 
-/// The same where nothing lags.
-const LOST_ANSWER_IN_TIME: &[(&str, &str)] = &[
+/// One response is lost, and no cache lags.
+const LOST_RESPONSE_WITHOUT_LAG: &[(&str, &str)] = &[
     ("progress-lost-answer/non-indexed", "non-indexed"),
     ("progress-lost-answer/indexed", "indexed"),
     ("progress-lost-answer/fail-job", "fail-job"),
@@ -91,7 +92,7 @@ const LOST_ANSWER_IN_TIME: &[(&str, &str)] = &[
     ("progress-lost-answer/relabelled-pod", "relabelled-pod"),
 ];
 
-/// The process dies between two requests, and both caches lag by one.
+/// The process crashes between two requests, and both caches lag by one.
 const CRASH: &[(&str, &str)] = &[
     ("progress-crash/non-indexed", "non-indexed"),
     ("progress-crash/full-lists", "full-lists"),
@@ -103,20 +104,20 @@ const CRASH: &[(&str, &str)] = &[
     ("progress-crash/deadline", "deadline"),
 ];
 
-/// The process dies, its request may still be handled, and both caches lag by one.
-const LATE_REQUEST: &[(&str, &str)] = &[("progress-late-request/backoff-limit", "backoff-limit")];
+/// The process crashes, its last request may still be handled, and both caches lag by one.
+const DELAYED_REQUEST: &[(&str, &str)] = &[("progress-late-request/backoff-limit", "backoff-limit")];
 
-/// The same where nothing lags, with two pods at most.
-const LATE_REQUEST_IN_TIME: &[(&str, &str)] = &[
+/// The same without lag, with at most two pods.
+const DELAYED_REQUEST_WITHOUT_LAG: &[(&str, &str)] = &[
     ("progress-late-request/non-indexed", "non-indexed"),
     ("progress-late-request/indexed", "indexed"),
     ("progress-late-request/per-index", "per-index"),
 ];
 
-/// Jobs that are deleted, with one pod; both caches lag by one.
+/// A user deletes the Job, which has one pod. Both caches lag by one.
 const DELETION: &[(&str, &str)] = &[("progress/job-deletion", "job-deletion")];
 
-/// All of them. Where there are faults, there are three pods at most.
+/// All scopes of this module. Scopes with faults have at most three pods.
 #[must_use]
 pub fn progress() -> Vec<Scope> {
     let none = Faults::default();
@@ -124,11 +125,11 @@ pub fn progress() -> Vec<Scope> {
         (Faults { failures: 1, ..none }, Faults { losses: 1, ..none }, Faults { crashes: 1, ..none });
     let deleted = family(DELETION, 1, none, false).map(|scope| Scope { pods: 1, ..scope });
     let faulty = family(FAILED_REQUEST, 1, fails, false)
-        .chain(family(LOST_ANSWER, 1, loses, false))
-        .chain(family(LOST_ANSWER_IN_TIME, 0, loses, false))
+        .chain(family(LOST_RESPONSE, 1, loses, false))
+        .chain(family(LOST_RESPONSE_WITHOUT_LAG, 0, loses, false))
         .chain(family(CRASH, 1, dies, false))
-        .chain(family(LATE_REQUEST, 1, dies, true))
-        .chain(family(LATE_REQUEST_IN_TIME, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
+        .chain(family(DELAYED_REQUEST, 1, dies, true))
+        .chain(family(DELAYED_REQUEST_WITHOUT_LAG, 0, dies, true).map(|scope| Scope { pods: 2, ..scope }));
     let faulty = faulty.map(|scope| Scope { pods: scope.pods.min(3), ..scope });
     let all = family(WITHOUT_FAULTS, 1, none, false).chain(deleted).chain(faulty);
     let all = all

@@ -13,7 +13,7 @@ pub use rollouts::{progress_of_rollouts, rollouts};
 pub use ttl::{both, empty, one_pod, ttl};
 
 use crate::process::steps::Faults;
-use crate::scope::{Algorithm, Scope};
+use crate::scope::{Algorithm, Scope, Subject};
 use crate::scopes;
 use crate::scopes::progress::progress;
 use jobcheck_spec::catalogue::Req;
@@ -98,14 +98,14 @@ const FAILED_REQUEST: &[(&str, &str)] = &[
     ("failed-request/elastic-per-index", "elastic-per-index"),
 ];
 
-/// The answer to one request is lost, and both caches lag by one.
-const LOST_ANSWER: &[(&str, &str)] = &[
+/// One response is lost, and both caches lag by one.
+const LOST_RESPONSE: &[(&str, &str)] = &[
     ("lost-answer/backoff-limit", "backoff-limit"),
     ("lost-answer/fail-index", "fail-index"),
     ("lost-answer/adoption", "adoption"),
 ];
 
-/// The process dies between two requests, and both caches lag by one.
+/// The process crashes between two requests, and both caches lag by one.
 const CRASH: &[(&str, &str)] = &[
     ("crash/non-indexed", "non-indexed"),
     ("crash/indexed", "indexed"),
@@ -115,10 +115,10 @@ const CRASH: &[(&str, &str)] = &[
     ("crash/per-index-delay", "per-index-delay"),
 ];
 
-/// The process dies, its request may still be handled, and both caches lag by one.
-const LATE_REQUEST: &[(&str, &str)] = &[("late-request/backoff-limit", "backoff-limit")];
+/// The process crashes, its last request may still be handled, and both caches lag by one.
+const DELAYED_REQUEST: &[(&str, &str)] = &[("late-request/backoff-limit", "backoff-limit")];
 
-/// For a while two processes lead, whose caches lag by one.
+/// Two processes lead for a while, and their caches lag by one.
 const TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders/non-indexed", "non-indexed"),
     ("two-leaders/indexed", "indexed"),
@@ -129,7 +129,7 @@ const TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders/suspend", "suspend"),
 ];
 
-/// All kinds of faults, and as many pods as there are elsewhere.
+/// All kinds of faults, and as many pods as in the scope of the specification.
 const LARGE: &[(&str, &str)] = &[
     ("large/non-indexed", "non-indexed"),
     ("large/deleted-pods", "deleted-pods"),
@@ -148,20 +148,22 @@ const LARGE: &[(&str, &str)] = &[
     ("large/two-jobs", "two-jobs"),
 ];
 
-/// Scopes in which two processes lead, which no specification can allow (SY-01): what comes of it.
+/// Scopes in which two processes lead for a while. No specification can allow this (SY-01); the scopes show
+/// the consequences.
 #[must_use]
 pub fn two_leaders() -> Vec<Scope> {
     let faults = Faults { second_leaders: 1, ..Faults::default() };
     family(TWO_LEADERS, 1, faults, false).map(|scope| Scope { pods: 3, ..scope }).collect()
 }
 
-/// What needs one leader (SY-01): where two lead for a while, a pod may be counted twice, by each of them, or as two
-/// things, and a Job come to its end by it.
+/// SY-01: the requirements that need a single leader. Two leaders may count a pod twice, or once as succeeded
+/// and once as failed, and may finish a Job for that reason.
 pub const NEEDS_ONE_LEADER: &[Req] = &[Req::FT02, Req::FT13, Req::BO12, Req::S01];
 
-/// What is not asked where two lead: that, what each write rests on (SY-10), and what looks at plans, for a pod that is
-/// created while two lead was planned by one of them alone, and the ghost history leaves it out.
-const UNASKED_OF_TWO_LEADERS: &[Req] = &[
+/// The requirements that are not checked with two leaders. They are [`NEEDS_ONE_LEADER`], the basis of each
+/// write (SY-10), and the properties of plans. Only one of two leaders planned a pod that is created then,
+/// and the ghost history leaves such a pod out.
+const NOT_CHECKED_WITH_TWO_LEADERS: &[Req] = &[
     Req::FT02,
     Req::FT13,
     Req::BO12,
@@ -181,25 +183,26 @@ const UNASKED_OF_TWO_LEADERS: &[Req] = &[
     Req::BI16,
 ];
 
-/// The same scopes with less in them, for what holds though two processes lead.
+/// Smaller versions of these scopes, for the requirements that hold with two leaders.
 const SAFE_WITH_TWO_LEADERS: &[(&str, &str)] = &[
     ("two-leaders-safe/non-indexed", "non-indexed"),
     ("two-leaders-safe/indexed", "indexed"),
     ("two-leaders-safe/per-index", "per-index"),
 ];
 
-/// Scopes in which two processes lead, and in which is asked what does not rest on who created a pod.
+/// Scopes with two leaders that check the requirements that do not depend on who created a pod.
 #[must_use]
 pub fn safe_with_two_leaders() -> Vec<Scope> {
     let faults = Faults { second_leaders: 1, ..Faults::default() };
     let one_pod_at_a_time = |scope: Scope| {
         let jobs = scope.jobs.iter().map(one_at_a_time).collect();
-        Scope { pods: 2, jobs, unasked: UNASKED_OF_TWO_LEADERS, ..scope }
+        Scope { pods: 2, jobs, not_checked: NOT_CHECKED_WITH_TWO_LEADERS, ..scope }
     };
     family(SAFE_WITH_TWO_LEADERS, 1, faults, false).map(one_pod_at_a_time).collect()
 }
 
-/// The process dies once, its request may still be handled, another request fails, and both caches lag by two.
+/// The process crashes once, its last request may still be handled, another request fails, and both caches
+/// lag by two.
 const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/non-indexed", "non-indexed"),
     ("all-faults/full-lists", "full-lists"),
@@ -219,14 +222,14 @@ const ALL_FAULTS: &[(&str, &str)] = &[
     ("all-faults/two-jobs", "two-jobs"),
 ];
 
-/// The same again, see [`smaller`].
+/// More such scopes, with fewer pods or actions (see [`smaller`]).
 const SMALLER: &[(&str, &str)] = &[
     ("all-faults/failed-indexes", "max-failed-indexes"),
     ("all-faults/one-ready", "ready-pods"),
     ("all-faults/one-terminating", "replace-terminating"),
 ];
 
-/// The same, ten million worlds and more each.
+/// More such scopes, with at least ten million states each.
 const MORE_FAULTS: &[(&str, &str)] = &[
     ("all-faults/deleted-pods", "deleted-pods"),
     ("all-faults/ready-pods", "ready-pods"),
@@ -237,18 +240,18 @@ const MORE_FAULTS: &[(&str, &str)] = &[
     ("all-faults/elastic", "elastic"),
 ];
 
-/// The kubelet takes successes back.
+/// The phase of a succeeded pod may change to `Failed`.
 fn flips_of(name: &'static str, indexed_name: &'static str) -> [Scope; 2] {
-    let about = "two completions; the kubelet takes successes back";
+    let about = "two completions; the phase of a succeeded pod may change to Failed";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many(2, 2) };
     let base = Scope { flips: true, ..scopes::scope(name, about, spec, 3) };
-    let about = "two indexes; the kubelet takes successes back";
+    let about = "two indexes; the phase of a succeeded pod may change to Failed";
     let spec = JobSpec { backoff_limit: Some(1), ..scopes::many_indexes(2, 2) };
     let indexed = Scope { flips: true, ..scopes::scope(indexed_name, about, spec, 3) };
     [base, indexed]
 }
 
-/// The same while both caches lag by two, or while one request fails.
+/// The same, with a lag of two in both caches or with one failed request.
 fn flips() -> [Scope; 4] {
     let [base, indexed] = flips_of("stale-caches/flips", "stale-caches/flips-indexed");
     let faults = Faults { failures: 1, ..Faults::default() };
@@ -258,27 +261,27 @@ fn flips() -> [Scope; 4] {
     [run_by_the_algorithm(base, 2), failed, run_by_the_algorithm(indexed, 2), failed_indexed]
 }
 
-/// Those that are looked at for progress.
+/// The two scopes for progress.
 pub(super) fn progress_of_flips() -> [Scope; 2] {
     flips_of("progress/flips", "progress/flips-indexed").map(|scope| run_by_the_algorithm(scope, 1))
 }
 
-/// All of them.
+/// All scopes of the reference algorithm.
 #[must_use]
 pub fn all() -> Vec<Scope> {
     let small = [one_fault(), ttl(), recreation(), rollouts(), progress()].concat();
     [small, all_faults(), large(), two_leaders(), safe_with_two_leaders()].concat()
 }
 
-/// Scopes in which one kind of thing goes wrong: small ones.
+/// Small scopes with one kind of fault each.
 #[must_use]
 pub fn one_fault() -> Vec<Scope> {
     let none = Faults::default();
     let stale = family(STALE_CACHES, 2, none, false);
     let failed = family(FAILED_REQUEST, 1, Faults { failures: 1, ..none }, false);
-    let lost = family(LOST_ANSWER, 1, Faults { losses: 1, ..none }, false);
+    let lost = family(LOST_RESPONSE, 1, Faults { losses: 1, ..none }, false);
     let crash = family(CRASH, 1, Faults { crashes: 1, ..none }, false);
-    let delayed = family(LATE_REQUEST, 1, Faults { crashes: 1, ..none }, true);
+    let delayed = family(DELAYED_REQUEST, 1, Faults { crashes: 1, ..none }, true);
     stale
         .chain(failed)
         .chain(lost)
@@ -289,18 +292,21 @@ pub fn one_fault() -> Vec<Scope> {
         .collect()
 }
 
-/// Scopes in which everything goes wrong at once.
+/// Scopes with all kinds of faults but lost responses.
 #[must_use]
 pub fn all_faults() -> Vec<Scope> {
     everything_wrong(ALL_FAULTS).chain(smaller()).collect()
 }
 
-/// What is too large with everything wrong, with less in it: without the user who deletes pods, or with one pod at a time.
+/// Versions of scopes that would be too large with all faults. They have no user who deletes pods, or one pod
+/// at a time.
 fn smaller() -> impl Iterator<Item = Scope> {
     everything_wrong(SMALLER).map(|scope| match scope.name {
-        "all-faults/failed-indexes" => {
-            Scope { about: "no retries, and no failed index is allowed", user: Vec::new(), ..scope }
-        }
+        "all-faults/failed-indexes" => Scope {
+            about: "backoffLimitPerIndex 0 and maxFailedIndexes 0: the first failed index fails the Job",
+            user: Vec::new(),
+            ..scope
+        },
         _ => Scope { jobs: scope.jobs.iter().map(one_at_a_time).collect(), ..scope },
     })
 }
@@ -314,7 +320,7 @@ fn everything_wrong(names: &'static [(&str, &str)]) -> impl Iterator<Item = Scop
     family(names, 2, faults, true).map(|scope| Scope { pods: scope.pods.min(3), ..scope })
 }
 
-/// The largest of these, and all again with an answer that is lost and more pods.
+/// The largest of these scopes, and scopes with a lost response and more pods.
 #[must_use]
 pub fn large() -> Vec<Scope> {
     let faults = Faults { crashes: 1, failures: 1, losses: 1, ..Faults::default() };
@@ -333,9 +339,8 @@ pub(super) fn family(
     })
 }
 
-/// A scope whose Jobs one process of the algorithm manages, both caches of which lag.
+/// The scope with one process of the reference algorithm as manager, whose caches lag by `lag`.
 #[must_use]
 pub fn run_by_the_algorithm(scope: Scope, lag: usize) -> Scope {
-    let algorithm = Algorithm { processes: 1, job_lag: lag, ..Algorithm::default() };
-    Scope { algorithm, lag, job_lag: false, ..scope }
+    Scope { subject: Subject::Algorithm(Algorithm::reference()), lag, job_lag: lag, ..scope }
 }

@@ -1,4 +1,4 @@
-//! What a scenario may say of a Job and its pods: conditions to wait for, and expectations.
+//! Claims of a scenario about a Job and its pods. They serve as conditions and as expectations.
 
 use crate::world::{JobId, JobState};
 use jobcheck_spec::catalogue::Req;
@@ -6,48 +6,48 @@ use jobcheck_spec::indexes::IndexSet;
 use jobcheck_spec::job::{ConditionKind, Job, Text};
 use jobcheck_spec::pod::{Phase, Pod};
 
-/// Something that is expected of a Job.
+/// An expectation about a Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// The Job.
     pub job: JobId,
-    /// What is expected.
+    /// The claims that must hold.
     pub claims: Vec<Claim>,
-    /// The requirement that asks for it, if one is named.
+    /// The requirement behind it, if the scenario names one.
     pub requirement: Option<Req>,
-    /// Where it stands, as a report calls it, such as `line 14`.
+    /// The place in the scenario, such as `line 14`.
     pub place: String,
 }
 
-/// One thing that is said of a Job, as etcd holds it and its pods.
+/// A claim about a Job and its pods as stored in etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// A number.
+    /// A number has this value.
     Number(Number, Count),
-    /// Whether something is so.
+    /// A fact is true or false.
     Flag(Flag, bool),
-    /// Whether a condition is true.
+    /// A condition is true, or is not.
     Condition(ConditionKind, bool),
-    /// The reason of a condition that is true.
+    /// A condition is true with this reason.
     Reason(ConditionKind, Text),
-    /// `completedIndexes`.
+    /// `completedIndexes` means these indexes.
     CompletedIndexes(Text),
-    /// `failedIndexes`.
+    /// `failedIndexes` means these indexes.
     FailedIndexes(Text),
 }
 
-/// How many.
+/// An expected number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many.
+    /// Exactly this number.
     Exactly(u32),
-    /// So many or more.
+    /// At least this number.
     AtLeast(u32),
-    /// So many or less.
+    /// At most this number.
     AtMost(u32),
 }
 
-/// A number of a Job's status, or a number of its pods.
+/// A number in the status of a Job, or a number of its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Number {
     /// `status.active`.
@@ -60,13 +60,13 @@ pub enum Number {
     Succeeded,
     /// `status.failed`.
     Failed,
-    /// UIDs in `status.uncountedTerminatedPods`.
+    /// The number of UIDs in `status.uncountedTerminatedPods`.
     Uncounted,
-    /// Pods that there are.
+    /// Existing pods.
     Pods,
-    /// Pods that have not ended and are not being deleted.
+    /// Pods that have not terminated and are not being deleted.
     ActivePods,
-    /// Pods that are being deleted and have not ended.
+    /// Pods that are being deleted and have not terminated.
     TerminatingPods,
     /// Pods in phase `Succeeded`.
     SucceededPods,
@@ -76,27 +76,27 @@ pub enum Number {
     TrackedPods,
     /// Pods that the Job controls.
     ControlledPods,
-    /// Pods that there ever were.
+    /// Pods that were ever created.
     CreatedPods,
 }
 
-/// Something that is so, or not.
+/// A fact about a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flag {
-    /// The Job is there.
+    /// The Job exists.
     Exists,
-    /// It is being deleted.
+    /// The Job is being deleted.
     Deleting,
-    /// It has `startTime`.
+    /// The Job has `startTime`.
     StartTime,
-    /// It has `completionTime`.
+    /// The Job has `completionTime`.
     CompletionTime,
-    /// It has a terminal condition.
+    /// The Job has a terminal condition.
     Finished,
 }
 
 impl Count {
-    /// Whether it is so many.
+    /// Returns true if the number is as expected.
     #[must_use]
     pub fn fits(self, count: u32) -> bool {
         match self {
@@ -106,7 +106,7 @@ impl Count {
         }
     }
 
-    fn told(self) -> String {
+    fn text(self) -> String {
         match self {
             Count::Exactly(count) => count.to_string(),
             Count::AtLeast(count) => format!("at least {count}"),
@@ -116,7 +116,7 @@ impl Count {
 }
 
 impl Number {
-    /// All.
+    /// All numbers.
     pub const ALL: [Number; 14] = [
         Number::Active,
         Number::Ready,
@@ -134,7 +134,7 @@ impl Number {
         Number::CreatedPods,
     ];
 
-    /// What it is called in words.
+    /// The name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -155,13 +155,13 @@ impl Number {
         }
     }
 
-    /// Whether it is one of the status.
+    /// Returns true if the number is a field of the status.
     #[must_use]
     pub fn is_of_status(self) -> bool {
         self <= Number::Uncounted
     }
 
-    /// Its value; `None` where it is one of the status, and there is no Job.
+    /// The value. Returns `None` for a field of the status if the Job does not exist.
     #[must_use]
     pub fn value(self, job_state: &JobState) -> Option<u32> {
         let count =
@@ -192,11 +192,11 @@ fn small(count: usize) -> u32 {
 }
 
 impl Flag {
-    /// All.
+    /// All facts.
     pub const ALL: [Flag; 5] =
         [Flag::Exists, Flag::Deleting, Flag::StartTime, Flag::CompletionTime, Flag::Finished];
 
-    /// Whether it is so; `None` where there is no Job.
+    /// Returns true if the fact is true. Returns `None` if the Job does not exist.
     #[must_use]
     pub fn value(self, job_state: &JobState) -> Option<bool> {
         let job = job_state.job.as_ref();
@@ -209,15 +209,15 @@ impl Flag {
         }
     }
 
-    fn told(self, so: bool) -> &'static str {
-        match (self, so) {
-            (Flag::Exists, true) => "the Job is there",
-            (Flag::Exists, false) => "the Job is gone",
+    fn text(self, holds: bool) -> &'static str {
+        match (self, holds) {
+            (Flag::Exists, true) => "the Job exists",
+            (Flag::Exists, false) => "the Job does not exist",
             (Flag::Deleting, true) => "the Job is being deleted",
             (Flag::Deleting, false) => "the Job is not being deleted",
-            (Flag::StartTime, true) => "the Job has startTime",
+            (Flag::StartTime, true) => "the Job has a startTime",
             (Flag::StartTime, false) => "the Job has no startTime",
-            (Flag::CompletionTime, true) => "the Job has completionTime",
+            (Flag::CompletionTime, true) => "the Job has a completionTime",
             (Flag::CompletionTime, false) => "the Job has no completionTime",
             (Flag::Finished, true) => "the Job is finished",
             (Flag::Finished, false) => "the Job is not finished",
@@ -226,19 +226,19 @@ impl Flag {
 }
 
 impl Claim {
-    /// What is against it; `None` where it holds.
+    /// The difference between claim and state. Returns `None` if the claim holds.
     #[must_use]
     pub fn objection(&self, job_state: &JobState) -> Option<String> {
-        const GONE: &str = "the Job is gone";
+        const GONE: &str = "the Job does not exist";
         match self {
             Claim::Number(number, expected) => match number.value(job_state) {
                 Some(found) if expected.fits(found) => None,
-                Some(found) => Some(format!("{} is {found}, not {}", number.name(), expected.told())),
+                Some(found) => Some(format!("{} is {found}, not {}", number.name(), expected.text())),
                 None => Some(GONE.to_owned()),
             },
             Claim::Flag(flag, expected) => match flag.value(job_state) {
                 Some(found) if found == *expected => None,
-                Some(found) => Some(flag.told(found).to_owned()),
+                Some(found) => Some(flag.text(found).to_owned()),
                 None => Some(GONE.to_owned()),
             },
             Claim::Condition(kind, expected) => {
@@ -251,25 +251,27 @@ impl Claim {
                 let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = job.status.condition(kind).filter(|_| job.status.is_true(kind));
                 let found = found.map(|condition| &condition.reason);
-                let told = || found.map_or("not there".to_owned(), |reason| format!("there for {reason}"));
-                (found != Some(expected))
-                    .then(|| format!("the condition {} is {}, not for {expected}", kind.as_str(), told()))
+                let actual =
+                    || found.map_or("not true".to_owned(), |reason| format!("true with reason {reason}"));
+                (found != Some(expected)).then(|| {
+                    format!("the condition {} is {}, expected reason {expected}", kind.as_str(), actual())
+                })
             }
             Claim::CompletedIndexes(expected) => {
                 let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = &job.status.completed_indexes;
-                is_other(found, expected).then(|| format!("completedIndexes is {found:?}, not {expected:?}"))
+                differ(found, expected).then(|| format!("completedIndexes is {found:?}, not {expected:?}"))
             }
             Claim::FailedIndexes(expected) => {
                 let Some(job) = &job_state.job else { return Some(GONE.to_owned()) };
                 let found = job.status.failed_indexes.as_deref().unwrap_or_default();
-                is_other(found, expected).then(|| format!("failedIndexes is {found:?}, not {expected:?}"))
+                differ(found, expected).then(|| format!("failedIndexes is {found:?}, not {expected:?}"))
             }
         }
     }
 }
 
-/// Whether two texts mean different indexes.
-fn is_other(found: &str, expected: &str) -> bool {
+/// Returns true if the texts mean different indexes.
+fn differ(found: &str, expected: &str) -> bool {
     IndexSet::read(found, None) != IndexSet::read(expected, None)
 }

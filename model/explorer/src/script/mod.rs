@@ -1,146 +1,148 @@
-//! A script: what the environment of a scope does, one thing after the other, and nothing else.
+//! Scripts: the events of a scope's environment in a fixed order.
 //!
-//! A scope with a script is explored like any other. Of what the environment could do, only that is possible which the
-//! script says next; the controllers go on in between as they like, and so do those who react to what was done: caches
-//! that are not held, the garbage collector, who follows an eviction up, and the server that removes a pod. Where the
-//! script is, is part of the world ([`World::position`]).
+//! A scope with a script is explored like any other scope. The environment takes only the step that the
+//! script contains next ([`World::position`]).
+//!
+//! Steps of controllers and caches are always free unless they are paused. The same holds for reactions: the
+//! garbage collector, the deletion of an evicted pod, and the removal of a pod by the server.
 //!
 //! # Guarantees
 //!
-//! Every behaviour of a scope with a script is one of the same scope without, but for four things: a process may die
-//! that has nothing to lose, a pod may end that has not run, a watch that is held lags without bound, and the
-//! specification of a finished Job may be edited.
+//! A behaviour of a scope with a script is also a behaviour of the scope without it, with four exceptions:
+//!
+//! - a process may crash that has nothing to lose,
+//! - a pod may terminate that has not started,
+//! - a paused watch may lag without bound,
+//! - the specification of a finished Job may change.
 
 pub mod claims;
-pub mod rest;
 
 use crate::env::disruption::DisruptionStep;
 use crate::env::kubelet::KubeletStep;
 use crate::env::user::UserStep;
 use crate::process::io::{Call, CallName};
 use crate::process::steps::{ProcessStep, RequestOutcome};
-use crate::reference::ttl::TtlStep;
-use crate::scope::Scope;
+use crate::process::ttl::TtlStep;
 use crate::step::Step;
 use crate::world::{JobId, JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::uid::Uid;
 
 pub use self::claims::{Claim, Count, Expectation, Flag, Number};
-pub use self::rest::{AT_REST, Shortfall, shortfall};
 
-/// What the environment does in a scope.
+/// The events of the environment, and the expectations at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Script {
-    /// One thing after the other.
+    /// The events, in their order.
     pub items: Vec<Item>,
-    /// What holds once the script is over and nothing can happen any more.
-    pub at_rest: Vec<Expectation>,
-    /// The codes with which its containers exit.
+    /// The expectations at quiescence, after the last event.
+    pub expectations: Vec<Expectation>,
+    /// The exit codes of failing containers.
     pub exit_codes: Vec<i32>,
 }
 
-/// One thing that happens.
+/// One event of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The Job that it concerns.
     pub job: JobId,
-    /// What happens.
+    /// The event.
     pub what: What,
-    /// It happens only while this holds.
+    /// The conditions without which the event does not happen.
     pub when: Vec<Claim>,
-    /// What is held up from the moment that the script comes here until it goes on.
-    pub holds: Holds,
-    /// Requests of controllers that wait meanwhile.
+    /// The caches and controllers that pause from the previous event until this one.
+    pub paused: Paused,
+    /// The requests of controllers that wait during the same time.
     pub held: Vec<Request>,
-    /// Whether it is left out where nothing else can happen any more, and it cannot happen either.
+    /// True if the script skips the event when neither it nor any other step is possible.
     pub optional: bool,
-    /// The requirement that asks for what is waited for, if one is named.
+    /// The requirement behind the condition, if the scenario names one.
     pub requirement: Option<Req>,
-    /// Number of the scenario's step that it belongs to, from 1.
+    /// The number of the scenario's step, from 1.
     pub step: usize,
-    /// Where that stands, as a report calls it, such as `step 2 (line 14)`.
+    /// The place in the scenario, such as `step 2 (line 14)`.
     pub place: String,
 }
 
-/// What is held up.
+/// The paused caches and controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Holds {
-    /// No event of a pod reaches a controller.
+pub struct Paused {
+    /// True if no cache receives events of pods.
     pub pods: bool,
-    /// No event of a Job does.
+    /// True if no cache receives events of Jobs.
     pub jobs: bool,
-    /// The controllers do nothing.
-    pub paused: bool,
+    /// True if no controller takes a step.
+    pub controllers: bool,
 }
 
-/// What happens.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A kubelet does this to a pod.
+    /// A kubelet changes a pod.
     Kubelet(PodRef, KubeletStep),
-    /// Somebody else does this to a pod.
+    /// A disruption of a pod.
     Disrupt(PodRef, DisruptionStep),
-    /// The user does one of these of the scope, by number; to this pod, if to one.
+    /// The user takes one of these actions of the scope, given by their numbers. An action on a pod concerns
+    /// this pod.
     User(Vec<u8>, PodRef),
-    /// This becomes of the next such request of a controller.
+    /// The outcome of the next request of this kind.
     Request(Request, RequestHandling),
-    /// Nothing: the script goes on once a controller has such a request on its way, which waits.
+    /// Nothing. The script goes on once a controller has sent such a request, which waits from then on.
     Held(Request),
-    /// The process dies, and is started again.
+    /// The process crashes and restarts.
     Crash,
-    /// The TTL controller does.
+    /// The TTL-after-finished controller crashes and restarts.
     TtlCrash,
-    /// The request of a dead process reaches the server.
+    /// The delayed request of a crashed process reaches the server.
     HandleDelayed,
-    /// A second process takes the lead, and the first does not notice.
+    /// A second process becomes the leader, and the first one does not notice.
     ElectSecondLeader,
     /// This process stops.
     StopOldLeader(u8),
     /// A process with the scope's next gates takes over.
     Rollout,
-    /// A second passes.
+    /// One second passes.
     Tick,
-    /// Nothing: the script goes on as soon as its condition holds.
+    /// No event. The script proceeds once its conditions hold.
     Await,
-    /// Nothing: the script goes on once the caches show all there is, of these.
+    /// No event. The script proceeds once these caches are up to date.
     CatchUp(Caches),
-    /// Nothing: the script goes on once nothing else can happen, and its condition holds then.
+    /// No event. The script proceeds at quiescence, if its conditions hold.
     Settle,
 }
 
 /// Caches of controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// Those of pods.
+    /// The Pod caches.
     Pods,
-    /// Those of Jobs.
+    /// The Job caches.
     Jobs,
-    /// All.
+    /// All caches.
     All,
 }
 
 /// A pod of a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodRef {
-    /// The so-many-th that was created, from 1.
+    /// The pod with this number, in the order of creation from 1.
     Number(u8),
-    /// One of this completion index.
+    /// A pod with this completion index.
     Index(u32),
-    /// Whichever.
+    /// Any pod.
     Any,
 }
 
-/// Requests of controllers, as an API server tells them apart.
+/// A request of a controller, as an API server sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Verb and resource.
+    /// The verb and the resource.
     pub kind: RequestKind,
-    /// The pod, if it is about one; of a creation, only its index is known.
+    /// The pod that it concerns. Before a creation only the index is known.
     pub pod: PodRef,
 }
 
-/// Verb and resource of a request.
+/// The verb and the resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// POST of a pod.
@@ -157,46 +159,46 @@ pub enum RequestKind {
     DeleteJob,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestHandling {
-    /// The server handles it, or does not.
+    /// The request reaches the server, fails, or loses its response.
     Sent(RequestOutcome),
-    /// Its sender dies while it is on the way.
+    /// The sender crashes while the request is on its way.
     Orphaned,
 }
 
-/// Who takes a step, where there is a script.
+/// The role of a step in a scope with a script.
 enum Role {
-    /// A controller, which is free.
+    /// A step of a controller. It is free unless controllers are paused.
     Controller,
-    /// A watch of pods, which is free unless it is held.
+    /// An event for a Pod cache. It is free unless these caches are paused.
     Pods,
-    /// A watch of Jobs.
+    /// An event for a Job cache. It is free unless these caches are paused.
     Jobs,
-    /// Somebody who only follows up what was done.
+    /// A reaction to an earlier event. It is always free.
     Reaction,
-    /// Whoever the script tells.
+    /// A step that happens only if the script contains it next.
     Scripted,
 }
 
 impl Script {
-    /// Where the script is, if it is not over.
+    /// The next event. Returns `None` at the end of the script.
     #[must_use]
     pub fn item(&self, world: &World) -> Option<&Item> {
         self.items.get(usize::from(world.position))
     }
 
-    /// What is held up.
+    /// The paused caches and controllers.
     #[must_use]
-    pub fn holds(&self, world: &World) -> Holds {
-        self.item(world).map(|item| item.holds).unwrap_or_default()
+    pub fn paused(&self, world: &World) -> Paused {
+        self.item(world).map(|item| item.paused).unwrap_or_default()
     }
 
-    /// Of all steps those that are possible with this script.
+    /// The steps among these that the script allows.
     #[must_use]
     pub fn allow(&self, world: &World, mut steps: Vec<Step>) -> Vec<Step> {
-        let holds = self.holds(world);
+        let paused = self.paused(world);
         let item = self.item(world).filter(|item| item.is_due(world));
         let waits = |step: &Step| self.item(world).is_some_and(|item| item.holds_up(step, world));
         let is_sent =
@@ -204,44 +206,44 @@ impl Script {
         let is_held = item.is_some_and(|item| matches!(item.what, What::Held(request) if is_sent(request)));
         steps.retain(|step| match role(step) {
             Role::Controller => {
-                let is_free = !holds.paused && !waits(step);
-                item.is_some_and(|item| item.is(step, world))
-                    || is_free && !item.is_some_and(|item| item.diverts(step, world))
+                let is_free = !paused.controllers && !waits(step);
+                item.is_some_and(|item| item.is_taken_by(step, world))
+                    || is_free && !item.is_some_and(|item| item.prevents(step, world))
             }
-            Role::Pods => !holds.pods,
-            Role::Jobs => !holds.jobs,
+            Role::Pods => !paused.pods,
+            Role::Jobs => !paused.jobs,
             Role::Reaction => true,
-            Role::Scripted => item.is_some_and(|item| item.is(step, world)),
+            Role::Scripted => item.is_some_and(|item| item.is_taken_by(step, world)),
         });
         let proceeds = item.is_some_and(|item| match item.what {
             What::Await => true,
             What::Held(_) => is_held,
-            What::CatchUp(caches) => caches.know_all(world.job_state(item.job)),
+            What::CatchUp(caches) => caches.are_current(world.job_state(item.job)),
             What::Settle => steps.is_empty(),
             _ => false,
         });
-        let left_out = steps.is_empty() && self.item(world).is_some_and(|item| item.optional);
-        steps.extend((proceeds || left_out).then_some(Step::Proceed));
+        let skipped = steps.is_empty() && self.item(world).is_some_and(|item| item.optional);
+        steps.extend((proceeds || skipped).then_some(Step::Proceed));
         steps
     }
 
-    /// Whether the script goes on with this step.
+    /// Returns true if the script proceeds with this step.
     #[must_use]
     pub fn advances(&self, world: &World, step: &Step) -> bool {
         let item = self.item(world);
-        let happens = |item: &Item| item.is_due(world) && item.is(step, world);
+        let happens = |item: &Item| item.is_due(world) && item.is_taken_by(step, world);
         item.is_some_and(|item| *step == Step::Proceed || happens(item))
     }
 }
 
 impl Caches {
-    /// Whether they show all there is.
-    fn know_all(self, job_state: &JobState) -> bool {
-        let pods = || job_state.processes.iter().all(|process| process.knowledge.behind.is_empty());
+    /// Returns true if these caches are up to date.
+    fn are_current(self, job_state: &JobState) -> bool {
+        let pods = || job_state.processes().iter().all(|process| process.knowledge.behind.is_empty());
         let jobs = || {
-            let processes = &mut job_state.processes.iter();
+            let processes = &mut job_state.processes().iter();
             processes.all(|process| process.job_behind.is_empty())
-                && job_state.ttl.as_ref().is_none_or(|ttl| ttl.is_current())
+                && job_state.ttl.controller().is_none_or(|ttl| ttl.is_current())
         };
         match self {
             Caches::Pods => pods(),
@@ -293,23 +295,24 @@ fn role(step: &Step) -> Role {
 }
 
 impl Item {
-    /// Whether its condition holds.
+    /// Returns true if the conditions of the event hold.
     fn is_due(&self, world: &World) -> bool {
         self.when.iter().all(|claim| claim.objection(world.job_state(self.job)).is_none())
     }
 
-    /// Whether a step handles such a request about its Job.
+    /// Returns true if the step handles such a request about this Job.
     fn is_about(&self, asked: Request, step: &Step, world: &World) -> bool {
         request(step).is_some_and(|(job, sent)| job == self.job && asked.fits(sent, world.job_state(job)))
     }
 
-    /// Whether a step handles a request that waits.
+    /// Returns true if the step handles a request that waits.
     fn holds_up(&self, step: &Step, world: &World) -> bool {
         self.held.iter().any(|held| self.is_about(*held, step, world))
     }
 
-    /// Whether a request that is handled should meet with something else: the script is waiting for one of its kind.
-    fn diverts(&self, step: &Step, world: &World) -> bool {
+    /// Returns true if this step must not happen, because the script specifies another outcome for the
+    /// request.
+    fn prevents(&self, step: &Step, world: &World) -> bool {
         match (&self.what, request(step)) {
             (What::Held(held), _) => self.is_about(*held, step, world),
             (What::Request(request, handling), Some((job, sent))) => {
@@ -321,8 +324,8 @@ impl Item {
         }
     }
 
-    /// Whether a step is what happens.
-    fn is(&self, step: &Step, world: &World) -> bool {
+    /// Returns true if the step is the event.
+    fn is_taken_by(&self, step: &Step, world: &World) -> bool {
         let job_state = world.job_state(self.job);
         let own = |job: &JobId| *job == self.job;
         match (&self.what, step) {
@@ -359,7 +362,7 @@ impl Item {
 }
 
 impl PodRef {
-    /// Whether it means this pod.
+    /// Returns true if the reference includes this pod.
     #[must_use]
     pub fn fits(self, uid: Uid, job_state: &JobState) -> bool {
         match self {
@@ -370,7 +373,7 @@ impl PodRef {
     }
 }
 
-/// A request on its way.
+/// A request on its way to the server.
 #[derive(Clone, Copy)]
 enum Sent {
     Call(CallName),
@@ -379,7 +382,7 @@ enum Sent {
     Delete,
 }
 
-/// The request that a step handles.
+/// The request that the server handles in this step.
 fn request(step: &Step) -> Option<(JobId, Sent)> {
     sent(step)
         .filter(|(_, _, handling)| *handling == RequestHandling::Sent(RequestOutcome::Handled))
@@ -405,10 +408,9 @@ fn sent(step: &Step) -> Option<(JobId, Sent, RequestHandling)> {
     }
 }
 
-/// The kind of the request that a step is about, and the pod, if it is about one that has a name already; and what
-/// becomes of it.
+/// The Job, the request and the outcome of a step. The pod is [`PodRef::Any`] if it has no name yet.
 #[must_use]
-pub fn told(step: &Step) -> Option<(JobId, Request, RequestHandling)> {
+pub fn request_of(step: &Step) -> Option<(JobId, Request, RequestHandling)> {
     let (job, sent, handling) = sent(step)?;
     let (kind, uid) = sent.parts();
     let number = uid.and_then(|uid| u8::try_from(uid.0).ok());
@@ -430,10 +432,10 @@ impl Sent {
         }
     }
 
-    /// The completion index of the pod that it creates.
+    /// The completion index of the pod that the request creates.
     fn created_index(self, job_state: &JobState) -> Option<u32> {
         let Sent::Call(name @ CallName::CreatePod(_)) = self else { return None };
-        let mut syncs = job_state.processes.iter().flat_map(|process| &process.sync);
+        let mut syncs = job_state.processes().iter().flat_map(|process| &process.sync);
         syncs.find_map(|sync| match sync.call(name) {
             Some(Call::CreatePod(_, pod)) => pod.index,
             _ => None,
@@ -452,12 +454,4 @@ impl Request {
         };
         kind == self.kind && pod
     }
-}
-
-/// How far the caches of a Job may lag, in events of pods and of the Job.
-#[must_use]
-pub fn lags(world: &World, scope: &Scope) -> (usize, usize) {
-    let holds = scope.script.as_ref().map(|script| script.holds(world)).unwrap_or_default();
-    let lag = |held: bool, lag: usize| if held { usize::MAX } else { lag };
-    (lag(holds.pods, scope.lag), lag(holds.jobs, scope.algorithm.job_lag))
 }

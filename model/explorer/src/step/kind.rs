@@ -1,4 +1,4 @@
-//! The kinds of steps: what statistics and generated tests count by, and what must be possible somewhere.
+//! The kinds of steps, which statistics and generated tests count. Each kind is possible in some scope.
 
 use super::Step;
 use crate::alphabet::Write;
@@ -7,27 +7,38 @@ use crate::env::kubelet::KubeletStep;
 use crate::env::user::{SpecEdit, UserAction, UserStep};
 use crate::process::io::CallName;
 use crate::process::steps::{ProcessStep, RequestOutcome};
-use crate::reference::ttl::TtlStep;
+use crate::process::ttl::TtlStep;
 use jobcheck_spec::apiserver::Propagation;
 
-/// An enumeration, and the name of each variant.
+/// Defines the enumeration, and the name of each variant.
 macro_rules! kinds {
-    ($($kind:ident = $name:literal,)*) => {
-        /// A kind of step: a sort of event in the environment, or a request and what became of it.
+    (@needs_processes) => { false };
+    (@needs_processes processes) => { true };
+    ($($kind:ident = $name:literal $([$needs:ident])?,)*) => {
+        /// A kind of step: a kind of event in the environment, or a request and its outcome.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum StepKind {
             $(#[doc = $name] $kind,)*
         }
 
         impl StepKind {
-            /// All kinds, in the order of their discriminants, which is that of reports.
+            /// All kinds, in the order of their discriminants. Reports use the same order.
             pub const ALL: &[StepKind] = &[$(StepKind::$kind,)*];
 
-            /// What a report calls it.
+            /// The name in reports.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(StepKind::$kind => $name,)*
+                }
+            }
+
+            /// Returns true if only processes take such steps. The specification has no syncs, and its writes
+            /// never fail.
+            #[must_use]
+            pub fn needs_processes(self) -> bool {
+                match self {
+                    $(StepKind::$kind => kinds!(@needs_processes $($needs)?),)*
                 }
             }
         }
@@ -36,125 +47,95 @@ macro_rules! kinds {
 
 kinds! {
     PodScheduled = "pod scheduled",
-    PodRuns = "pod runs",
-    PodBecomesReady = "pod becomes ready",
-    PodCeasesToBeReady = "pod ceases to be ready",
+    PodRuns = "pod started",
+    PodBecomesReady = "pod became ready",
+    PodStopsBeingReady = "pod stopped being ready",
     ContainerRestarted = "container restarted",
-    PodSucceeds = "pod succeeds",
-    PodFails = "pod fails",
-    SuccessTakenBack = "success taken back",
+    PodSucceeds = "pod succeeded",
+    PodFails = "pod failed",
+    SucceededPodFails = "phase changed from Succeeded to Failed",
     PodRemoved = "pod removed",
     PodEvicted = "pod evicted",
     NodeLost = "node lost",
     PodDeletedByForce = "pod deleted by force",
     EvictedPodDeleted = "evicted pod deleted",
-    PodGivenUpByPodGc = "pod given up by pod GC",
-    UserDeletesPod = "user deletes a pod",
-    UserTakesOwnerAway = "user takes the owner away",
-    UserChangesLabels = "user changes labels",
-    UserSuspends = "user suspends",
-    UserResumes = "user resumes",
-    UserScales = "user scales",
-    UserSetsParallelism = "user sets parallelism",
-    UserSetsTtl = "user sets the TTL",
-    UserRemovesTtl = "user removes the TTL",
-    UserSetsDeadline = "user sets the deadline",
-    UserRemovesDeadline = "user removes the deadline",
-    UserSetsBackoffLimit = "user sets backoffLimit",
-    UserSetsMaxFailedIndexes = "user sets maxFailedIndexes",
-    UserSetsPodReplacementPolicy = "user sets podReplacementPolicy",
-    UserDeniesCondition = "user denies a condition",
-    JobDeletedInForeground = "user deletes the Job in the foreground",
-    JobDeletedInBackground = "user deletes the Job in the background",
-    JobDeletedLeavingPods = "user deletes the Job, leaving pods",
-    JobDeletedOnceMore = "user deletes the Job once more",
-    OwnerDeleted = "user deletes the Job's owner",
-    NamespaceDeleted = "user deletes the namespace",
-    JobCreatedAgain = "user creates the Job again",
-    MirrorReports = "mirror reports",
-    DependentCollected = "dependent collected",
+    PodFailedByPodGc = "pod marked as failed by pod GC",
+    UserDeletesPod = "user deleted a pod",
+    UserRemovesOwner = "user removed the owner of a pod",
+    UserChangesLabels = "user changed the labels of a pod",
+    UserSuspends = "user suspended the Job",
+    UserResumes = "user resumed the Job",
+    UserScales = "user scaled the Job",
+    UserSetsParallelism = "user set parallelism",
+    UserSetsTtl = "user set the TTL",
+    UserRemovesTtl = "user removed the TTL",
+    UserSetsDeadline = "user set the deadline",
+    UserRemovesDeadline = "user removed the deadline",
+    UserSetsBackoffLimit = "user set backoffLimit",
+    UserSetsMaxFailedIndexes = "user set maxFailedIndexes",
+    UserSetsPodReplacementPolicy = "user set podReplacementPolicy",
+    UserDeniesCondition = "user set a condition to False",
+    JobDeletedInForeground = "user deleted the Job, propagation Foreground",
+    JobDeletedInBackground = "user deleted the Job, propagation Background",
+    JobDeletedLeavingPods = "user deleted the Job, propagation Orphan",
+    JobDeletedAgain = "user deleted the Job again",
+    OwnerDeleted = "user deleted the owner of the Job",
+    NamespaceDeleted = "user deleted the namespace",
+    JobRecreated = "user recreated the Job",
+    MirrorReports = "mirror wrote the status",
+    PodCollected = "garbage collector deleted a pod",
     JobRemoved = "Job removed",
-    JobExpired = "Job expired",
+    JobExpired = "expired Job deleted",
     SecondPassed = "second passed",
-    SyncStarted = "sync started",
-    SyncStartedAfterList = "sync started after a new list",
-    FirstOfEqualsChosen = "first of equals chosen",
+    SyncStarted = "sync started" [processes],
+    SyncStartedAfterRelist = "sync started after a relist" [processes],
+    EqualPodChosen = "pod chosen among equal pods" [processes],
     PodCreated = "pod created",
-    CreationFails = "pod creation fails",
-    CreationResponseLost = "answer to pod creation lost",
-    PodDeletion = "pod deletion",
-    DeletionFails = "pod deletion fails",
-    DeletionResponseLost = "answer to pod deletion lost",
+    CreationFails = "pod creation failed" [processes],
+    CreationResponseLost = "response to pod creation lost" [processes],
+    PodDeleted = "pod deleted",
+    DeletionFails = "pod deletion failed" [processes],
+    DeletionResponseLost = "response to pod deletion lost" [processes],
     FinalizerRemoved = "finalizer removed",
-    RemovalFails = "finalizer removal fails",
-    RemovalResponseLost = "answer to finalizer removal lost",
+    RemovalFails = "finalizer removal failed" [processes],
+    RemovalResponseLost = "response to finalizer removal lost" [processes],
     PodAdopted = "pod adopted",
-    AdoptionFails = "pod adoption fails",
-    AdoptionResponseLost = "answer to pod adoption lost",
-    PodReleased = "pod given up",
-    ReleaseFails = "giving a pod up fails",
-    ReleaseResponseLost = "answer to giving a pod up lost",
+    AdoptionFails = "pod adoption failed" [processes],
+    AdoptionResponseLost = "response to pod adoption lost" [processes],
+    PodReleased = "pod released",
+    ReleaseFails = "pod release failed" [processes],
+    ReleaseResponseLost = "response to pod release lost" [processes],
     StatusWritten = "status written",
-    StatusWriteFails = "status write fails",
-    StatusResponseLost = "answer to status write lost",
-    OrphanLookedAt = "orphan looked at",
-    OrphanRequestFails = "request for an orphan fails",
-    OrphanResponseLost = "answer about an orphan lost",
-    PodCacheAdvanced = "Pod cache advanced",
-    PodCacheListedAnew = "Pod cache listed anew",
-    JobCacheAdvanced = "Job cache advanced",
-    JobCacheListedAnew = "Job cache listed anew",
-    ProcessDies = "process dies",
-    ProcessDiesMidRequest = "process dies with a request on its way",
-    DelayedRequestHandled = "late request handled",
-    SecondLeaderStarts = "second leader starts",
-    SecondLeaderStops = "second leader stops",
-    Rollout = "process with other gates takes over",
-    TtlSync = "TTL sync",
-    TtlRead = "TTL read",
-    TtlReadFails = "TTL read fails",
-    TtlDeletion = "TTL deletion",
-    TtlDeletionFails = "TTL deletion fails",
-    TtlResponseLost = "answer to TTL deletion lost",
-    TtlCacheAdvanced = "TTL cache advanced",
-    TtlControllerDies = "TTL controller dies",
-    ScriptGoesOn = "script goes on",
+    StatusWriteFails = "status write failed" [processes],
+    StatusResponseLost = "response to status write lost" [processes],
+    OrphanHandled = "orphaned pod handled" [processes],
+    OrphanRequestFails = "finalizer removal from an orphaned pod failed" [processes],
+    OrphanResponseLost = "response to finalizer removal from an orphaned pod lost" [processes],
+    PodCacheAdvanced = "Pod cache received an event",
+    PodCacheRelisted = "Pod cache relisted" [processes],
+    JobCacheAdvanced = "Job cache received an event",
+    JobCacheRelisted = "Job cache relisted" [processes],
+    ProcessCrashes = "process crashed",
+    ProcessCrashesMidRequest = "process crashed during a request" [processes],
+    DelayedRequestHandled = "delayed request handled" [processes],
+    SecondLeaderElected = "second leader elected" [processes],
+    OldLeaderStops = "old leader stopped" [processes],
+    Rollout = "process with other gates took over",
+    TtlSync = "TTL sync started" [processes],
+    TtlRead = "TTL sync read the Job" [processes],
+    TtlReadFails = "TTL sync failed to read the Job" [processes],
+    TtlDeletion = "TTL sync deleted the Job" [processes],
+    TtlDeletionFails = "TTL sync failed to delete the Job" [processes],
+    TtlResponseLost = "response to TTL deletion lost" [processes],
+    TtlCacheAdvanced = "TTL cache received an event" [processes],
+    TtlControllerCrashes = "TTL controller crashed" [processes],
+    ScriptProceeds = "script proceeded",
 }
 
 impl StepKind {
-    /// Whether only an algorithm takes such steps: the specification alone has no syncs, and none of its writes fails.
-    #[must_use]
-    pub fn is_of_an_algorithm(self) -> bool {
-        use StepKind as Kind;
-        (Kind::SyncStarted <= self && self <= Kind::FirstOfEqualsChosen)
-            || (Kind::OrphanLookedAt <= self && self <= Kind::OrphanResponseLost)
-            || (Kind::TtlSync <= self && self <= Kind::TtlControllerDies)
-            || matches!(
-                self,
-                Kind::CreationFails
-                    | Kind::CreationResponseLost
-                    | Kind::DeletionFails
-                    | Kind::DeletionResponseLost
-                    | Kind::RemovalFails
-                    | Kind::RemovalResponseLost
-                    | Kind::AdoptionFails
-                    | Kind::AdoptionResponseLost
-                    | Kind::ReleaseFails
-                    | Kind::ReleaseResponseLost
-                    | Kind::StatusWriteFails
-                    | Kind::StatusResponseLost
-                    | Kind::PodCacheListedAnew
-                    | Kind::JobCacheListedAnew
-                    | Kind::ProcessDiesMidRequest
-                    | Kind::DelayedRequestHandled
-                    | Kind::SecondLeaderStarts
-                    | Kind::SecondLeaderStops
-            )
-    }
-
-    /// All that a scope without a script may have.
+    /// The kinds that are possible without a script.
     pub fn outside_scripts() -> impl Iterator<Item = StepKind> {
-        StepKind::ALL.iter().copied().filter(|kind| *kind != StepKind::ScriptGoesOn)
+        StepKind::ALL.iter().copied().filter(|kind| *kind != StepKind::ScriptProceeds)
     }
 }
 
@@ -165,25 +146,25 @@ pub(super) fn kind(step: &Step) -> StepKind {
         Step::Kubelet(_, _, what) => of_kubelet(*what),
         Step::Disrupt(_, _, what) => of_disruption(*what),
         Step::User(_, _, what) => of_user(what),
-        Step::Collect(..) => StepKind::DependentCollected,
+        Step::Collect(..) => StepKind::PodCollected,
         Step::RemoveJob(_) => StepKind::JobRemoved,
         Step::Expire(_) => StepKind::JobExpired,
         Step::ShowPod(_) => StepKind::PodCacheAdvanced,
         Step::ShowJob(_) => StepKind::JobCacheAdvanced,
-        Step::Crash(_) => StepKind::ProcessDies,
+        Step::Crash(_) => StepKind::ProcessCrashes,
         Step::Process(_, _, what) => of_process(*what),
         Step::Ttl(_, what) => of_ttl(*what),
         Step::HandleDelayed(_) => StepKind::DelayedRequestHandled,
         Step::Rollout(_) => StepKind::Rollout,
         Step::Tick => StepKind::SecondPassed,
-        Step::Proceed => StepKind::ScriptGoesOn,
+        Step::Proceed => StepKind::ScriptProceeds,
     }
 }
 
 fn of_write(write: &Write) -> StepKind {
     match write {
         Write::CreatePod(_) => StepKind::PodCreated,
-        Write::DeletePod(_) => StepKind::PodDeletion,
+        Write::DeletePod(_) => StepKind::PodDeleted,
         Write::RemoveFinalizer(_) => StepKind::FinalizerRemoved,
         Write::AdoptPod(_) => StepKind::PodAdopted,
         Write::ReleasePod(_) => StepKind::PodReleased,
@@ -196,11 +177,11 @@ fn of_kubelet(what: KubeletStep) -> StepKind {
         KubeletStep::Schedule => StepKind::PodScheduled,
         KubeletStep::Run => StepKind::PodRuns,
         KubeletStep::Ready => StepKind::PodBecomesReady,
-        KubeletStep::Unready => StepKind::PodCeasesToBeReady,
+        KubeletStep::Unready => StepKind::PodStopsBeingReady,
         KubeletStep::Restart => StepKind::ContainerRestarted,
         KubeletStep::Succeed => StepKind::PodSucceeds,
         KubeletStep::Fail(_) => StepKind::PodFails,
-        KubeletStep::Flip => StepKind::SuccessTakenBack,
+        KubeletStep::Flip => StepKind::SucceededPodFails,
         KubeletStep::Remove => StepKind::PodRemoved,
     }
 }
@@ -211,20 +192,20 @@ fn of_disruption(what: DisruptionStep) -> StepKind {
         DisruptionStep::LoseNode => StepKind::NodeLost,
         DisruptionStep::ForceDelete => StepKind::PodDeletedByForce,
         DisruptionStep::Delete => StepKind::EvictedPodDeleted,
-        DisruptionStep::FailByPodGc => StepKind::PodGivenUpByPodGc,
+        DisruptionStep::FailByPodGc => StepKind::PodFailedByPodGc,
     }
 }
 
 fn of_user(what: &UserStep) -> StepKind {
     let action = match what {
         UserStep::DeletePod(_) => return StepKind::UserDeletesPod,
-        UserStep::StripOwner(_) => return StepKind::UserTakesOwnerAway,
+        UserStep::StripOwner(_) => return StepKind::UserRemovesOwner,
         UserStep::Relabel(_) => return StepKind::UserChangesLabels,
         UserStep::Job(action) => action,
     };
     match action {
         UserAction::DeletePod | UserAction::DeleteEndedPod => StepKind::UserDeletesPod,
-        UserAction::StripOwner => StepKind::UserTakesOwnerAway,
+        UserAction::StripOwner => StepKind::UserRemovesOwner,
         UserAction::Relabel => StepKind::UserChangesLabels,
         UserAction::Edit(edit) => of_edit(*edit),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => StepKind::UserDeniesCondition,
@@ -233,10 +214,10 @@ fn of_user(what: &UserStep) -> StepKind {
             Propagation::Background => StepKind::JobDeletedInBackground,
             Propagation::Orphan => StepKind::JobDeletedLeavingPods,
         },
-        UserAction::DeleteAgain(_) => StepKind::JobDeletedOnceMore,
+        UserAction::DeleteAgain(_) => StepKind::JobDeletedAgain,
         UserAction::DeleteOwner => StepKind::OwnerDeleted,
         UserAction::DeleteNamespace => StepKind::NamespaceDeleted,
-        UserAction::Recreate => StepKind::JobCreatedAgain,
+        UserAction::Recreate => StepKind::JobRecreated,
         UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
             StepKind::MirrorReports
         }
@@ -261,21 +242,21 @@ fn of_edit(edit: SpecEdit) -> StepKind {
 
 fn of_process(what: ProcessStep) -> StepKind {
     match what {
-        ProcessStep::Sync(delivery) if delivery.relists => StepKind::SyncStartedAfterList,
+        ProcessStep::Sync(delivery) if delivery.relists => StepKind::SyncStartedAfterRelist,
         ProcessStep::Sync(_) => StepKind::SyncStarted,
-        ProcessStep::Choose(_) => StepKind::FirstOfEqualsChosen,
+        ProcessStep::Choose(_) => StepKind::EqualPodChosen,
         ProcessStep::Call(name, outcome) => of_call(name, outcome),
-        ProcessStep::Orphan(_, RequestOutcome::Handled) => StepKind::OrphanLookedAt,
+        ProcessStep::Orphan(_, RequestOutcome::Handled) => StepKind::OrphanHandled,
         ProcessStep::Orphan(_, RequestOutcome::Fails) => StepKind::OrphanRequestFails,
         ProcessStep::Orphan(_, RequestOutcome::ResponseLost) => StepKind::OrphanResponseLost,
         ProcessStep::ShowPod => StepKind::PodCacheAdvanced,
-        ProcessStep::RelistPods => StepKind::PodCacheListedAnew,
+        ProcessStep::RelistPods => StepKind::PodCacheRelisted,
         ProcessStep::ShowJob => StepKind::JobCacheAdvanced,
-        ProcessStep::RelistJobs => StepKind::JobCacheListedAnew,
-        ProcessStep::Crash => StepKind::ProcessDies,
-        ProcessStep::CrashInFlight(_) => StepKind::ProcessDiesMidRequest,
-        ProcessStep::ElectSecondLeader => StepKind::SecondLeaderStarts,
-        ProcessStep::StopOldLeader => StepKind::SecondLeaderStops,
+        ProcessStep::RelistJobs => StepKind::JobCacheRelisted,
+        ProcessStep::Crash => StepKind::ProcessCrashes,
+        ProcessStep::CrashInFlight(_) => StepKind::ProcessCrashesMidRequest,
+        ProcessStep::ElectSecondLeader => StepKind::SecondLeaderElected,
+        ProcessStep::StopOldLeader => StepKind::OldLeaderStops,
     }
 }
 
@@ -285,7 +266,7 @@ fn of_call(name: CallName, outcome: RequestOutcome) -> StepKind {
             [StepKind::PodCreated, StepKind::CreationFails, StepKind::CreationResponseLost]
         }
         CallName::DeletePod(_) => {
-            [StepKind::PodDeletion, StepKind::DeletionFails, StepKind::DeletionResponseLost]
+            [StepKind::PodDeleted, StepKind::DeletionFails, StepKind::DeletionResponseLost]
         }
         CallName::RemoveFinalizer(_) => {
             [StepKind::FinalizerRemoved, StepKind::RemovalFails, StepKind::RemovalResponseLost]
@@ -316,6 +297,6 @@ fn of_ttl(what: TtlStep) -> StepKind {
         TtlStep::Delete(RequestOutcome::Fails) => StepKind::TtlDeletionFails,
         TtlStep::Delete(RequestOutcome::ResponseLost) => StepKind::TtlResponseLost,
         TtlStep::Show => StepKind::TtlCacheAdvanced,
-        TtlStep::Crash => StepKind::TtlControllerDies,
+        TtlStep::Crash => StepKind::TtlControllerCrashes,
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use jobcheck_explorer::env::user;
 use jobcheck_explorer::process::steps::RequestOutcome;
-use jobcheck_explorer::reference::ttl::TtlStep;
+use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::ttl::Request;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_spec::job::Job;
@@ -76,7 +76,8 @@ impl Walker<'_> {
             TtlStep::Delete(outcome) => outcome,
         };
         let job_state = self.job_state(id);
-        let Some((ttl, request)) = job_state.ttl.as_ref().and_then(|ttl| Some((ttl, ttl.request()?))) else {
+        let Some((ttl, request)) = job_state.ttl.controller().and_then(|ttl| Some((ttl, ttl.request()?)))
+        else {
             return Ok(());
         };
         let (stored, fits) = (job_state.job.clone(), job_state.job.as_ref().is_some_and(|job| ttl.fits(job)));

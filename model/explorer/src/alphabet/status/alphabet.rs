@@ -1,4 +1,4 @@
-//! What a status write may be made of, wrong parts included.
+//! The parts of a status write, wrong ones included.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::View;
 
-/// The stored status with the counts that the view shows.
+/// The stored status with the numbers of pods that the view shows.
 pub fn base(view: &View<'_>) -> JobStatus {
     let sums = view.post.sums();
     let number = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
@@ -24,9 +24,9 @@ pub fn base(view: &View<'_>) -> JobStatus {
     base
 }
 
-/// The same, without the pods that terminate.
+/// The base without terminating pods, which is a wrong number.
 pub fn miscounted(base: &JobStatus) -> Vec<JobStatus> {
-    // Without its gate the number is not reported (UG-05).
+    // UG-05: if its gate is off, the number is not reported.
     let silent = JobStatus { terminating: Some(0), ..base.clone() };
     if silent == *base { Vec::new() } else { vec![silent] }
 }
@@ -40,13 +40,13 @@ pub struct IndexTexts {
 }
 
 impl IndexTexts {
-    /// Gives a status these texts.
+    /// Sets the texts of a status.
     pub fn put_into(&self, status: &mut JobStatus) {
         status.completed_indexes = self.completed.clone();
         status.failed_indexes = self.failed.clone();
     }
 
-    /// A status with these texts, with the counter that follows, and with the counter as it was.
+    /// The status with these texts, once with the counter that follows and once with the old counter.
     pub fn on(&self, base: &JobStatus) -> Vec<JobStatus> {
         let mut right = base.clone();
         self.put_into(&mut right);
@@ -63,7 +63,7 @@ impl IndexTexts {
 pub fn index_texts(view: &View<'_>) -> Vec<IndexTexts> {
     let all = texts(view.spec().completion_count().unwrap_or(0));
     let failed: Vec<Option<Text>> = match view.spec().backoff_limit_per_index {
-        // BI-04, UG-09: what was there before there was no limit any more.
+        // BI-04, UG-09: the text may remain from the time when there was a limit.
         None => vec![None].into_iter().chain(view.job.status.failed_indexes.clone().map(Some)).collect(),
         Some(_) => all.iter().cloned().map(Some).collect(),
     };
@@ -100,7 +100,7 @@ fn written(completions: u32) -> Vec<Text> {
         .collect()
 }
 
-/// Conditions, and the completion time with them.
+/// The conditions, with the completion time.
 #[derive(Clone, Debug)]
 pub struct Conditions {
     conditions: Vec<Condition>,
@@ -108,14 +108,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Gives a status these conditions.
+    /// Sets the conditions of a status.
     pub fn put_into(self, status: &mut JobStatus) {
         status.conditions = self.conditions;
         status.completion_time = self.completion_time;
     }
 }
 
-/// Every way to announce an end for these reasons, to declare it, and to take either back.
+/// Every combination that stores an interim condition for one of these reasons, stores a terminal condition,
+/// or removes either.
 pub fn conditions(view: &View<'_>, reasons: &[Reason], now: Time) -> Vec<Conditions> {
     let old = &view.job.status;
     let mut lists = vec![old.conditions.clone()];
@@ -136,12 +137,12 @@ pub fn conditions(view: &View<'_>, reasons: &[Reason], now: Time) -> Vec<Conditi
     for kind in old.conditions.iter().map(|condition| &condition.kind).filter(|kind| ends(kind)) {
         lists.push(old.conditions.iter().filter(|condition| condition.kind != *kind).cloned().collect());
     }
-    // Entries may stand twice, but not more often: the list must not grow without end.
+    // A condition may occur twice, but not more often; otherwise the list could grow without bound.
     lists.retain(|list| list.len() <= old.conditions.len().max(4));
     lists.into_iter().flat_map(|list| with_completion_times(list, old, now)).collect()
 }
 
-/// With the completion time that belongs to the conditions, and with the one that does not.
+/// The conditions, once with the right completion time and once with a wrong one.
 fn with_completion_times(conditions: Vec<Condition>, old: &JobStatus, now: Time) -> [Conditions; 2] {
     let complete = conditions.iter().any(|condition| condition.kind == ConditionKind::Complete);
     let (right, wrong) = match (complete, old.completion_time) {
@@ -155,7 +156,7 @@ fn with_completion_times(conditions: Vec<Condition>, old: &JobStatus, now: Time)
     ]
 }
 
-/// Type, reason, and message of a condition that is true.
+/// The type, reason, and message of a true condition.
 #[derive(Clone, Debug)]
 pub struct Wording {
     kind: ConditionKind,
@@ -177,19 +178,19 @@ impl Wording {
         }
     }
 
-    /// The terminal condition that repeats an interim one.
+    /// The terminal condition that repeats an interim condition.
     fn declared(&self) -> Wording {
         let good = self.kind == ConditionKind::SuccessCriteriaMet;
         Wording { kind: if good { ConditionKind::Complete } else { ConditionKind::Failed }, ..self.clone() }
     }
 }
 
-/// Texts that are shared by all conditions that are made here.
+/// Texts that all conditions of the alphabet share.
 struct Texts {
     interims: Vec<(Reason, Wording)>,
     suspended: Wording,
     resumed: Wording,
-    /// A text that belongs nowhere.
+    /// A text that fits no condition.
     other: Text,
 }
 
@@ -214,7 +215,7 @@ static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts {
     other: "another text".into(),
 });
 
-/// Interim conditions for a reason: with every message that may belong to it, and of the wrong type.
+/// The interim conditions for a reason: with every message that may be right, and with the wrong type.
 pub fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
     let free = |message: Text| Wording { kind: reason.interim(), reason: reason.as_str().into(), message };
     match reason {
@@ -230,8 +231,8 @@ pub fn interims(reason: Reason, view: &View<'_>) -> Vec<Wording> {
         | Reason::CompletionsReached => {
             let fixed = TEXTS.interims.iter().filter(|(other, _)| *other == reason);
             let silent = reason.written_with(view.gates).is_empty();
-            let said = |wording: &Wording| if silent { wording.silent() } else { wording.clone() };
-            fixed.map(|(_, wording)| said(wording)).flat_map(|it| [it.clone(), opposite(&it)]).collect()
+            let phrased = |wording: &Wording| if silent { wording.silent() } else { wording.clone() };
+            fixed.map(|(_, wording)| phrased(wording)).flat_map(|it| [it.clone(), opposite(&it)]).collect()
         }
     }
 }
@@ -242,7 +243,7 @@ fn opposite(wording: &Wording) -> Wording {
     Wording { kind, ..wording.clone() }
 }
 
-/// One message for each pod that a FailJob rule matches; an invented one where there is none.
+/// The message of each pod that a FailJob rule matches, or an invented message if there is none.
 fn fail_job_messages(view: &View<'_>) -> Vec<Text> {
     let messages: Vec<Text> = view
         .cache
@@ -297,7 +298,7 @@ pub fn suspensions(head: &JobStatus, now: Time) -> Vec<JobStatus> {
     statuses
 }
 
-/// Sets the Suspended condition, in place where it stands already.
+/// Sets the Suspended condition, in place of an existing one.
 fn suspended(head: &JobStatus, status: ConditionStatus, now: Time) -> JobStatus {
     let mut head = head.clone();
     let text = if status == ConditionStatus::True { &TEXTS.suspended } else { &TEXTS.resumed };
@@ -318,7 +319,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A status whose lists hold these UIDs too, in order.
+    /// The status with these UIDs in its lists, in order.
     pub fn on(&self, mut status: JobStatus) -> JobStatus {
         let lists = status.uncounted.get_or_insert_default();
         lists.succeeded.extend(&self.succeeded);
@@ -327,7 +328,7 @@ impl Record {
         status
     }
 
-    /// All sets of these records; a UID may stand in both lists.
+    /// All sets of these records. A UID may be in both lists.
     pub fn sets(single: &[Record]) -> Vec<Record> {
         let mut sets = vec![Record::default()];
         for record in single {
@@ -344,7 +345,8 @@ impl Record {
     }
 }
 
-/// Each pod that ever was, as a success and as a failure, where that list does not hold it yet.
+/// A record of each pod that ever existed, as a success and as a failure, unless that list contains it
+/// already.
 pub fn single_records(old: &JobStatus, pods: usize) -> Vec<Record> {
     let uids = (1..=pods as u128).map(Uid);
     let mut records = Vec::new();
@@ -359,7 +361,7 @@ pub fn single_records(old: &JobStatus, pods: usize) -> Vec<Record> {
     records
 }
 
-/// UIDs that leave the lists, and what the counters grow by.
+/// UIDs that leave the lists, and the growth of the counters.
 #[derive(Clone, Debug)]
 pub struct Move {
     left: Vec<Uid>,
@@ -368,7 +370,7 @@ pub struct Move {
 }
 
 impl Move {
-    /// A status without these UIDs in its lists.
+    /// The status without these UIDs in its lists.
     pub fn on(&self, mut status: JobStatus) -> JobStatus {
         let lists = status.uncounted.get_or_insert_default();
         lists.succeeded.retain(|uid| !self.left.contains(uid));
@@ -379,7 +381,7 @@ impl Move {
     }
 }
 
-/// Every set of listed UIDs: counted, dropped without being counted, and counted without being dropped.
+/// Every set of recorded UIDs: counted, dropped without being counted, and counted without being dropped.
 pub fn moves(old: &JobStatus) -> Vec<Move> {
     let (succeeded, failed) = (old.uncounted_succeeded(), old.uncounted_failed());
     let listed: Vec<Uid> = [succeeded, failed].concat();

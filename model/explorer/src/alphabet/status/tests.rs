@@ -2,7 +2,7 @@ use super::*;
 use crate::scopes::{initial, named};
 use crate::world::{JobId, World};
 
-/// All status writes of the alphabet that the guards admit, without any pruning.
+/// All status writes of the alphabet that the guards admit, without pruning.
 fn admitted_of_all(context: &DecisionContext<'_>) -> Vec<JobStatus> {
     let Some(job) = context.writable_job() else { return Vec::new() };
     let view = context.view(job);
@@ -35,7 +35,7 @@ fn with_texts(view: &View<'_>, moved: &JobStatus) -> Vec<JobStatus> {
     alphabet::index_texts(view).iter().flat_map(|text| text.on(moved)).collect()
 }
 
-/// Worlds with few pods, at regular distances along a walk through the scope.
+/// The first states of a breadth-first search through the scope.
 fn worlds(scope: &Scope, count: usize) -> Vec<World> {
     let mut queue = std::collections::VecDeque::from([initial(scope)]);
     let mut seen = Vec::new();
@@ -55,7 +55,7 @@ fn check(name: &str, shrink: impl FnOnce(&mut Scope)) {
     shrink(&mut scope);
     let mut admitted_anything = 0;
     for world in worlds(&scope, 60) {
-        let context = DecisionContext::of(&world, JobId(0), &scope);
+        let context = DecisionContext::of(&world, JobId(0), &scope).unwrap();
         let (pruned, all) = (admitted(&context), admitted_of_all(&context));
         for write in &all {
             assert!(pruned.contains(write), "{name}: pruning hides {write:#?}");

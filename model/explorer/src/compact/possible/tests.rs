@@ -1,7 +1,7 @@
-//! What a manager may do follows from what it is shown: whatever else of the past were otherwise, its steps would be the
-//! same.
+//! The steps of a manager depend only on the visible history. A change of any other field does not change
+//! them.
 
-use super::{Shown, managed};
+use super::{VisibleHistory, managed};
 use crate::check::{Bounds, graph};
 use crate::ghost::{GhostHistory, PodHistory};
 use crate::scope::Scope;
@@ -9,7 +9,7 @@ use crate::scopes::named;
 use crate::world::{JobId, World};
 use jobcheck_spec::catalogue::Req;
 
-/// A past that is otherwise in one thing.
+/// A change of one field of the history.
 type Change = (&'static str, fn(&mut GhostHistory));
 
 fn of_pods(ghost: &mut GhostHistory, change: fn(&mut PodHistory)) {
@@ -17,7 +17,7 @@ fn of_pods(ghost: &mut GhostHistory, change: fn(&mut PodHistory)) {
 }
 
 const CHANGES: &[Change] = &[
-    ("unasked", |ghost| of_pods(ghost, |pod| pod.unasked = !pod.unasked)),
+    ("unexpected", |ghost| of_pods(ghost, |pod| pod.unexpected = !pod.unexpected)),
     ("completions", |ghost| {
         if let Some(decision) = &mut ghost.decision {
             decision.completions = Some(9);
@@ -31,19 +31,19 @@ const CHANGES: &[Change] = &[
     ("restarts", |ghost| of_pods(ghost, |pod| pod.restarts += 1)),
     ("flipped", |ghost| of_pods(ghost, |pod| pod.flipped = !pod.flipped)),
     ("replaced", |ghost| of_pods(ghost, |pod| pod.replaced = !pod.replaced)),
-    ("listed", |ghost| of_pods(ghost, |pod| pod.listed = None)),
+    ("listed", |ghost| of_pods(ghost, |pod| pod.recorded = None)),
     ("counted", |ghost| of_pods(ghost, |pod| pod.counted_failed = u8::from(pod.counted_failed == 0))),
     ("widest", |ghost| ghost.widest += 1),
     ("most", |ghost| ghost.most = None),
     ("fewest", |ghost| ghost.fewest = None),
-    ("wasImpatient", |ghost| ghost.was_impatient = !ghost.was_impatient),
+    ("wasImpatient", |ghost| ghost.allowed_early_replacement = !ghost.allowed_early_replacement),
     ("decision", |ghost| ghost.decision = None),
     ("ending", |ghost| ghost.ending = None),
     ("refused", |ghost| ghost.refused = Some(Req::SS17)),
     ("objection", |ghost| ghost.objection = Some(Req::FT02)),
 ];
 
-/// Of so many worlds one is looked at, and each in which the end is decided and has not come.
+/// One of this many states is tested, and each state in which the Job is decided but not finished.
 const ONE_OF: u32 = 20;
 
 fn is_near_the_end(world: &World) -> bool {
@@ -51,7 +51,7 @@ fn is_near_the_end(world: &World) -> bool {
     status.is_some_and(|status| status.is_decided() && !status.is_finished())
 }
 
-/// The worlds of a scope that are looked at.
+/// The tested states of a scope.
 fn worlds(scope: &Scope) -> Vec<World> {
     let (mut worlds, mut last) = (Vec::new(), None);
     graph(scope, &Bounds::none(1), &mut |number, world, _, _| {
@@ -64,7 +64,7 @@ fn worlds(scope: &Scope) -> Vec<World> {
     worlds
 }
 
-/// Changes the past of worlds in each way; counts how often a manager is shown it, and does something else then.
+/// Applies each change. Counts the states in which the visible history is different, and the steps are too.
 fn noticed(scope: &Scope) -> Vec<(&'static str, usize)> {
     let mut noticed: Vec<(&str, usize)> = CHANGES.iter().map(|(name, _)| (*name, 0)).collect();
     for world in worlds(scope) {
@@ -73,7 +73,7 @@ fn noticed(scope: &Scope) -> Vec<(&'static str, usize)> {
             let mut other = world.clone();
             change(&mut other.job_state_mut(JobId(0)).ghost);
             let differs = managed(&other, JobId(0), scope) != plain;
-            let ghosts = [&world, &other].map(|world| Shown::of(&world.job_states[0].ghost));
+            let ghosts = [&world, &other].map(|world| VisibleHistory::of(&world.job_states[0].ghost));
             assert!(!differs || ghosts[0] != ghosts[1], "{}: {name} is not shown: {world:?}", scope.name);
             *count += usize::from(differs);
         }
@@ -81,8 +81,8 @@ fn noticed(scope: &Scope) -> Vec<(&'static str, usize)> {
     noticed
 }
 
-/// That an end needs the `completions` by which it was decided is read of the past alone. In none of these worlds does
-/// `unasked` make a difference, since the caches show the manager every pod of its Job.
+/// Only the history shows the `completions` by which a Job was decided. In none of these states does
+/// `unexpected` make a difference, because the caches show every pod to the manager.
 #[test]
 fn whatever_a_guard_reads_of_the_past_is_shown() {
     let scope = |name: &str| named(name).expect("there is such a scope");

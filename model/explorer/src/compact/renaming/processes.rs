@@ -1,19 +1,19 @@
-//! The processes of an algorithm, and what they left on its way.
+//! Permutations of pods in the processes of an algorithm and in their requests.
 
 use std::sync::Arc;
 
 use super::Renaming;
 use crate::compact::parts::Rest;
+use crate::knowledge::PodCache;
 use crate::process::io::{Answer, Call, CallName, Replies, Wait};
+use crate::process::read::{Failures, OwnRequests, Read};
 use crate::process::state::{Process, Sync, UnseenJob};
 use crate::process::steps::DelayedRequest;
-use crate::reference::read::{Failures, Kept, Read};
-use crate::world::Seen;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::uid::Uid;
 
 impl Renaming {
-    /// A process without what it knows and without its sync.
+    /// A process without its knowledge and its sync.
     pub fn idle(&self, process: &Process) -> Process {
         let Process { knowledge: _, job_behind, memory, queued: _, wake: _, orphans, sync: _ } = process;
         let unseen =
@@ -29,13 +29,13 @@ impl Renaming {
     /// A process.
     pub fn process(&self, process: &Process) -> Process {
         Process {
-            knowledge: self.manager(&process.knowledge),
+            knowledge: self.knowledge(&process.knowledge),
             sync: process.sync.as_ref().map(|sync| self.sync(sync)),
             ..self.idle(process)
         }
     }
 
-    /// A sync under way.
+    /// The current sync.
     pub fn sync(&self, sync: &Sync) -> Sync {
         let Sync { read, replies, wait, written, conflicts: _, fresh: _, seen, deletes_failed: _ } = sync;
         Sync {
@@ -48,19 +48,15 @@ impl Renaming {
         }
     }
 
-    /// The request of a dead process.
+    /// The delayed request of a crashed process.
     pub fn delayed(&self, delayed: &DelayedRequest) -> DelayedRequest {
         DelayedRequest { call: self.call(&delayed.call), ..delayed.clone() }
     }
 
-    /// What changes seldom.
+    /// The fields that change rarely.
     pub fn rest(&self, rest: &Rest) -> Rest {
-        let Rest { ttl: _, faults: _, rollouts: _, used: _, manager, others } = rest;
-        Rest {
-            manager: self.manager(manager),
-            others: others.iter().map(|process| self.process(process)).collect(),
-            ..rest.clone()
-        }
+        let Rest { ttl: _, faults: _, rollouts: _, used: _, others } = rest;
+        Rest { others: others.iter().map(|process| self.process(process)).collect(), ..rest.clone() }
     }
 
     fn uids<'a, C: FromIterator<Uid>>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> C {
@@ -76,7 +72,7 @@ impl Renaming {
             creations_seen: _,
             finished_unseen: _,
             removing_finalizers,
-            kept,
+            own_requests,
             failures,
             requeues: _,
             now: _,
@@ -86,20 +82,20 @@ impl Renaming {
             pods: Arc::new(self.pods(pods)),
             ownerless: Arc::new(self.pods(ownerless)),
             removing_finalizers: self.uids(removing_finalizers),
-            kept: Kept {
-                finalizer_removed: self.uids(&kept.finalizer_removed),
-                deleted: self.uids(&kept.deleted),
-                refused: kept.refused,
+            own_requests: OwnRequests {
+                finalizer_removed: self.uids(&own_requests.finalizer_removed),
+                deleted: self.uids(&own_requests.deleted),
+                refused: own_requests.refused,
             },
             failures: Failures { record: failures.record, pods: self.uids(&failures.pods) },
             ..read.clone()
         }
     }
 
-    fn seen(&self, seen: &Seen) -> Seen {
-        let Seen { cache, post, ownerless, expectations_met: _, deletion_unseen: _ } = seen;
+    fn seen(&self, seen: &PodCache) -> PodCache {
+        let PodCache { cache, post, ownerless, expectations_met: _, deletion_unseen: _ } = seen;
         let pods = |pods: &Pods| Arc::new(self.pods(pods));
-        Seen { cache: pods(cache), post: pods(post), ownerless: pods(ownerless), ..seen.clone() }
+        PodCache { cache: pods(cache), post: pods(post), ownerless: pods(ownerless), ..seen.clone() }
     }
 
     fn replies(&self, replies: &Replies) -> Replies {

@@ -1,9 +1,9 @@
-//! Another manager, which syncs the status of a Job from a copy elsewhere (KEP-4368), one write after the other.
+//! A mirror: another manager, which copies the status of a Job from elsewhere (KEP-4368).
 //!
 //! # Caveats
 //!
-//! The copy always fails, by its deadline there: no pod of this cluster counts in what it reports. It sees what is
-//! stored, and never conflicts.
+//! The copied Job always fails by its deadline elsewhere, so that no pod of this cluster is in the reported
+//! numbers. The mirror reads the stored Job, and never conflicts.
 
 use super::UserAction;
 use crate::scope::Scope;
@@ -12,7 +12,8 @@ use jobcheck_spec::apiserver::{status_updated, would_refuse_status};
 use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::time::Time;
 
-/// Whether it writes: to Jobs of its own (MB-09), each report once, and what the API server takes.
+/// Returns true if the mirror may report this now. It writes to its own Jobs only (MB-09), makes each report
+/// once, and writes what the API server accepts.
 pub fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     let status = &job.status;
     let announced = status.is_true(&ConditionKind::FailureTarget);
@@ -25,7 +26,7 @@ pub fn is_possible(job: &Job, action: UserAction, scope: &Scope) -> bool {
     own && next && would_refuse_status(&scope.rules, job, &reported(job, action, Time(0))).is_none()
 }
 
-/// It writes.
+/// Stores the report.
 pub fn apply(job_state: &mut JobState, action: UserAction, now: Time, scope: &Scope) {
     let Some(job) = job_state.job.clone() else { return };
     let sent = reported(&job, action, now);

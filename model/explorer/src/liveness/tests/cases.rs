@@ -1,18 +1,18 @@
-//! The graphs of `model/tla/progress`, with what TLC says about them.
+//! The graphs of `model/tla/progress`, with the results of TLC.
 
 use std::collections::BTreeSet;
 
 use super::verify::verify;
-use super::{Edge, Fairness, Label, Node, Task, Wanted};
+use super::{Edge, Fairness, Label, Node, Problem, Wanted};
 
 const CASES: &str = include_str!("../../../../tla/progress/cases.txt");
 const RANDOM: &str = include_str!("../../../../tla/progress/random.txt");
 
-/// A check of a file, and what TLC says.
+/// A check in a file, and the result of TLC.
 struct Case {
-    /// The graph's name and the line.
+    /// The name of the graph and the line.
     name: String,
-    task: Task,
+    problem: Problem,
     holds: bool,
 }
 
@@ -61,10 +61,10 @@ impl Described {
         let holds = match *verdict {
             "holds" => true,
             "violated" => false,
-            other => panic!("{name}: TLC cannot have said {other}"),
+            other => panic!("{name}: unknown result of TLC: {other}"),
         };
         let (initial, edges) = (self.initial.clone(), self.edges.clone());
-        Case { name, task: Task { nodes, initial, edges, fairness, wanted }, holds }
+        Case { name, problem: Problem { nodes, initial, edges, fairness, wanted }, holds }
     }
 }
 
@@ -104,14 +104,14 @@ fn read(text: &str) -> Vec<Case> {
 fn agrees_with_tlc(text: &str, least: usize) {
     let cases = read(text);
     let held = cases.iter().filter(|case| case.holds).count();
-    // Both answers must be common, or little is compared.
+    // Both results must occur often, or the comparison shows little.
     assert!(held >= least && cases.len() - held >= least, "{held} of {} hold", cases.len());
     for case in cases {
-        match case.task.check() {
+        match case.problem.check() {
             Ok(()) => assert!(case.holds, "{}", case.name),
             Err(lasso) => {
                 assert!(!case.holds, "{}: {lasso:?}", case.name);
-                verify(&case.task, &lasso).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+                verify(&case.problem, &lasso).unwrap_or_else(|why| panic!("{}: {why}", case.name));
             }
         }
     }

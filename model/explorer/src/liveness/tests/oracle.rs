@@ -1,20 +1,21 @@
-//! Random graphs against an enumeration of every set of steps that a behaviour can take again and again.
+//! Compares random graphs with an enumeration of all sets of steps that a behaviour can take infinitely
+//! often.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::verify::{is_step, verify};
-use super::{Edge, Fairness, Node, Task, Wanted};
+use super::{Edge, Fairness, Node, Problem, Wanted};
 
-/// Pairs of different nodes between which there is a step of any action, at most so many: the enumeration goes
-/// over all their subsets.
+/// The largest number of node pairs with a step between them. The enumeration visits all subsets of these
+/// pairs.
 const MOST_STEPS: usize = 11;
 
 /// Nodes as bits.
 type Nodes = u8;
 
-/// What a behaviour visits and which steps it takes again and again.
+/// The nodes that a behaviour visits infinitely often, and its steps there.
 struct Tail {
     nodes: Nodes,
     steps: Vec<(Node, Node)>,
@@ -32,28 +33,29 @@ fn bits(set: &BTreeSet<Node>) -> Nodes {
     set.iter().fold(0, |bits, node| bits | bit(*node))
 }
 
-fn steps(task: &Task) -> Vec<(Node, Node)> {
-    let pairs: BTreeSet<(Node, Node)> = task.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+fn steps(problem: &Problem) -> Vec<(Node, Node)> {
+    let pairs: BTreeSet<(Node, Node)> = problem.edges.iter().map(|edge| (edge.from, edge.to)).collect();
     pairs.into_iter().filter(|(from, to)| from != to).collect()
 }
 
-/// Every tail that there is in the graph, reachable or not, fair or not.
-fn tails(task: &Task) -> Vec<Tail> {
-    let all = steps(task);
-    let mut tails: Vec<Tail> = (0..task.nodes).map(|node| Tail { nodes: bit(node), steps: vec![] }).collect();
+/// All tails of the graph, reachable or not, fair or not.
+fn tails(problem: &Problem) -> Vec<Tail> {
+    let all = steps(problem);
+    let mut tails: Vec<Tail> =
+        (0..problem.nodes).map(|node| Tail { nodes: bit(node), steps: vec![] }).collect();
     for subset in 1u32..1 << all.len() {
         let chosen = all.iter().enumerate().filter(|(number, _)| subset >> number & 1 == 1);
         let steps: Vec<(Node, Node)> = chosen.map(|(_, step)| *step).collect();
         let nodes = steps.iter().fold(0, |nodes, (from, to)| nodes | bit(*from) | bit(*to));
         let everywhere = |node: Node| reachable(&steps, bit(node), Nodes::MAX) == nodes;
-        if (0..task.nodes).filter(|node| holds(nodes, *node)).all(everywhere) {
+        if (0..problem.nodes).filter(|node| holds(nodes, *node)).all(everywhere) {
             tails.push(Tail { nodes, steps });
         }
     }
     tails
 }
 
-/// The nodes that are reached from some along steps within others.
+/// The nodes that are reachable from these nodes by steps within the others.
 fn reachable(steps: &[(Node, Node)], from: Nodes, within: Nodes) -> Nodes {
     let mut reached = from & within;
     loop {
@@ -68,12 +70,12 @@ fn reachable(steps: &[(Node, Node)], from: Nodes, within: Nodes) -> Nodes {
     }
 }
 
-fn is_fair(task: &Task, tail: &Tail) -> bool {
-    task.fairness.iter().all(|assumption| {
+fn is_fair(problem: &Problem, tail: &Tail) -> bool {
+    problem.fairness.iter().all(|assumption| {
         let (Fairness::Weak(labels) | Fairness::Strong(labels)) = assumption;
-        let enabled = |node: Node| (0..task.nodes).any(|to| is_step(task, labels, node, to));
-        let mut nodes = (0..task.nodes).filter(|node| holds(tail.nodes, *node));
-        tail.steps.iter().any(|(from, to)| is_step(task, labels, *from, *to))
+        let enabled = |node: Node| (0..problem.nodes).any(|to| is_step(problem, labels, node, to));
+        let mut nodes = (0..problem.nodes).filter(|node| holds(tail.nodes, *node));
+        tail.steps.iter().any(|(from, to)| is_step(problem, labels, *from, *to))
             || match assumption {
                 Fairness::Weak(_) => nodes.any(|node| !enabled(node)),
                 Fairness::Strong(_) => nodes.all(|node| !enabled(node)),
@@ -81,12 +83,11 @@ fn is_fair(task: &Task, tail: &Tail) -> bool {
     })
 }
 
-/// How many steps it takes at least to get into a tail in a way that breaks the property; `None` if there is no
-/// such way.
-fn distance(task: &Task, tail: &Tail) -> Option<usize> {
-    let first = task.initial.iter().fold(0, |nodes, node| nodes | bit(*node));
-    // From where on which nodes must be avoided.
-    let (after, avoided) = match &task.wanted {
+/// The smallest number of steps into a tail such that the property breaks. Returns `None` if it cannot break.
+fn distance(problem: &Problem, tail: &Tail) -> Option<usize> {
+    let first = problem.initial.iter().fold(0, |nodes, node| nodes | bit(*node));
+    // The nodes after which other nodes must be avoided.
+    let (after, avoided) = match &problem.wanted {
         Wanted::Eventually(goal) => (None, bits(goal)),
         Wanted::AlwaysEventually(goal) => (Some(Nodes::MAX), bits(goal)),
         Wanted::LeadsTo(p, q) => (Some(bits(p)), bits(q)),
@@ -96,12 +97,12 @@ fn distance(task: &Task, tail: &Tail) -> Option<usize> {
     if tail.nodes & avoided != 0 {
         return None;
     }
-    let steps = steps(task);
+    let steps = steps(problem);
     let one_on = |nodes: Nodes| {
         steps.iter().filter(|(from, _)| holds(nodes, *from)).fold(0, |next, (_, to)| next | bit(*to))
     };
     let (mut before, mut inside) = (first, after.unwrap_or(first) & first & !avoided);
-    for distance in 0..=2 * task.nodes as usize {
+    for distance in 0..=2 * problem.nodes as usize {
         if inside & tail.nodes != 0 {
             return Some(distance);
         }
@@ -112,13 +113,13 @@ fn distance(task: &Task, tail: &Tail) -> Option<usize> {
 }
 
 /// The length of the shortest prefix of a fair behaviour that breaks the property.
-fn shortest_prefix(task: &Task) -> Option<usize> {
-    let fair = tails(task).into_iter().filter(|tail| is_fair(task, tail));
-    fair.filter_map(|tail| distance(task, &tail)).min()
+fn shortest_prefix(problem: &Problem) -> Option<usize> {
+    let fair = tails(problem).into_iter().filter(|tail| is_fair(problem, tail));
+    fair.filter_map(|tail| distance(problem, &tail)).min()
 }
 
 fn some_fairness() -> impl Strategy<Value = Vec<Fairness>> {
-    // Four actions, or classes of them; each fair in some way or not at all.
+    // Four actions or classes of actions. Each one is weakly fair, strongly fair, or unfair.
     let classes: Vec<Vec<Vec<u16>>> = vec![
         vec![vec![0], vec![1], vec![2], vec![3]],
         vec![vec![0, 1], vec![2], vec![3]],
@@ -145,13 +146,13 @@ fn some_wanted(nodes: u32) -> impl Strategy<Value = Wanted> {
     ]
 }
 
-fn some_task() -> impl Strategy<Value = Task> {
+fn some_task() -> impl Strategy<Value = Problem> {
     (1..=6u32).prop_flat_map(|nodes| {
         let edge = (0..nodes, 0..4u16, 0..nodes).prop_map(|(from, label, to)| Edge { from, label, to });
         let edges = prop::collection::vec(edge, 0..=MOST_STEPS + 3);
         let initial = prop::collection::vec(0..nodes, 1..=2);
         (initial, edges, some_fairness(), some_wanted(nodes)).prop_map(
-            move |(initial, edges, fairness, wanted)| Task { nodes, initial, edges, fairness, wanted },
+            move |(initial, edges, fairness, wanted)| Problem { nodes, initial, edges, fairness, wanted },
         )
     })
 }
@@ -160,12 +161,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_graphs_are_judged_as_by_enumeration(task in some_task()) {
-        prop_assume!(steps(&task).len() <= MOST_STEPS);
-        match (task.check(), shortest_prefix(&task)) {
+    fn random_graphs_are_judged_as_by_enumeration(problem in some_task()) {
+        prop_assume!(steps(&problem).len() <= MOST_STEPS);
+        match (problem.check(), shortest_prefix(&problem)) {
             (Ok(()), None) => {}
             (Err(lasso), Some(shortest)) => {
-                prop_assert_eq!(verify(&task, &lasso), Ok(()));
+                prop_assert_eq!(verify(&problem, &lasso), Ok(()));
                 prop_assert_eq!(lasso.prefix.len(), shortest, "{:?}", lasso);
             }
             (checked, expected) => prop_assert!(false, "{:?}, and the shortest is {:?}", checked, expected),

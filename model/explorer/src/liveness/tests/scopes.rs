@@ -1,5 +1,5 @@
-//! That the graphs of the scopes can be built, checked, and told as steps. What progress the specification makes
-//! is not asked here.
+//! The graphs of the scopes can be built and checked, and their lassos can be described as steps. These tests
+//! do not check the progress of the specification.
 
 use super::{Builder, Edge, Fairness, Graph, Label, Lasso, Property, check};
 use crate::check::{Bounds, Outcome, explore, visit};
@@ -12,7 +12,7 @@ fn kind(step: &Step) -> Label {
     step.kind() as Label
 }
 
-/// The graph of a scope, in which of its worlds nothing can happen, and the steps along each edge.
+/// The graph of a scope, its states without steps, and the steps of each edge.
 struct Explored {
     graph: Graph,
     ends: Vec<bool>,
@@ -38,7 +38,7 @@ fn explored(scope: &Scope) -> Explored {
     Explored { graph: builder.finish().unwrap(), ends, steps }
 }
 
-/// Walks along a lasso, and says whether its cycle comes back.
+/// Follows a lasso. Returns true if its cycle returns to its start.
 fn returns(scope: &Scope, explored: &Explored, lasso: &Lasso) -> bool {
     let walk = |world: World, edges: &[Edge]| {
         edges.iter().fold(world, |world, edge| {
@@ -47,8 +47,8 @@ fn returns(scope: &Scope, explored: &Explored, lasso: &Lasso) -> bool {
             world.apply(step, scope)
         })
     };
-    let turn = walk(initial(scope), &lasso.prefix);
-    walk(turn.clone(), &lasso.cycle) == turn
+    let cycle_start = walk(initial(scope), &lasso.prefix);
+    walk(cycle_start.clone(), &lasso.cycle) == cycle_start
 }
 
 #[test]
@@ -65,6 +65,6 @@ fn scopes_are_built_whole_and_come_to_an_end_if_every_step_is_fair() {
         assert_eq!((idle.prefix.len(), idle.stutters()), (0, true), "{name}");
         let lasso = check(graph, &fair, &Property::Eventually(&|_| false)).unwrap_err();
         assert!(returns(&scope, &explored, &lasso), "{name}");
-        assert!(end(lasso.turn()) && !lasso.prefix.is_empty(), "{name}");
+        assert!(end(lasso.cycle_start()) && !lasso.prefix.is_empty(), "{name}");
     }
 }

@@ -1,5 +1,6 @@
-//! Scopes in which a namespace is deleted, and the pods and Jobs in it with it (PC-12): of algorithms alone, for the
-//! specification says nothing of what a process was told.
+//! Scopes in which a user deletes the namespace, with the pods and Jobs in it (PC-12).
+//!
+//! They are for algorithms only. The specification does not describe what a process knows from responses.
 
 use super::run_by_the_algorithm;
 use crate::env::user::UserAction;
@@ -17,13 +18,14 @@ fn per_index() -> JobSpec {
     limited_per_index(1, many_indexes(1, 1))
 }
 
-/// The small ones.
+/// The scopes for safety.
 #[must_use]
 pub fn namespaces() -> [Scope; 4] {
-    let about = "two completions, one at a time; the namespace is deleted, and takes no pods any more";
+    let about = "two completions, one after the other; a user deletes the namespace, so that pod creations are refused";
     let fails = Faults { failures: 1, ..Faults::default() };
     let crashes = Faults { crashes: 1, ..Faults::default() };
-    let of_an_index = "one retry for an index; the namespace is deleted, and no replacement comes";
+    let of_an_index =
+        "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
     [
         namespace("stale-caches/terminating-namespace", about, many(2, 1), 2),
         namespace("stale-caches/terminating-namespace-per-index", of_an_index, per_index(), 2),
@@ -32,11 +34,12 @@ pub fn namespaces() -> [Scope; 4] {
     ]
 }
 
-/// Those that are looked at for progress.
+/// The scopes for progress.
 #[must_use]
 pub fn progress_of_namespaces() -> [Scope; 2] {
-    let about = "two completions, one at a time; the namespace is deleted";
-    let of_an_index = "one retry for an index; the namespace is deleted, and no replacement comes";
+    let about = "two completions, one after the other; a user deletes the namespace";
+    let of_an_index =
+        "one index with one retry; a user deletes the namespace, so that the index gets no replacement";
     [
         namespace("progress/terminating-namespace", about, many(2, 1), 1),
         namespace("progress/terminating-namespace-per-index", of_an_index, per_index(), 1),

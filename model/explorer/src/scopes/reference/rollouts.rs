@@ -1,10 +1,10 @@
-//! Scopes in which a process of the algorithm takes over with other feature gates.
+//! Scopes in which a process of the algorithm with other feature gates takes over.
 
 use super::run_by_the_algorithm;
 use crate::scope::Scope;
 use crate::scopes::gates::{gates, without_interim_conditions};
 
-/// The scope of the specification, ours, and ours that is looked at for progress.
+/// The scope of the specification, the scope for safety, and the scope for progress.
 const NAMES: &[(&str, &str, &str)] = &[
     ("gates/pod-replacement-policy", "rollout/pod-replacement-policy", "progress/rollout-replacement"),
     ("gates/pod-failure-policy", "rollout/pod-failure-policy", "progress/rollout-failure-policy"),
@@ -16,13 +16,13 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("gates/delay-in-turns", "rollout/delay-in-turns", "progress/rollout-delay-in-turns"),
 ];
 
-/// All of them, with both caches one event behind.
+/// The scopes for safety. Both caches lag by one.
 #[must_use]
 pub fn rollouts() -> Vec<Scope> {
     named(|(_, rollout, _)| *rollout)
 }
 
-/// The same, to be looked at for progress.
+/// The scopes for progress.
 #[must_use]
 pub fn progress_of_rollouts() -> Vec<Scope> {
     named(|(_, _, progress)| progress)

@@ -1,16 +1,16 @@
-//! What a sync decides when it has read its caches, in words: for stories.
+//! The decision of a sync as text, for counterexamples.
 
 use jobcheck_spec::job::{JobSpec, JobStatus};
 
-use crate::mutations::Mutation;
 use crate::process::io::{Io, Replies};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::reference::claim::claim;
 use crate::reference::decide::{Termination, decide};
-use crate::reference::read::{Read, Tally};
-use crate::reference::sync::{Settings, completes};
+use crate::reference::sync::completes;
+use crate::reference::tally::Tally;
 
-/// The end that a sync which has read this decides on, and why; `None` where it decides nothing that is not stored
-/// already.
+/// The end that a sync with this input decides on, with its reason; `None` if it decides nothing new.
 #[must_use]
 pub fn decision(read: &Read, settings: &Settings<'_>) -> Option<String> {
     let job = read.job.as_ref()?;
@@ -26,17 +26,17 @@ pub fn decision(read: &Read, settings: &Settings<'_>) -> Option<String> {
     let tally = Tally::of(job, read, settings);
     let termination = match decide(spec, &job.status, read, &tally, &mut io) {
         Ok(termination) => termination,
-        // Which of several pods the message names is chance.
+        // The message names one of the pods at random.
         Err(_) => return Some("PodFailurePolicy: several pods match a FailJob rule".to_owned()),
     };
     let active = i32::try_from(tally.active.len()).unwrap_or(i32::MAX);
     let termination = termination.or_else(|| completes(job, read, settings, &tally, active));
-    let termination = termination.filter(|termination| !termination.announced)?;
-    let hasty = settings.mutations.on(Mutation::FailsBeforeAllPodsAreSeen);
-    let waits = if termination.reason.as_ref() == "CompletionsReached" || read.satisfied || hasty {
+    let termination = termination.filter(|termination| !termination.is_stored)?;
+    let is_complete = termination.reason.as_ref() == "CompletionsReached";
+    let waits = if is_complete || settings.has_seen_all_pods(read) {
         ""
     } else {
-        ", not before every pod has been seen"
+        ", as soon as the Pod cache shows every pod"
     };
     Some(format!("{}: {}{waits}", termination.reason, why(&termination, spec, &job.status, read, &tally)))
 }
@@ -54,7 +54,7 @@ fn why(
         }
         "BackoffLimitExceeded" if tally.failed <= i64::from(spec.backoff_limit.unwrap_or_default()) => {
             let limit = spec.backoff_limit.unwrap_or_default();
-            format!("{} syncs that failed or found a failure, backoffLimit {limit}", read.requeues + 1)
+            format!("{} syncs failed or found a failed pod, backoffLimit {limit}", read.requeues + 1)
         }
         "BackoffLimitExceeded" => {
             format!("{} failed, backoffLimit {}", tally.failed, spec.backoff_limit.unwrap_or_default())

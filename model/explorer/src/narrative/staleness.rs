@@ -1,10 +1,11 @@
-//! How far the caches of a process lag, and which events reach them, in words: for stories.
+//! The lag of caches and the events that they receive, as text.
 
+use crate::knowledge::{Unseen, before};
 use crate::narrative::name;
 use crate::narrative::pods::{lacking, shown};
 use crate::narrative::status;
 use crate::scope::Scope;
-use crate::world::{JobState, Unseen, before};
+use crate::world::JobState;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
@@ -13,7 +14,8 @@ use jobcheck_spec::words::or_none;
 use crate::mutations::Mutation;
 use crate::process::state::{Process, UnseenJob};
 
-/// What the caches of a process do not show once so many events have reached them; `None` where they show everything.
+/// The changes that the caches of a process lack after they have received these numbers of events. Returns
+/// `None` if they lack nothing.
 #[must_use]
 pub fn staleness(job_state: &JobState, process: &Process, pods: usize, jobs: usize) -> Option<String> {
     let mut parts = Vec::new();
@@ -26,7 +28,7 @@ pub fn staleness(job_state: &JobState, process: &Process, pods: usize, jobs: usi
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What a Pod cache that lacks these changes does not show.
+/// The changes that a Pod cache without these events lacks.
 #[must_use]
 pub fn pod_staleness(job_state: &JobState, behind: &[Unseen]) -> Vec<String> {
     let cached = before(&job_state.pods, behind);
@@ -43,18 +45,18 @@ fn job_staleness(job_state: &JobState, behind: &[UnseenJob]) -> Option<String> {
     let last = if count == 1 { format!("{own}last write") } else { format!("{own}last {count} writes") };
     let still = match (first, &job_state.job) {
         (None, _) => "shows no Job".to_owned(),
-        (Some(_), None) => "still shows the Job, which is gone".to_owned(),
+        (Some(_), None) => "still shows the Job, which no longer exists".to_owned(),
         (Some(cached), Some(stored)) => old_job(cached, stored),
     };
     Some(format!("its Job cache lacks {last} and {still}"))
 }
 
-/// What a Job cache shows that is not so any more.
+/// The old values that a Job cache shows.
 #[must_use]
 pub fn old_job(cached: &Job, stored: &Job) -> String {
     let mut parts = Vec::new();
     if cached.uid != stored.uid {
-        return "shows the Job of before, with another UID".to_owned();
+        return "shows the previous Job, with another UID".to_owned();
     }
     let (old, new) = (&cached.spec, &stored.spec);
     if old.is_suspended() != new.is_suspended() {
@@ -78,14 +80,14 @@ pub fn old_job(cached: &Job, stored: &Job) -> String {
     }
     parts.extend(status::older(&cached.status, &stored.status));
     if parts.is_empty() {
-        "shows nothing old".to_owned()
+        "shows the same fields".to_owned()
     } else {
         format!("still shows {}", parts.join(", "))
     }
 }
 
-/// The events that reach the caches of a process by a step, in order, each with the cache; of caches that never lag none
-/// is told.
+/// The events that the caches of a process receive in a step, in their order, each with the name of the
+/// cache. Caches that never lag are left out.
 #[must_use]
 pub fn delivered(
     before: &JobState,
@@ -94,50 +96,48 @@ pub fn delivered(
     relists: bool,
     scope: &Scope,
 ) -> Vec<(&'static str, String)> {
-    let (Some(old), Some(new)) = (before.processes.get(number), after.processes.get(number)) else {
+    let (Some(old), Some(new)) = (before.processes().get(number), after.processes().get(number)) else {
         return Vec::new();
     };
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     if scope.lag > 0 {
         let same = |a: &Unseen, b: &Unseen| a.uid == b.uid && a.before == b.before;
         let behind = &old.knowledge.behind;
         let count = gone(behind, &new.knowledge.behind, same);
         let mut shows: Vec<String> = match relists {
-            true => listed(after, behind),
+            true => relisted(after, behind),
             false => (0..count).map(|place| pod_event(after, new, behind, place)).collect(),
         };
-        if let Some(last) =
-            shows.last_mut().filter(|_| scope.algorithm.mutations.on(Mutation::CountsDeletions))
-        {
+        if let Some(last) = shows.last_mut().filter(|_| scope.mutations().on(Mutation::CountsDeletions)) {
             last.push_str(&deletions(old, new));
         }
-        told.extend(shows.into_iter().map(|what| ("Pod cache", what)));
+        events.extend(shows.into_iter().map(|what| ("Pod cache", what)));
     }
-    if scope.algorithm.job_lag > 0 {
+    if scope.job_lag > 0 {
         let same = |a: &UnseenJob, b: &UnseenJob| a.before == b.before;
         let count = gone(&old.job_behind, &new.job_behind, same);
         for place in 0..count {
             let next = old.job_behind.get(place + 1).or(new.job_behind.first());
             let shown = next.map_or(after.job.as_ref(), |unseen| unseen.before.as_ref());
             let cached = old.job_behind[place].before.as_deref();
-            told.push(("Job cache", job_event(cached, shown.map(AsRef::as_ref))));
+            events.push(("Job cache", job_event(cached, shown.map(AsRef::as_ref))));
         }
     }
-    told
+    events
 }
 
-/// What a new list shows, of each pod once.
-fn listed(after: &JobState, behind: &[Unseen]) -> Vec<String> {
+/// The content of a relist, with each pod once.
+fn relisted(after: &JobState, behind: &[Unseen]) -> Vec<String> {
     let is_first = |place: &usize| behind[..*place].iter().all(|it| it.uid != behind[*place].uid);
     let first = (0..behind.len()).filter(is_first).map(|place| &behind[place]);
-    let told = first.map(|unseen| match (&unseen.before, after.pods.get(unseen.uid)) {
-        (None, None) => format!("shows nothing of {}, which came and went", name(unseen.uid)),
+    let shows = first.map(|unseen| match (&unseen.before, after.pods.get(unseen.uid)) {
+        (None, None) => format!("never shows {}, which was created and removed meanwhile", name(unseen.uid)),
         (before, then) => format!("shows {}", shown(unseen.uid, before.as_ref(), then)),
     });
-    told.map(|what| format!("is listed anew and {what}")).collect()
+    shows.map(|what| format!("relists and {what}")).collect()
 }
 
-/// How many entries of a queue have left it at its front.
+/// The number of entries that a queue has lost at its front.
 fn gone<T>(old: &[T], new: &[T], same: impl Fn(&T, &T) -> bool) -> usize {
     let is_rest = |rest: &[T]| rest.len() <= new.len() && rest.iter().zip(new).all(|(a, b)| same(a, b));
     (0..=old.len()).find(|count| is_rest(&old[*count..])).unwrap_or(old.len())
@@ -156,20 +156,20 @@ fn pod_event(after: &JobState, process: &Process, behind: &[Unseen], place: usiz
 
 fn job_event(cached: Option<&Job>, then: Option<&Job>) -> String {
     match (cached, then) {
-        (_, None) => "shows that the Job is gone".to_owned(),
-        (None, Some(_)) => "shows that there is a Job of the name again".to_owned(),
+        (_, None) => "shows that the Job no longer exists".to_owned(),
+        (None, Some(_)) => "shows the recreated Job".to_owned(),
         (Some(cached), Some(then)) if then.uid != cached.uid => {
-            "shows another Job in the place of the old one".to_owned()
+            "shows the recreated Job in place of the previous one".to_owned()
         }
         (Some(cached), Some(then)) if then.status != cached.status => {
             format!("shows the status {}", status::change(&cached.status, &then.status))
         }
-        (Some(_), Some(_)) => "shows the change of the Job".to_owned(),
+        (Some(_), Some(_)) => "shows the changed Job".to_owned(),
     }
 }
 
-/// H1: how many deletions are to be seen, where they are counted.
+/// H1: the number of expected deletions, if the mutation counts them.
 fn deletions(old: &Process, new: &Process) -> String {
     let (before, after) = (old.memory.deletions(), new.memory.deletions());
-    if before == after { String::new() } else { format!(": deletions to be seen {before} -> {after}") }
+    if before == after { String::new() } else { format!("; expected deletions {before} -> {after}") }
 }

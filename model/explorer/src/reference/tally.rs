@@ -1,120 +1,60 @@
-//! What a sync reads at its start, and what it makes of the pods.
+//! The tally of a sync: how many of the pods that it read are active, have succeeded, have failed, and must be replaced.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::indexes::{Index, IndexSet};
 use jobcheck_spec::job::{FailureAction, Job, JobSpec};
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
-use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::Backoff;
 
-use crate::mutations::{Mutation, Mutations};
+use crate::mutations::Mutations;
 use crate::process::io::{Io, Stop};
-use crate::reference::sync::Settings;
+use crate::process::read::{Failures, Read};
+use crate::process::settings::Settings;
 
-/// What a sync reads at its start (requirements.md 0.2, steps 2 to 6).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Read {
-    /// The Job in the Job cache.
-    pub job: Option<Arc<Job>>,
-    /// Its pods in the Pod cache.
-    pub pods: Arc<Pods>,
-    /// Pods in the Pod cache that nobody controls.
-    pub ownerless: Arc<Pods>,
-    /// Whether all creations and deletions were seen (PC-26).
-    pub satisfied: bool,
-    /// Whether all creations were seen (S-08).
-    pub creations_seen: bool,
-    /// Whether this process finished the Job, and its cache does not show it (TC-13).
-    pub finished_unseen: bool,
-    /// Pods whose release is to be seen (FT-28).
-    pub removing_finalizers: BTreeSet<Uid>,
-    /// What a subject keeps that looks for itself at what its caches show.
-    pub kept: Kept,
-    /// The record of failures (BO-05).
-    pub failures: Failures,
-    /// How often the key was queued again, where a departure counts it.
-    pub requeues: u8,
-    /// The clock.
-    pub now: Time,
-}
-
-/// The record of failures, and the pods that are in it (BO-01, BO-03).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Failures {
-    /// The record.
-    pub record: Backoff,
-    /// The pods in it.
-    pub pods: BTreeSet<Uid>,
-}
-
-/// What a subject remembers until the decision itself drops it, whatever events come meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Kept {
-    /// Pods whose finalizer it has removed (FT-28).
-    pub finalizer_removed: BTreeSet<Uid>,
-    /// Pods that it has deleted (PC-26).
-    pub deleted: BTreeSet<Uid>,
-    /// When it was told that the namespace is being deleted (PC-12).
-    pub refused: Option<Time>,
-}
-
-/// For so many seconds no pod is created after the namespace was found to be going (PC-12).
-pub const REFUSAL_LASTS: i64 = 300;
-
-impl Kept {
-    /// PC-12: whether the namespace is being deleted, as a creation was told not long ago.
-    #[must_use]
-    pub fn namespace_goes(&self, now: Time) -> bool {
-        self.refused.is_some_and(|refused| now.since(refused) < REFUSAL_LASTS)
-    }
-}
-
-/// What the pods come to (step 8).
+/// The numbers of one sync.
 #[derive(Debug)]
 pub struct Tally<'a> {
-    job: &'a Job,
-    read: &'a Read,
-    mutations: &'a Mutations,
+    pub(super) job: &'a Job,
+    pub(super) read: &'a Read,
     settings: Settings<'a>,
+    /// True if a creation may have to wait after failures.
     delays: bool,
     /// Active pods.
     pub active: Vec<&'a Pod>,
-    /// Number of terminating pods.
+    /// The number of terminating pods.
     pub terminating: i32,
-    /// Number of ready pods.
+    /// The number of ready pods.
     pub ready: i32,
-    /// Pods with the finalizer whose success is in no list and no counter.
+    /// Pods with the finalizer that have succeeded, and that neither a list nor a counter includes.
     pub new_successes: Vec<&'a Pod>,
-    /// Pods with the finalizer whose failure is in no list and no counter.
+    /// Pods with the finalizer that have failed, and that neither a list nor a counter includes.
     pub new_failures: Vec<&'a Pod>,
-    /// Successes so far.
+    /// The number of successes so far.
     pub succeeded: i64,
-    /// Failures so far, ignored ones apart.
+    /// The number of failures so far, without ignored failures.
     pub failed: i64,
-    /// Completed indexes.
+    /// The completed indexes.
     pub completed: IndexSet,
-    /// Failed indexes, where they are tracked.
+    /// The failed indexes; `None` if retries are not limited per index.
     pub failed_indexes: Option<IndexSet>,
-    /// For each index that waits for a replacement its last failed pod (BI-08).
+    /// For each index that waits for a replacement, its last failed pod (BI-08).
     pub delayed: BTreeMap<Index, &'a Pod>,
-    /// Of several that failed last, all.
-    last: BTreeMap<Index, Vec<&'a Pod>>,
+    /// For each such index, all pods that failed last, before [`Tally::settle_ties`] has chosen one.
+    ties: BTreeMap<Index, Vec<&'a Pod>>,
 }
 
 impl<'a> Tally<'a> {
-    /// Counts what was read.
+    /// Counts the pods that a sync read.
     #[must_use]
     pub fn of(job: &'a Job, read: &'a Read, settings: &Settings<'a>) -> Tally<'a> {
         let pods = || read.pods.iter();
         let mut tally = Tally {
             job,
             read,
-            mutations: settings.mutations,
             settings: *settings,
             delays: settings.has_delays && settings.limit_per_index(&job.spec).is_none(),
             active: pods().filter(|pod| pod.is_active()).collect(),
@@ -127,7 +67,7 @@ impl<'a> Tally<'a> {
             completed: IndexSet::new(),
             failed_indexes: None,
             delayed: BTreeMap::new(),
-            last: BTreeMap::new(),
+            ties: BTreeMap::new(),
         };
         tally.new_successes = pods().filter(|pod| tally.is_new_success(pod)).collect();
         tally.new_failures = pods().filter(|pod| tally.is_new_failure(pod)).collect();
@@ -136,10 +76,10 @@ impl<'a> Tally<'a> {
         tally
     }
 
-    /// Departures from the algorithm.
+    /// The mutations of the algorithm.
     #[must_use]
     pub fn mutations(&self) -> &'a Mutations {
-        self.mutations
+        self.settings.mutations
     }
 
     /// The settings of the process.
@@ -148,35 +88,26 @@ impl<'a> Tally<'a> {
         &self.settings
     }
 
-    fn spec(&self) -> &'a JobSpec {
+    pub(super) fn spec(&self) -> &'a JobSpec {
         &self.job.spec
     }
 
-    /// FT-06: whether accounting looks at the pod.
+    /// FT-06, FT-28: returns true if accounting looks at the pod.
     #[must_use]
     pub fn is_tracked(&self, pod: &Pod) -> bool {
-        let finalizer_removed =
-            self.read.removing_finalizers.contains(&pod.uid) && !self.mutations.on(Mutation::ForgetsRemovals);
-        let legacy = pod.is_terminated() && self.mutations.on(Mutation::CountsLegacyPods);
-        (pod.finalizer || legacy) && !finalizer_removed
+        self.has_finalizer(pod) && !self.is_removal_unseen(pod)
     }
 
-    /// FT-09: an Indexed Job counts pods with a valid index only.
+    /// FT-09: an Indexed Job only counts pods with a valid index.
     #[must_use]
     pub fn has_place(&self, pod: &Pod) -> bool {
         !self.spec().is_indexed() || pod.valid_index(self.spec().completion_count()).is_some()
     }
 
-    /// FT-18: whether the pod is a failure under the Job's policies.
+    /// FT-18: returns true if the pod is a failure under the Job's policies.
     #[must_use]
     pub fn is_failure(&self, pod: &Pod) -> bool {
-        pod.has_failed(self.settings.is_patient(self.spec()))
-    }
-
-    /// Whether the UID is recorded as a failure, which it stays (FT-13, S-01, S-02).
-    fn is_recorded_failure(&self, pod: &Pod) -> bool {
-        self.job.status.uncounted_failed().contains(&pod.uid)
-            && !self.mutations.on(Mutation::CountsListedFailureAsSuccess)
+        pod.has_failed(self.settings.replaces_after_termination(self.spec()))
     }
 
     fn is_new_success(&self, pod: &Pod) -> bool {
@@ -184,17 +115,15 @@ impl<'a> Tally<'a> {
             && self.is_tracked(pod)
             && self.has_place(pod)
             && !self.job.status.uncounted_succeeded().contains(&pod.uid)
-            && !self.is_recorded_failure(pod)
+            && !self.stays_recorded_as_failed(pod)
     }
 
     fn is_new_failure(&self, pod: &Pod) -> bool {
-        let flipped = self.job.status.uncounted_succeeded().contains(&pod.uid)
-            && !self.mutations.on(Mutation::RecordsFlippedSuccess);
         self.is_failure(pod)
             && self.is_tracked(pod)
             && self.has_place(pod)
             && !self.job.status.uncounted_failed().contains(&pod.uid)
-            && !flipped
+            && !self.stays_recorded_as_succeeded(pod)
     }
 
     fn count_indexes(&mut self) {
@@ -208,11 +137,11 @@ impl<'a> Tally<'a> {
         if let Some(limit) = self.settings.limit_per_index(spec) {
             let stored = self.job.status.failed_set(completions);
             let mut failed = stored.clone();
-            // BI-05: every failed pod that still has the finalizer, recorded or not.
+            // BI-05: every failed pod that still has the finalizer counts, recorded or not.
             let spent = self.read.pods.iter().filter(|pod| self.is_tracked(pod) && self.is_failure(pod));
             let spent = spent.filter(|pod| exhausts_index(pod, limit));
             failed.extend(spent.filter_map(|pod| pod.valid_index(completions)));
-            if !self.mutations.on(Mutation::FailedIndexNotMinusCompleted) {
+            if self.separates_indexes() {
                 failed = failed.minus(&self.completed.minus(&stored));
                 self.completed = self.completed.minus(&stored);
             }
@@ -221,10 +150,10 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// BI-08: the last failed pod of an index keeps the number of its failures until its replacement is seen.
+    /// BI-08: the last failed pod of an index keeps its finalizer until its replacement exists. The pod carries the
+    /// number of failures of the index.
     fn delay_removals(&mut self) {
-        let in_vain = self.read.kept.namespace_goes(self.read.now);
-        if in_vain && !self.mutations.on(Mutation::WaitsForReplacementInVain) {
+        if self.replacements_are_impossible() {
             return;
         }
         let completions = self.spec().completion_count();
@@ -237,7 +166,7 @@ impl<'a> Tally<'a> {
             if is_active || is_failed || self.completed.contains(index) {
                 continue;
             }
-            let last = self.last.entry(index).or_default();
+            let last = self.ties.entry(index).or_default();
             last.retain(|other| rank(other) >= rank(pod));
             if last.iter().all(|other| rank(other) == rank(pod)) {
                 last.push(pod);
@@ -245,16 +174,16 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Of several pods of an index that failed last it is chance which one is kept.
+    /// Chooses one of several pods of an index that failed last. The choice is random.
     ///
     /// # Errors
     ///
     /// A choice that was not made yet.
     pub fn settle_ties(&mut self, io: &mut Io<'_>) -> Result<(), Stop> {
-        for (index, pods) in &self.last {
+        for (index, pods) in &self.ties {
             let uids: Vec<Uid> = pods.iter().map(|pod| pod.uid).collect();
-            let kept = io.pick(&uids, 1)?;
-            self.delayed.extend(pods.iter().find(|pod| kept.contains(&pod.uid)).map(|pod| (*index, *pod)));
+            let chosen = io.pick(&uids, 1)?;
+            self.delayed.extend(pods.iter().find(|pod| chosen.contains(&pod.uid)).map(|pod| (*index, *pod)));
         }
         Ok(())
     }
@@ -263,52 +192,42 @@ impl<'a> Tally<'a> {
         let status = &self.job.status;
         let counting = self.new_failures.iter().filter(|pod| !pod.is_ignored()).count();
         self.failed = i64::from(status.failed) + len(status.uncounted_failed().len()) + len(counting);
-        let by_index = self.spec().is_indexed() && !self.mutations.on(Mutation::CountsPodsNotIndexes);
-        if self.mutations.on(Mutation::RecomputesCounters) {
-            self.succeeded = len(self.read.pods.iter().filter(|pod| pod.phase == Phase::Succeeded).count());
-            return;
-        }
-        self.succeeded = if by_index {
+        let succeeded = if self.counts_by_index() {
             i64::from(self.completed.len())
         } else {
             i64::from(status.succeeded)
                 + len(status.uncounted_succeeded().len())
                 + len(self.new_successes.len())
         };
+        self.succeeded = self.successes_or_mutated(succeeded);
     }
 
-    /// BO-13: how often containers were restarted in the pods that have not ended.
+    /// BO-13: the number of container restarts in the pods that have not terminated.
     #[must_use]
     pub fn restarts(&self) -> i64 {
         let living = self.read.pods.iter().filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
         living.map(|pod| i64::from(pod.restarts)).sum()
     }
 
-    /// BO-07: when the pod ended, as delays count from there.
-    #[must_use]
-    pub fn ended(&self, pod: &Pod) -> Time {
-        let by_creation = self.mutations.on(Mutation::DatesDeletionsFromCreation) && pod.is_terminating();
-        if by_creation { pod.created } else { pod.finish_time() }
-    }
-
-    /// BO-03: the record of failures once this sync has been stored.
+    /// BO-03: the backoff record that this sync leads to.
     #[must_use]
     pub fn backoff(&self) -> Backoff {
         let old = self.read.failures.record;
-        if self.new_failures.is_empty() && self.mutations.on(Mutation::ForgetsFailuresWhenNoneIsNew) {
+        if self.forgets_backoff() {
             return Backoff::default();
         }
         let fresh = |pod: &&&Pod| !self.read.failures.pods.contains(&pod.uid);
-        let ends = |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| self.ended(pod)).collect::<Vec<_>>();
-        let all = !self.mutations.on(Mutation::IgnoredFailuresDoNotDelay);
+        let ends =
+            |pods: &[&Pod]| pods.iter().filter(fresh).map(|pod| self.failure_time(pod)).collect::<Vec<_>>();
         let delaying: Vec<&Pod> =
-            self.new_failures.iter().copied().filter(|pod| all || !pod.is_ignored()).collect();
+            self.new_failures.iter().copied().filter(|pod| self.failure_delays(pod)).collect();
         let (successes, failures) = (ends(&self.new_successes), ends(&delaying));
         match successes.into_iter().max() {
             None => Backoff {
                 failures: old.failures + count(failures.len()),
-                // One that is known, but not stored, may have ended since: it was only being deleted then (BO-05).
-                last_failure: delaying.iter().map(|pod| self.ended(pod)).max().or(old.last_failure),
+                // BO-05: a known failure that is not stored yet may have got a later time. The pod was terminating
+                // when the record took it in, and has terminated since.
+                last_failure: delaying.iter().map(|pod| self.failure_time(pod)).max().or(old.last_failure),
             },
             Some(success) => {
                 let later: Vec<Time> = failures.into_iter().filter(|failure| *failure > success).collect();
@@ -317,18 +236,18 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// The record as it is kept. Where nothing waits for it, it stays empty.
+    /// The failures that the process remembers after this sync. If no creation can be delayed, the record stays empty.
     #[must_use]
     pub fn recorded(&self) -> Failures {
-        let mut kept = self.read.failures.clone();
+        let mut failures = self.read.failures.clone();
         if self.delays {
-            kept.record = self.backoff();
-            kept.pods.extend(self.new_successes.iter().chain(&self.new_failures).map(|pod| pod.uid));
+            failures.record = self.backoff();
+            failures.pods.extend(self.new_successes.iter().chain(&self.new_failures).map(|pod| pod.uid));
         }
-        kept
+        failures
     }
 
-    /// BO-01, BO-10: when the delay is over, in seconds, the last failure of this run being known.
+    /// BO-01, BO-10: the time at which the delay after the last failure ends; `None` if it has ended.
     #[must_use]
     pub fn delay_ends(&self, backoff: Backoff, constants: &Constants) -> Option<Time> {
         let last = backoff.last_failure?;
@@ -337,7 +256,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// BI-01: whether this failure is the last that its index may have.
+/// BI-01: returns true if this failure is the last that its index may have.
 fn exhausts_index(pod: &Pod, limit: i32) -> bool {
     match &pod.policy {
         PolicyMatch::Action(FailureAction::FailIndex) => true,
@@ -348,6 +267,7 @@ fn exhausts_index(pod: &Pod, limit: i32) -> bool {
     }
 }
 
+/// The order of the failures of an index: the last failure has the highest rank.
 fn rank(pod: &Pod) -> (u32, Time) {
     (pod.failure_count + pod.ignored_failure_count, pod.finish_time())
 }
