@@ -6,7 +6,8 @@
 use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, judge as judge_report};
+use jobcheck_judge::replay::{Judging, judge as judge_report};
+use jobcheck_judge::report::Exit;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_scenario::read;
 use jobcheck_tests::corpus::root;

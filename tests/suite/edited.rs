@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use jobcheck_judge::report::{Judging, ReplayReport, judge as judge_report};
+use jobcheck_judge::replay::{Judging, judge as judge_report};
+use jobcheck_judge::report::ReplayReport;
 use jobcheck_judge::validate::{Options, Outcome, Summary, Validator};
 use jobcheck_tests::corpus::{Case, make, root};
 use jobcheck_traces::{Input, Reader};

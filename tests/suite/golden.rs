@@ -14,7 +14,7 @@ use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scopes as model_scopes;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_judge::report::{Assumption, Judging, judge};
+use jobcheck_judge::replay::{Assumption, Judging, judge};
 use jobcheck_scenario::read;
 use jobcheck_scenario::render::native;
 use jobcheck_sim::fuzz::{Draft, Menu};

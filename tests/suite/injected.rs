@@ -3,7 +3,8 @@
 use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::read;
 use jobcheck_tests::corpus::{folder, root};
 use jobcheck_traces::Input;

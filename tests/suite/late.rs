@@ -3,7 +3,8 @@
 
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::render::native;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_judge::report::{Assumption, Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Assumption, Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::render::native;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};

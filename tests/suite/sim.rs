@@ -3,7 +3,8 @@
 use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{Scenario, read};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;

@@ -1,6 +1,7 @@
 //! Other minor versions: what their rules take, what they do not, and what their built-in controller is known for.
 
-use jobcheck_judge::report::{Finding, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Finding, ReplayReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use jobcheck_judge::report::{Assumption, Grouping, Judging, find, rules};
+use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
+use jobcheck_judge::report::find;
 use jobcheck_judge::validate::Role;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;

@@ -6,7 +6,6 @@ use jobcheck_traces::{FileInfo, Place};
 use rustc_hash::FxHashMap;
 
 use super::id::{Id, aliases};
-use super::judge::Judging;
 use super::types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
     Requirements, TraceReport, View, named,
@@ -15,7 +14,7 @@ use crate::validate::verdict::{Owed, ViewRefusal};
 use crate::validate::{JobVerdict, Outcome, Summary, Violation};
 
 /// What is known of the inputs once they are read.
-pub(super) struct Read {
+pub(crate) struct Read {
     pub names: Vec<String>,
     pub files: Vec<FileInfo>,
     pub origins: FxHashMap<Uid, Vec<u32>>,
@@ -23,17 +22,27 @@ pub(super) struct Read {
 }
 
 /// A trace that was judged.
-pub(super) struct JudgedTrace {
+pub(crate) struct JudgedTrace {
     pub summary: Summary,
     /// The rules that were applied.
     pub kubernetes: String,
     pub read: Read,
 }
 
+/// The violations that count, as the options of a replay select them.
+pub(crate) struct Selection<'a> {
+    /// The requirements that count; all of them if the list is empty.
+    pub only: &'a [Req],
+    /// Counts warnings as violations.
+    pub strict: bool,
+    /// Excuses known deviations in the exit code.
+    pub allow_known: bool,
+}
+
 /// The report of all traces.
-pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport {
-    let requirements = requirements(&traces, judging);
-    let doubts = premise_doubts(judging, &requirements);
+pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
+    let requirements = requirements(&traces, selection);
+    let doubts = premise_doubts(selection, &requirements);
     let mut report = ReplayReport {
         api_version: API_VERSION,
         kind: "ReplayReport",
@@ -49,7 +58,7 @@ pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport
         errors: Vec::new(),
     };
     for trace in traces {
-        add(&mut report, trace, judging);
+        add(&mut report, trace, selection);
     }
     report.exit_code =
         Exit::of_all(report.traces.iter().map(|trace| trace.exit_code).chain([report.exit_code]));
@@ -58,12 +67,13 @@ pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport
     report
 }
 
-fn add(report: &mut ReplayReport, trace: JudgedTrace, judging: &Judging) {
+fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
     let JudgedTrace { summary, kubernetes, read } = trace;
     let mut doubts = summary.doubts.clone();
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
-    let jobs: Vec<JobReport> = summary.jobs.into_iter().map(|job| job_report(job, judging, &read)).collect();
+    let jobs: Vec<JobReport> =
+        summary.jobs.into_iter().map(|job| job_report(job, selection, &read)).collect();
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
     let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
@@ -111,7 +121,7 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
 }
 
 /// Requirements that were asked for and not reached by any trace.
-fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String> {
+fn premise_doubts(selection: &Selection<'_>, requirements: &Requirements) -> Vec<String> {
     let why = |req: &Req| match req.entry().judged {
         _ if requirements.judged.contains_key(&Id(*req)) => None,
         Judged::Explored(reason) => Some(format!("{req} is not decided by traces: {reason}")),
@@ -123,10 +133,10 @@ fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String>
             Some(format!("{req}: its premise was never met"))
         }
     };
-    judging.only.iter().filter_map(why).collect()
+    selection.only.iter().filter_map(why).collect()
 }
 
-fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
+fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requirements {
     let mut list = Requirements::default();
     let summaries = || traces.iter().map(|trace| &trace.summary);
     let is_watched_only = summaries().all(|it| !it.has_actors) && summaries().any(|it| it.events > 0);
@@ -134,7 +144,8 @@ fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
     for (req, jobs) in summaries().flat_map(|summary| &summary.premises) {
         *met.entry(*req).or_default() += jobs;
     }
-    for entry in CATALOGUE.iter().filter(|entry| judging.only.is_empty() || judging.only.contains(&entry.req))
+    for entry in
+        CATALOGUE.iter().filter(|entry| selection.only.is_empty() || selection.only.contains(&entry.req))
     {
         match met.get(&entry.req) {
             Some(jobs) => {
@@ -150,9 +161,9 @@ fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
     list
 }
 
-fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
+fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobReport {
     let wanted =
-        |req: Option<Req>| judging.only.is_empty() || req.is_some_and(|req| is_asked_for(req, judging));
+        |req: Option<Req>| selection.only.is_empty() || req.is_some_and(|req| is_asked_for(req, selection));
     let warnings: Vec<Line> = job
         .warnings
         .iter()
@@ -165,14 +176,14 @@ fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
         .filter(|violation| wanted(Some(violation.req())))
         .map(|violation| finding(violation, &read.names))
         .collect();
-    if judging.strict {
+    if selection.strict {
         violations.extend(warnings.iter().map(strict_finding));
     }
     let mut doubts = job.doubts;
     if job.judged == 0 && doubts.is_empty() {
         doubts.push("no write of this Job could be judged".to_owned());
     }
-    let excused = |finding: &Finding| judging.allow_known && finding.known.is_some();
+    let excused = |finding: &Finding| selection.allow_known && finding.known.is_some();
     JobReport {
         verdict: match () {
             () if !violations.is_empty() => Outcome::Violates,
@@ -203,8 +214,8 @@ fn origins(uid: &str, read: &Read) -> Vec<String> {
 }
 
 /// Whether a requirement, or another id of the same fact, was asked for.
-fn is_asked_for(req: Req, judging: &Judging) -> bool {
-    judging.only.contains(&req) || req.also().iter().any(|other| judging.only.contains(other))
+fn is_asked_for(req: Req, selection: &Selection<'_>) -> bool {
+    selection.only.contains(&req) || req.also().iter().any(|other| selection.only.contains(other))
 }
 
 /// The requirement that a warning begins with.

@@ -13,7 +13,7 @@ use jobcheck_traces::{
 use serde_json::{Value, json};
 
 use super::EPOCH;
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 
 /// The first resourceVersion of a trace.
 const FIRST_VERSION: u64 = 100;

@@ -1,7 +1,7 @@
 //! The native trace of a run.
 
 use crate::{Gate, Rollout};
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 use jobcheck_traces::{FORMAT, VERSION};
 use serde_json::{Map, Value, json};
 

@@ -5,10 +5,9 @@ use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
 use rustc_hash::FxHashMap;
 
+use super::PROGRESS_EVERY;
 use super::assume::{Assumption, Subject, assumed};
-use super::build::{JudgedTrace, Read, build};
-use super::group::PROGRESS_EVERY;
-use super::types::{InputError, ReplayReport};
+use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, build};
 use crate::validate::{Options, Role, Unreadable, Validator};
 
 /// What is asked of a replay.
@@ -41,7 +40,9 @@ pub fn judge(
     judging: &Judging,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> ReplayReport {
-    build(traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect(), judging)
+    let judged = traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect();
+    let Judging { ref only, strict, allow_known, .. } = *judging;
+    build(judged, &Selection { only, strict, allow_known })
 }
 
 fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> JudgedTrace {

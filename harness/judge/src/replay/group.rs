@@ -10,10 +10,10 @@ use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
+use super::PROGRESS_EVERY;
+
 /// Versions of an input that are compared with those of others.
 const VERSIONS_KEPT: usize = 65_536;
-/// Records between two calls of the progress function.
-pub(super) const PROGRESS_EVERY: u32 = 512;
 
 /// How inputs are put together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_traces::Header;
 
-use super::duration::milliseconds;
+use crate::report::milliseconds;
 
 /// A constant of the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
