@@ -43,10 +43,11 @@
 //! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
 //! | `source`, `reader` | one input; all inputs, merged |
-//! | `time` | RFC 3339 times |
+//! | `time`, [`parse_duration`] | times and durations as text |
 
 mod audit;
 mod documents;
+mod duration;
 mod error;
 mod form;
 mod input;
@@ -64,6 +65,7 @@ mod time;
 mod watch;
 mod writer;
 
+pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Problem, ReadError};
 pub use input::Input;
 pub use native::{

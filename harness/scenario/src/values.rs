@@ -9,7 +9,7 @@ use jobcheck_spec::pod;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use jobcheck_judge::report::milliseconds;
+use jobcheck_judge::replay::milliseconds;
 
 /// The id of a requirement, such as `FT-02`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
-use jobcheck_traces::Header;
-
-use crate::report::milliseconds;
+use jobcheck_traces::{Header, parse_duration};
 
 /// A constant of the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +122,21 @@ impl Assumption {
     }
 }
 
+/// Reads a duration of at most a century, rounded to milliseconds.
+///
+/// # Errors
+///
+/// The text is no such duration.
+pub fn milliseconds(text: &str) -> Result<i64, String> {
+    // No controller waits longer, and times stay far from the limits of the number.
+    const CENTURY: u128 = 100 * 366 * 24 * 3_600_000;
+    let milliseconds = (parse_duration(text).map_err(|error| error.to_string())?.as_micros() + 500) / 1000;
+    i64::try_from(milliseconds)
+        .ok()
+        .filter(|_| milliseconds < CENTURY)
+        .ok_or_else(|| format!("expected a duration of at most a century, found {text:?}"))
+}
+
 /// Whether what the caller assumes fits together.
 ///
 /// # Errors
@@ -184,6 +197,17 @@ pub(super) fn assumed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_rounded_to_milliseconds() {
+        for (text, expected) in [("0", 0), ("499us", 0), ("500us", 1), ("1.4999ms", 1), ("1m30s", 90_000)] {
+            assert_eq!(milliseconds(text), Ok(expected), "{text}");
+        }
+        for text in ["", "10", "-1s", "878400h", "2562047h"] {
+            assert!(milliseconds(text).is_err(), "{text}");
+        }
+        assert_eq!(milliseconds("878399h"), Ok(878_399 * 3_600_000));
+    }
 
     #[test]
     fn versions_are_read_as_kubernetes_writes_them() {

@@ -11,7 +11,7 @@ mod assume;
 mod group;
 mod judging;
 
-pub use assume::{Assumption, Subject, consistent, rules};
+pub use assume::{Assumption, Subject, consistent, milliseconds, rules};
 pub use group::{Grouping, group};
 pub use judging::{Judging, judge};
 

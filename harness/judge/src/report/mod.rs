@@ -11,11 +11,9 @@
 //! | [`find`], [`aliases`] | requirements by the ids that people use |
 
 mod build;
-mod duration;
 mod id;
 mod types;
 
-pub use self::duration::milliseconds;
 pub(crate) use build::{JudgedTrace, Read, Selection, build};
 pub use id::{ALIASES, Id, aliases, find};
 pub use types::{
