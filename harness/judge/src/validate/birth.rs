@@ -31,14 +31,14 @@ pub fn judge_copy(seen: &Job, birth: &PodBirth, findings: &mut Findings) {
 
 /// FT-01: born with the finalizer, once.
 fn judge_finalizer(birth: &PodBirth, findings: &mut Findings) {
-    let count = birth.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
+    let count = birth.metadata.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
     findings.equal(Req::FT01, "tracking finalizers of the created pod", 1, i64::try_from(count).unwrap_or(0));
 }
 
 /// PC-14: one controller, the Job.
 pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let what = "controller of the created pod";
-    let Some(owner) = &birth.controller else {
+    let Some(owner) = &birth.metadata.controller else {
         findings.require(Req::PC14, false, what, job.uid, "none");
         return;
     };
@@ -76,8 +76,8 @@ fn judge_labels(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         wanted.iter().find(|pair| !have.contains(pair)).map(|(key, value)| format!("{key}={value}"))
     };
     for (what, wanted, have) in [
-        ("labels of the created pod", &template.labels, &birth.labels),
-        ("annotations of the created pod", &template.annotations, &birth.annotations),
+        ("labels of the created pod", &template.labels, &birth.metadata.labels),
+        ("annotations of the created pod", &template.annotations, &birth.metadata.annotations),
     ] {
         let absent = missing(wanted, have);
         let expected = absent.clone().map_or(Said::Words("those of the template"), Said::Text);
@@ -113,8 +113,11 @@ fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings
         findings.require(Req::PC17, by_field || own, "JOB_COMPLETION_INDEX", INDEX_FIELD, "another field");
     }
     if job.spec.backoff_limit_per_index.is_some() {
-        let has =
-            birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
+        let has = birth
+            .metadata
+            .annotations
+            .iter()
+            .any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
         findings.require(Req::BI02, has, "failure count annotation of the created pod", "present", "absent");
     }
 }
@@ -124,7 +127,7 @@ fn plain_prefix(name: &str) -> [String; 2] {
 }
 
 fn judge_name(req: Req, birth: &PodBirth, expected: &[String], findings: &mut Findings) {
-    let found = birth.generate_name.as_deref().unwrap_or("none");
+    let found = birth.metadata.generate_name.as_deref().unwrap_or("none");
     let fits = expected.iter().any(|expected| expected == found);
     findings.require(req, fits, "generateName of the created pod", expected[0].clone(), found.to_owned());
 }

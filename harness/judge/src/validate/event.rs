@@ -13,7 +13,7 @@ use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::observed::Observer;
-use jobcheck_projection::{PartialMetadata, PodBirth, PodObject};
+use jobcheck_projection::{Metadata, PodBirth, PodObject};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub struct JobEvent {
     /// The Job after the request, or its last state where it is gone.
     pub after: Option<Arc<Job>>,
     /// Metadata after the request, where the answer held no more.
-    pub metadata: Option<PartialMetadata>,
+    pub metadata: Option<Metadata>,
     /// Whether the Job is gone.
     pub gone: bool,
     /// `metadata.resourceVersion` of the request: what it was computed from.
@@ -132,7 +132,7 @@ pub struct PodEvent {
     /// The pod after the request, or its last state where it is gone.
     pub after: Option<PodObject>,
     /// Metadata after the request, where the answer held no more.
-    pub metadata: Option<PartialMetadata>,
+    pub metadata: Option<Metadata>,
     /// The pod that a refused creation asked for.
     pub attempted: Option<Box<Pod>>,
     /// What its creator wrote, of a creation.

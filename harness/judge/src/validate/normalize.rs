@@ -347,7 +347,7 @@ impl Normalizer {
 
     fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
         let mut pod = self.projector.pod(text, None)?;
-        let spec = pod.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
+        let spec = pod.metadata.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
         if let (Some(policy), Some(evidence)) =
             (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence)
         {
@@ -381,7 +381,10 @@ impl Normalizer {
 
 /// Whether nothing keeps a deleted pod any more (SY-12).
 fn is_gone(pod: &PodObject) -> bool {
-    pod.pod.deleting && pod.finalizers.is_empty() && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
+    let metadata = &pod.metadata;
+    pod.pod.deleting
+        && metadata.finalizers.is_empty()
+        && metadata.deletion_grace_period_seconds.unwrap_or(0) == 0
 }
 
 fn deletion(request: &Request<'_>) -> JobDeletion {

@@ -14,7 +14,7 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
     let mut findings = Findings::new();
     let at_once = !after.pod.scheduled || after.pod.is_terminated();
     if after.pod.deleting && !before.deleting && at_once {
-        let grace = after.deletion_grace_period_seconds.unwrap_or(0);
+        let grace = after.metadata.deletion_grace_period_seconds.unwrap_or(0);
         let what = "deletionGracePeriodSeconds of a pod without node, or that has ended";
         findings.equal(Req::SY12, what, 0, grace);
     }

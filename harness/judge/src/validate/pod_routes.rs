@@ -38,13 +38,13 @@ impl Judge {
         }
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
-                let controller = job_controller(pod.controller.as_ref());
+                let controller = job_controller(pod.metadata.controller.as_ref());
                 // Where a cache stands is told in native traces alone.
                 let owner = owner.or_else(|| self.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();
                 let version = event.version.filter(|_| event.form == Form::Native);
                 self.take_in(jobs.clone(), version, Written::by(event));
-                self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
+                self.pod_state(event, it, &pod.pod, &pod.metadata.labels, controller, role);
                 self.take_in(jobs, None, Written::default());
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
@@ -101,7 +101,7 @@ impl Judge {
         &mut self,
         event: &Event,
         it: &PodEvent,
-        metadata: &jobcheck_projection::PartialMetadata,
+        metadata: &jobcheck_projection::Metadata,
         role: Role,
     ) {
         let uid = metadata.uid;
@@ -205,7 +205,8 @@ impl Judge {
         if let Some(uid) = label(CONTROLLER_UID_LABEL) {
             return Some(Uid::parse(uid)).filter(is_known);
         }
-        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
+        let owners =
+            birth.metadata.controller.iter().chain(&birth.metadata.other_owners).map(|owner| owner.uid);
         let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
@@ -363,7 +364,7 @@ impl Judge {
         let Some(before) = track.history.stored.get(uid).cloned() else { return };
         let pod = Pod { deleting: true, ..before };
         let at_once = !pod.scheduled || pod.is_terminated();
-        let gone = object.finalizers.is_empty() && at_once;
+        let gone = object.metadata.finalizers.is_empty() && at_once;
         pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
         if gone {
             self.owners.remove(&uid);
