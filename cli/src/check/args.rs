@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_judge::report::find_with_issues;
 use jobcheck_spec::Req;
 use jobcheck_spec::requirement::Judged;
 use jobcheck_traces::parse_duration;
@@ -146,13 +147,14 @@ Exit codes:
   4  a file, or the output, cannot be written
   5  internal error: please report it";
 
-/// Reads a requirement's id.
+/// Reads the id of a requirement, an alias, or an upstream issue of the catalogue or of a mutant.
 ///
 /// # Errors
 ///
-/// There is none.
-fn requirement(id: &str) -> Result<Req, String> {
-    Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
+/// It names no requirement, or several.
+pub fn requirement(id: &str) -> Result<Req, String> {
+    let issues = MUTANTS.iter().flat_map(|mutant| mutant.issues.iter().map(|it| (*it, mutant.requirement())));
+    find_with_issues(id, issues).map_err(|error| error.to_string())
 }
 
 /// Reads the id of a requirement that has a guard, or a rule of the API server, to switch off.

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
-use jobcheck_judge::report::find;
 use jobcheck_judge::validate::Role;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
+
+use crate::check::requirement;
 
 /// Arguments of `jobcheck replay`.
 #[derive(Debug, Args)]
@@ -149,10 +150,6 @@ impl ReplayArgs {
             allow_known: self.allow_known,
         }
     }
-}
-
-fn requirement(id: &str) -> Result<Req, String> {
-    find(id).ok_or_else(|| "no requirement has this id; docs/coverage.md lists all of them".to_owned())
 }
 
 fn actor(text: &str) -> Result<(Role, String), String> {

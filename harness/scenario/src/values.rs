@@ -10,6 +10,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use jobcheck_judge::replay::milliseconds;
+use jobcheck_judge::report::find;
 
 /// The id of a requirement, such as `FT-02`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +21,7 @@ impl TryFrom<String> for Id {
     type Error = String;
 
     fn try_from(text: String) -> Result<Id, String> {
-        let problem = || format!("there is no requirement {text:?}: write an id of docs/requirement-ids.txt");
-        Req::parse(&text).map(Id).ok_or_else(problem)
+        find(&text).map(Id).map_err(|error| error.to_string())
     }
 }
 

@@ -15,7 +15,7 @@ mod id;
 mod types;
 
 pub(crate) use build::{JudgedTrace, Read, Selection, build};
-pub use id::{ALIASES, Id, aliases, find};
+pub use id::{ALIASES, Id, UnknownId, aliases, find, find_with_issues, with_aliases};
 pub use types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
     Requirements, TraceReport, View,
