@@ -1,4 +1,4 @@
-//! Makes a report of a summary.
+//! Builds the report from the summaries of the traces.
 
 use jobcheck_spec::catalogue::CATALOGUE;
 use jobcheck_spec::{Broken, Judged, Level, Req, Time, Uid};
@@ -13,7 +13,7 @@ use super::types::{
 use crate::validate::verdict::{Owed, ViewRefusal};
 use crate::validate::{JobVerdict, Outcome, Summary, Violation};
 
-/// What is known of the inputs once they are read.
+/// Facts about the inputs of a trace.
 pub(crate) struct Read {
     pub names: Vec<String>,
     pub files: Vec<FileInfo>,
@@ -21,10 +21,10 @@ pub(crate) struct Read {
     pub errors: Vec<InputError>,
 }
 
-/// A trace that was judged.
+/// A judged trace.
 pub(crate) struct JudgedTrace {
     pub summary: Summary,
-    /// The rules that were applied.
+    /// The minor version of the rules, such as `1.36`.
     pub kubernetes: String,
     pub read: Read,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Selection<'a> {
     pub allow_known: bool,
 }
 
-/// The report of all traces.
+/// The report on all traces.
 pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
     let requirements = requirements(&traces, selection);
     let doubts = premise_doubts(selection, &requirements);
@@ -96,7 +96,7 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     report.errors.extend(read.errors);
 }
 
-/// Why a trace as a whole cannot conform.
+/// The reason why a trace without a judged write is inconclusive.
 fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     let is_unread = summary.events == 0 && !read.errors.is_empty();
     if summary.judged > 0 || is_unread {
@@ -105,12 +105,12 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     let skipped: u64 = read.files.iter().map(|file| file.skipped.total()).sum();
     Some(match () {
         () if summary.hidden > 0 => format!(
-            "no write could be judged: the audit level hides the answers to {} requests; record Jobs and Pods at level \
+            "no write could be judged: the audit level hides the responses to {} requests; record Jobs and Pods at level \
              RequestResponse",
             summary.hidden
         ),
         () if summary.events == 0 && skipped > 0 => {
-            format!("no write to a Job or a Pod in the trace, only {skipped} records of other things")
+            format!("no write to a Job or a Pod in the trace, only {skipped} other records")
         }
         () if summary.events == 0 => "no write to a Job or a Pod in the trace".to_owned(),
         () if summary.jobs.is_empty() => {
@@ -120,7 +120,7 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     })
 }
 
-/// Requirements that were asked for and not reached by any trace.
+/// Requirements that were selected and that no trace reached, with the reason.
 fn premise_doubts(selection: &Selection<'_>, requirements: &Requirements) -> Vec<String> {
     let why = |req: &Req| match req.entry().judged {
         _ if requirements.judged.contains_key(&Id(*req)) => None,
@@ -213,12 +213,12 @@ fn origins(uid: &str, read: &Read) -> Vec<String> {
     files.iter().filter_map(|file| read.names.get(*file as usize).cloned()).collect()
 }
 
-/// Whether a requirement, or another id of the same fact, was asked for.
+/// Returns `true` if a requirement, or another id of the same fact, was selected.
 fn is_asked_for(req: Req, selection: &Selection<'_>) -> bool {
     selection.only.contains(&req) || req.also().iter().any(|other| selection.only.contains(other))
 }
 
-/// The requirement that a warning begins with.
+/// The requirement at the beginning of a warning.
 fn requirement_of(warning: &str) -> Option<Req> {
     warning.split_once(':').and_then(|(id, _)| Req::parse(id))
 }
@@ -247,7 +247,7 @@ fn finding(violation: Violation, names: &[String]) -> Finding {
     }
 }
 
-/// A warning that `--strict` makes a violation.
+/// The violation that `--strict` makes of a warning.
 fn strict_finding(warning: &Line) -> Finding {
     let entry = requirement_of(&warning.text).map(Req::entry);
     let text = match (entry, warning.text.split_once(": ")) {
@@ -261,7 +261,7 @@ fn strict_finding(warning: &Line) -> Finding {
         level: "SHOULD",
         file: warning.file.clone(),
         line: warning.line,
-        write: "a write with a warning, which --strict counts".to_owned(),
+        write: "a write with a warning, which --strict counts as a violation".to_owned(),
         what: "advice".to_owned(),
         expected: "no warning".to_owned(),
         found: text,
@@ -297,7 +297,7 @@ fn view(refusal: ViewRefusal) -> View {
 
 fn pending(owed: &Owed) -> Pending {
     let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
-    Pending { requirement: Id(owed.req), what: owed.what.clone(), since }
+    Pending { requirement: Id(owed.req), what: owed.obligation.to_string(), since }
 }
 
 fn line(place: Place, text: String, names: &[String]) -> Line {

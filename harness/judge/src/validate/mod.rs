@@ -50,4 +50,4 @@ pub mod verdict;
 
 pub use actor::Role;
 pub use router::{Options, Summary, Validator};
-pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};
+pub use verdict::{JobVerdict, Obligation, Outcome, Unreadable, Violation};

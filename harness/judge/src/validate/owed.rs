@@ -13,7 +13,7 @@ use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::Owed;
+use super::verdict::{Obligation, Owed};
 
 /// What is owed is a violation only after this much trace time, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
@@ -80,7 +80,7 @@ impl Owed {
         Broken {
             req: self.req,
             what: "what had to happen",
-            expected: Said::Text(self.what.clone()),
+            expected: Said::Text(self.obligation.to_string()),
             found: Said::Words("nothing for 120 s and more, while the controller worked"),
             known: None,
         }
@@ -94,11 +94,11 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let since = track.changed.max(track.pods_changed);
     let mut list = Vec::new();
     let mut owe =
-        |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
+        |req: Req, obligation: Obligation, since: Option<i64>| list.push(Owed { req, obligation, since });
     let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
         if track.history.holds_finalizers() {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
-            owe(req, "release the pods of the deleted Job", since);
+            owe(req, Obligation::ReleaseOfDeletedJob, since);
         }
         return list;
     };
@@ -108,7 +108,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
             () if track.is_built_in() => Req::TT14,
             () => Req::MB07,
         };
-        owe(req, "delete the expired Job", Some(expiry.0.saturating_mul(1_000_000)));
+        owe(req, Obligation::DeleteExpiredJob, Some(expiry.0.saturating_mul(1_000_000)));
     }
     if !track.executor && !job.is_managed_by_built_in() || !track.complete {
         return list;
@@ -117,7 +117,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         if track.history.holds_finalizers() {
             // TT-15: its foreground deletion waits for them.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, "release the pods of the finished Job", since);
+            owe(req, Obligation::ReleaseOfFinishedJob, since);
         }
         return list;
     }
@@ -129,7 +129,7 @@ fn unfinished(
     track: &Track,
     job: &jobcheck_spec::job::Job,
     settings: &Settings,
-    owe: &mut impl FnMut(Req, &str, Option<i64>),
+    owe: &mut impl FnMut(Req, Obligation, Option<i64>),
 ) {
     let since = track.changed.max(track.pods_changed);
     let pods = &track.history.stored;
@@ -152,29 +152,26 @@ fn unfinished(
         reading: Reading::Ideal,
     };
     view.backoff = track.backoff.in_view(&view, &[]);
-    for (req, what, since) in owed_work(track, &view) {
-        owe(req, what, since);
+    for (req, obligation, since) in owed_work(track, &view) {
+        owe(req, obligation, since);
     }
     let decided = job.status.is_decided();
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
-        let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(
-            track.trouble.name(Req::TC04),
-            &format!("write {terminal}: the fate is decided and no pod lives"),
-            last_try(track),
-        );
+        let fails = job.status.is_true(&ConditionKind::FailureTarget);
+        let obligation = if fails { Obligation::WriteFailed } else { Obligation::WriteComplete };
+        owe(track.trouble.name(Req::TC04), obligation, last_try(track));
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
         let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(track.trouble.name(req), "write the interim condition: the fate is decided", last_try(track));
+        owe(track.trouble.name(req), Obligation::WriteInterim, last_try(track));
     }
     let deadline =
         job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
         let due = start.plus(seconds).0.saturating_mul(1_000_000);
-        owe(Req::SU10, "write FailureTarget at the deadline", Some(due).max(track.setbacks.status));
+        owe(Req::SU10, Obligation::FailAtDeadline, Some(due).max(track.setbacks.status));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
-        owe(Req::SU01, "delete the pods of the suspended Job", since);
+        owe(Req::SU01, Obligation::DeleteSuspended, since);
     }
 }

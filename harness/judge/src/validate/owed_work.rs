@@ -10,12 +10,10 @@ use jobcheck_spec::view::View;
 use jobcheck_spec::{Req, Time};
 
 use super::track::Track;
+use super::verdict::Obligation;
 
 /// A debt: the requirement, what it asks for, and since when.
-pub type Debt = (Req, &'static str, Option<i64>);
-
-/// What is owed where the living are not reported.
-pub const REPORT: &str = "report active, ready and terminating";
+pub type Debt = (Req, Obligation, Option<i64>);
 
 /// Everything that is owed to a Job that is neither finished nor being deleted.
 #[must_use]
@@ -65,7 +63,7 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         () if track.setbacks.creation > track.last_event() => Req::PC13,
         () => after_outage(track, Req::FT02),
     };
-    Some((req, "count the pods that have ended", since))
+    Some((req, Obligation::Count, since))
 }
 
 /// The pods that are wanted are created once no delay runs.
@@ -84,9 +82,7 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let req = after_outage(track, req);
     let micros = |time: Time| time.0.saturating_mul(1_000_000);
     let since = track.last_setback().max(track.setbacks.creation);
-    since.map(|since| {
-        (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros))))
-    })
+    since.map(|since| (req, Obligation::Create, Some(since.max(delay_end(view).map_or(0, micros)))))
 }
 
 /// When no delay of a failure in this view runs any more.
@@ -112,7 +108,7 @@ fn deletion(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         return None;
     }
     let since = track.last_setback();
-    Some((if bad { Req::PC06 } else { Req::PC04 }, "delete the pods that are too many", since))
+    Some((if bad { Req::PC06 } else { Req::PC04 }, Obligation::DeleteSurplus, since))
 }
 
 /// PC-01, PC-03, RP-08: a change of the living pods is reported.
@@ -125,5 +121,5 @@ fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
         () if !same(status.terminating, sums.terminating) => Req::RP08,
         () => return None,
     };
-    Some((after_outage(track, req), REPORT, last_try(track)))
+    Some((after_outage(track, req), Obligation::Report, last_try(track)))
 }

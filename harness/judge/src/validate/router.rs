@@ -420,7 +420,7 @@ impl Judge {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let is_overdue =
-            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
+            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(it.obligation);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {

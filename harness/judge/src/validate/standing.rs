@@ -8,10 +8,9 @@ use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus};
 
 use super::event::Event;
 use super::owed::{PATIENCE, owed};
-use super::owed_work::REPORT;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::Owed;
+use super::verdict::{Obligation, Owed};
 
 /// Debts are looked for no more often, in microseconds: that takes a look at all pods.
 const BETWEEN: i64 = 10_000_000;
@@ -24,7 +23,7 @@ pub struct Standing {
     /// When it was looked for, in microseconds.
     seen: Option<i64>,
     /// How long the manager has worked since, in microseconds, and what is owed.
-    debts: Vec<(i64, String)>,
+    debts: Vec<(i64, Obligation)>,
 }
 
 impl Standing {
@@ -54,18 +53,20 @@ impl Standing {
         is_wanted_still && before.status == after.status
     }
 
-    fn look(&mut self, now: i64, owed: Vec<String>) {
+    fn look(&mut self, now: i64, owed: Vec<Obligation>) {
         let worked = self.seen.map_or(0, |seen| (now - seen).min(AT_WORK));
         let known = std::mem::take(&mut self.debts);
-        let age = |what: &String| known.iter().find(|(_, other)| other == what).map_or(0, |it| it.0 + worked);
-        self.debts = owed.into_iter().map(|what| (age(&what), what)).collect();
+        let age = |obligation: Obligation| {
+            known.iter().find(|(_, other)| *other == obligation).map_or(0, |it| it.0 + worked)
+        };
+        self.debts = owed.into_iter().map(|obligation| (age(obligation), obligation)).collect();
         self.seen = Some(now);
     }
 
     /// Whether it has been owed for so long that it is overdue.
     #[must_use]
-    pub fn is_overdue(&self, what: &str) -> bool {
-        self.debts.iter().any(|(age, other)| other == what && *age >= PATIENCE)
+    pub fn is_overdue(&self, obligation: Obligation) -> bool {
+        self.debts.iter().any(|(age, other)| *other == obligation && *age >= PATIENCE)
     }
 }
 
@@ -79,9 +80,9 @@ impl Track {
             && self.standing.seen.is_none_or(|seen| now - seen >= BETWEEN)
         {
             // What delays a creation is over; what the status reports of the living is what is about to be written.
-            let is_due = |it: &Owed| it.since.is_none_or(|since| since <= now) && it.what != REPORT;
-            let due: Vec<String> =
-                owed(self, settings).into_iter().filter(is_due).map(|it| it.what).collect();
+            let is_due =
+                |it: &Owed| it.since.is_none_or(|since| since <= now) && it.obligation != Obligation::Report;
+            let due = owed(self, settings).into_iter().filter(is_due).map(|it| it.obligation).collect();
             self.standing.look(now, due);
         }
     }
@@ -95,21 +96,21 @@ mod tests {
 
     fn looked(at: &[i64]) -> Standing {
         let mut standing = Standing::default();
-        at.iter().for_each(|second| standing.look(second * SECOND, vec!["a".to_owned()]));
+        at.iter().for_each(|second| standing.look(second * SECOND, vec![Obligation::Count]));
         standing
     }
 
     #[test]
     fn what_is_owed_each_time_is_overdue_after_the_work_of_two_minutes() {
-        assert!(!looked(&[0, 60, 119]).is_overdue("a"));
-        assert!(looked(&[0, 60, 120]).is_overdue("a"));
-        assert!(!looked(&[0, 60, 120]).is_overdue("b"));
+        assert!(!looked(&[0, 60, 119]).is_overdue(Obligation::Count));
+        assert!(looked(&[0, 60, 120]).is_overdue(Obligation::Count));
+        assert!(!looked(&[0, 60, 120]).is_overdue(Obligation::Create));
         // Who was away has not worked.
-        assert!(!looked(&[0, 600, 601]).is_overdue("a"));
+        assert!(!looked(&[0, 600, 601]).is_overdue(Obligation::Count));
         let mut standing = looked(&[0, 60, 120]);
         standing.look(130 * SECOND, Vec::new());
-        standing.look(140 * SECOND, vec!["a".to_owned()]);
-        assert!(!standing.is_overdue("a"));
+        standing.look(140 * SECOND, vec![Obligation::Count]);
+        assert!(!standing.is_overdue(Obligation::Count));
     }
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
         ] {
             let mut standing = looked(&[0, 60, 120]);
             standing.status_changed(&before, &after);
-            assert_eq!(standing.is_overdue("a"), !is_work);
+            assert_eq!(standing.is_overdue(Obligation::Count), !is_work);
         }
     }
 }

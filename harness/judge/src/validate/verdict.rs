@@ -93,14 +93,68 @@ impl Violation {
     }
 }
 
-/// What still had to happen when the trace ended.
-#[derive(Clone, Debug)]
+/// The kinds of obligations. Their texts are for people; the judge compares the kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obligation {
+    /// Remove the finalizers of the pods of a Job that is gone.
+    ReleaseOfDeletedJob,
+    /// Delete an expired Job.
+    DeleteExpiredJob,
+    /// Remove the finalizers of the pods of a finished Job.
+    ReleaseOfFinishedJob,
+    /// Count terminated pods.
+    Count,
+    /// Create missing pods.
+    Create,
+    /// Delete surplus pods.
+    DeleteSurplus,
+    /// Report the numbers of living pods.
+    Report,
+    /// Write Failed.
+    WriteFailed,
+    /// Write Complete.
+    WriteComplete,
+    /// Write an interim condition.
+    WriteInterim,
+    /// Write FailureTarget after the deadline.
+    FailAtDeadline,
+    /// Delete the pods of a suspended Job.
+    DeleteSuspended,
+}
+
+impl fmt::Display for Obligation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Obligation::ReleaseOfDeletedJob => "remove the tracking finalizer of the pods of the deleted Job",
+            Obligation::DeleteExpiredJob => "delete the expired Job",
+            Obligation::ReleaseOfFinishedJob => {
+                "remove the tracking finalizer of the pods of the finished Job"
+            }
+            Obligation::Count => "count the terminated pods",
+            Obligation::Create => "create the missing pods",
+            Obligation::DeleteSurplus => "delete the surplus pods",
+            Obligation::Report => "report active, ready, and terminating",
+            Obligation::WriteFailed => {
+                "write Failed: the Job is decided, and no pod is active or terminating"
+            }
+            Obligation::WriteComplete => {
+                "write Complete: the Job is decided, and no pod is active or terminating"
+            }
+            Obligation::WriteInterim => "write the interim condition: the counts decide the Job",
+            Obligation::FailAtDeadline => "write FailureTarget: the deadline passes",
+            Obligation::DeleteSuspended => "delete the pods of the suspended Job",
+        })
+    }
+}
+
+/// An obligation that is open at the end of the trace.
+#[derive(Clone, Copy, Debug)]
 pub struct Owed {
-    /// The requirement that asks for it.
+    /// The requirement that demands it.
     pub req: Req,
-    /// What is owed.
-    pub what: String,
-    /// Since when, in microseconds.
+    /// The kind of obligation.
+    pub obligation: Obligation,
+    /// The time since which it is open, in microseconds.
     pub since: Option<i64>,
 }
 
