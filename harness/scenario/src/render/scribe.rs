@@ -115,7 +115,7 @@ impl Scribe {
         let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
         let header = Header {
             kubernetes: Some(format!("1.{}", scope.rules.minor)),
-            assume: subject.told(),
+            assume: subject.assumptions(),
             producer: Some(format!("jobcheck {}, scope {}", env!("CARGO_PKG_VERSION"), scope.name)),
             ..Header::new()
         };
