@@ -1,5 +1,5 @@
-//! Assumptions about the API server and the Job controller, from `--kubernetes` and `--assume`, or from the
-//! header of a native trace.
+//! Assumptions about the API server and the Job controller, from `--kubernetes` and `--assume`, or from the header of a
+//! native trace.
 
 use std::collections::BTreeMap;
 

@@ -30,8 +30,8 @@ pub enum Grouping {
 
 /// Groups inputs into traces.
 ///
-/// [`Grouping::Auto`] reads the files an additional time. If one of them can be read only once, such as a
-/// pipe, all inputs are one trace.
+/// [`Grouping::Auto`] reads the files an additional time. If one of them can be read only once, such as a pipe, all
+/// inputs are one trace.
 #[must_use]
 pub fn group(
     inputs: Vec<Input>,

@@ -31,11 +31,10 @@ pub struct Judging {
 
 /// Judges traces. The inputs of each trace are merged.
 ///
-/// An unreadable input ends at the error. Its records before the error are judged. If other inputs continue,
-/// a gap is assumed, so that whatever depends on the missing part is inconclusive.
+/// An unreadable input ends at the error. Its records before the error are judged. If other inputs continue, a gap is
+/// assumed, so that whatever depends on the missing part is inconclusive.
 ///
-/// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is
-/// known.
+/// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(
     traces: &[Vec<Input>],
     judging: &Judging,

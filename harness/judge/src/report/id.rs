@@ -186,8 +186,8 @@ fn citing<'a>(wanted: (&str, u32), issues: impl IntoIterator<Item = (&'a str, Re
     catalogued.chain(more).collect()
 }
 
-/// The names that come closest: of the same family those with the nearest numbers, otherwise the same number in families
-/// with the same first letter.
+/// The names that come closest: of the same family those with the nearest numbers, otherwise the same number in
+/// families with the same first letter.
 fn near(text: &str) -> Vec<&'static str> {
     let Some((family, number)) = parts(text) else { return Vec::new() };
     let distance = |name: &str| {

@@ -42,8 +42,7 @@ impl Exit {
         }
     }
 
-    /// The exit of several traces: the first that occurs of 5, 4, 2, 1, 3, 0 (`docs/reference/judging.md`,
-    /// Exit codes).
+    /// The exit of several traces: the first that occurs of 5, 4, 2, 1, 3, 0 (`docs/reference/judging.md`, Exit codes).
     #[must_use]
     pub fn of_all(exits: impl IntoIterator<Item = Exit>) -> Exit {
         let rank = |exit: &Exit| match exit {
@@ -74,8 +73,7 @@ pub struct ReplayReport {
     pub kind: &'static str,
     /// The worst verdict on the readable part.
     pub verdict: Outcome,
-    /// The exit code after the options and the errors are considered: the first that occurs of 5, 4, 2, 1, 3,
-    /// 0.
+    /// The exit code after the options and the errors are considered: the first that occurs of 5, 4, 2, 1, 3, 0.
     pub exit_code: Exit,
     /// Number of writes on which a guard was evaluated.
     pub judged_writes: u64,
