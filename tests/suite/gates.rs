@@ -1,6 +1,6 @@
 //! Feature gates off, on and off again, and two managers of one Job (kep-coverage.md 6; UG, MB-14, S-29 to S-31).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_explorer::ghost::End;
@@ -12,14 +12,15 @@ use jobcheck_explorer::scopes::gates::{
     LENIENT, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_MANAGED_BY, WITHOUT_REPLACEMENT, WITHOUT_SUCCESS_POLICY,
     two_managers,
 };
+use jobcheck_explorer::scopes::named;
 use jobcheck_explorer::scopes::reference::{rollouts, run_by_the_algorithm};
-use jobcheck_explorer::scopes::{initial, named};
 use jobcheck_explorer::world::{JobState, World};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus};
+use jobcheck_tests::scopes::states;
 
 /// Different worlds, and steps to the farthest.
 const SIZES: &[(&str, usize, usize)] = &[
@@ -54,21 +55,9 @@ fn broken(scope: &Scope, req: Req) -> Option<usize> {
     }
 }
 
-/// Every world of a scope, whatever is broken in it, without any reduction.
+/// Every world of a scope, whatever is broken in it.
 fn worlds(scope: &Scope) -> Vec<World> {
-    let mut worlds = vec![initial(scope)];
-    let mut seen: HashSet<World> = worlds.iter().cloned().collect();
-    let mut next = 0;
-    while let Some(world) = worlds.get(next).cloned() {
-        next += 1;
-        for step in world.enabled(scope) {
-            let after = world.apply(&step, scope);
-            if seen.insert(after.clone()) {
-                worlds.push(after);
-            }
-        }
-    }
-    worlds
+    states(scope, usize::MAX)
 }
 
 fn algorithm(scope: Scope) -> Scope {

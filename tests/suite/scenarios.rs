@@ -2,28 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore};
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::script::{Claim, Count, Script, What};
-use jobcheck_scenario::{Scenario, export_defect, model, read, write};
+use jobcheck_scenario::{export_defect, model, read, write};
 use jobcheck_tests::corpus::root;
+use jobcheck_tests::library::library;
 use serde_json::Value;
-
-/// The library, with its files.
-pub fn library() -> Vec<(PathBuf, Scenario)> {
-    let files = fs::read_dir(root().join("tests/scenarios")).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-    files.sort();
-    let scenario = |file: PathBuf| {
-        let text = fs::read_to_string(&file).unwrap();
-        let scenario = read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        (file, scenario)
-    };
-    files.into_iter().map(scenario).collect()
-}
 
 #[test]
 fn every_scenario_of_the_library_holds() {

@@ -12,8 +12,7 @@ use jobcheck_explorer::script::{RequestHandling, What};
 use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::World;
 use jobcheck_scenario::model;
-
-use crate::scenarios::library;
+use jobcheck_tests::library::library;
 
 /// All worlds, found in the plainest way: nothing is packed, and nothing remembered.
 fn all_worlds(scope: &Scope) -> HashSet<World> {

@@ -118,3 +118,6 @@ impl BackoffRecord {
         *self = BackoffRecord { other: Some(Box::new(other)), ..BackoffRecord::default() };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -401,3 +401,6 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

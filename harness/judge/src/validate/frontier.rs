@@ -452,3 +452,6 @@ fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

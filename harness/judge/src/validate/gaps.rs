@@ -281,3 +281,6 @@ pub fn keeps_owner(event: &Event, it: &PodEvent) -> bool {
     let silent = event.is_status || event.verb == Some(Verb::Delete) || it.names_owner == Some(false);
     event.form != Form::Watch && silent
 }
+
+#[cfg(test)]
+mod tests;

@@ -175,8 +175,7 @@ impl History {
         put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
     }
 
-    /// Appends a new state of a pod in etcd that may be the manager's doing. A view may then contain it from `early`
-    /// on.
+    /// Appends a state of a pod that may be the manager's doing. A view may contain it from `early` on.
     pub fn push_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite, early: Position) {
         self.push(uid, after, None, early);
         if let Some(entry) = self.entries.back_mut() {
@@ -496,3 +495,6 @@ impl History {
         put(&mut self.post, &mut self.post_strays, uid, left);
     }
 }
+
+#[cfg(test)]
+mod tests;

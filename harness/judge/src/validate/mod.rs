@@ -25,6 +25,8 @@ mod clock;
 pub mod counted;
 pub mod event;
 mod explain;
+#[cfg(test)]
+mod fixtures;
 pub mod frontier;
 mod gaps;
 mod hidden_active;

@@ -201,3 +201,6 @@ fn is_unmanaged(track: &Track) -> bool {
     let untouched = track.stored.as_ref().is_some_and(|job| job.status == JobStatus::default());
     untouched && track.counted.made.is_empty() && !track.occasions.unseen.attended
 }
+
+#[cfg(test)]
+mod tests;

@@ -254,3 +254,6 @@ impl Lane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
