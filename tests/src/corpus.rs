@@ -1,6 +1,6 @@
 //! Invalid traces, each made from a recording by a few edits (see `traces/corpus/README.md`).
 //!
-//! The edits are kept as text, so that a trace can be read as "this recording, but …", and made again.
+//! The edits are text, so that a reader sees "this recording, but …", and the trace can be made again.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,13 +13,14 @@ use serde_json::Value;
 pub struct Case {
     /// The requirement, as in `FT-03`.
     pub requirement: String,
-    /// What the edit is about, in words joined by dashes.
+    /// The subject of the edits, as words with dashes.
     pub slug: String,
     /// The recording, without `.jsonl`.
     pub from: String,
     /// The edits in order.
     pub edits: Vec<String>,
-    /// Whether the verdict is a documented deviation of the built-in; `None` where the case does not say.
+    /// The expected label: `true` for a known deviation, `false` for a plain violation, `None` if the case
+    /// does not state it.
     pub known: Option<bool>,
 }
 
@@ -32,7 +33,7 @@ impl Case {
     }
 }
 
-/// The workspace.
+/// The folder of the workspace.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
@@ -96,7 +97,7 @@ pub fn make(case: &Case) -> Result<String, String> {
     let path = if known.exists() { known } else { conforming };
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
-    // Lines keep the numbers that they have in the recording, whatever was dropped or inserted before.
+    // Lines keep their numbers from the recording, whatever was dropped or inserted before.
     let mut trace: Vec<(usize, Value)> = lines
         .map_err(|error| error.to_string())?
         .into_iter()
@@ -152,7 +153,7 @@ fn in_range<'a>(text: &str, trace: &'a mut Trace) -> Result<Vec<&'a mut Value>, 
     if lines.is_empty() { Err(format!("there is no line {text}")) } else { Ok(lines) }
 }
 
-/// `set LINES POINTER JSON [if POINTER JSON]`; a line without the pointer's parent is left alone in a range.
+/// `set LINES POINTER JSON [if POINTER JSON]`. Lines without the parent of the pointer are left alone.
 fn set(remove: bool, rest: &str, trace: &mut Trace) -> Result<(), String> {
     let (body, condition) = match rest.split_once(" if ") {
         Some((body, condition)) => (body, Some(condition)),
@@ -208,7 +209,7 @@ fn put(line: &mut Value, pointer: &str, value: Option<&Value>) -> bool {
     }
 }
 
-/// `copy N after M [as K]`, `move N after M`: a copy gets number K, which later edits name.
+/// `copy N after M [as K]`, `move N after M`. A copy gets number K for later edits.
 fn insert(take: bool, words: &[&str], trace: &mut Trace) -> Result<(), String> {
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<usize>().ok());
     let (Some(from), Some("after"), Some(to)) = (number(0), words.get(1).copied(), number(2)) else {
@@ -235,7 +236,7 @@ fn shift(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     Ok(())
 }
 
-/// A time of the day moved by some seconds; recordings do not cross midnight.
+/// Moves a time of the day by some seconds. No recording crosses midnight.
 fn moved(text: &str, seconds: f64) -> Result<String, String> {
     let (date, clock) = text.split_once('T').ok_or("no timestamp")?;
     let mut micros: i64 = 0;
@@ -251,7 +252,7 @@ fn moved(text: &str, seconds: f64) -> Result<String, String> {
     Ok(format!("{date}T{h:02}:{m:02}:{s:02}.{:06}Z", micros.rem_euclid(1_000_000)))
 }
 
-/// `version LINE NUMBER`: the resourceVersion of the answer, or of the watched object.
+/// `version LINE NUMBER`: the `resourceVersion` of the response, or of the watched object.
 fn version(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     let number = words.get(1).ok_or("a version is missing")?;
     for line in in_range(words[0], trace)? {
@@ -262,7 +263,7 @@ fn version(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     Ok(())
 }
 
-/// `uids LINES POINTER COUNT`: a list of made-up UIDs.
+/// `uids LINES POINTER COUNT`: a list of invented UIDs.
 fn uids(words: &[&str], trace: &mut Trace) -> Result<(), String> {
     let pointer = words.get(1).ok_or("a pointer is missing")?;
     let count: u32 = words.get(2).and_then(|word| word.parse().ok()).ok_or("a count is missing")?;
@@ -289,7 +290,7 @@ fn actor(words: &[&str], rest: &str, trace: &mut Trace) -> Result<(), String> {
     Ok(())
 }
 
-/// `refuse LINE CODE MESSAGE`: the request was answered with a Status.
+/// `refuse LINE CODE MESSAGE`: the response is a Status.
 fn refuse(words: &[&str], rest: &str, trace: &mut Trace) -> Result<(), String> {
     let code: u16 = words.get(1).and_then(|word| word.parse().ok()).ok_or("a code is missing")?;
     let message = rest.splitn(3, ' ').nth(2).unwrap_or_default();

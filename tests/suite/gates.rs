@@ -1,7 +1,7 @@
 //! Feature gates that are turned off and on again, and two managers of one Job (`docs/reference/judging.md`,
 //! Feature gates; UG, MB-14, S-29 to S-31).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore, explore_for};
 use jobcheck_explorer::ghost::End;
@@ -13,14 +13,15 @@ use jobcheck_explorer::scopes::gates::{
     LENIENT, WITHOUT_DELAY, WITHOUT_LIMITS, WITHOUT_MANAGED_BY, WITHOUT_REPLACEMENT, WITHOUT_SUCCESS_POLICY,
     two_managers,
 };
+use jobcheck_explorer::scopes::named;
 use jobcheck_explorer::scopes::reference::{rollouts, run_by_the_algorithm};
-use jobcheck_explorer::scopes::{initial, named};
 use jobcheck_explorer::world::{JobState, World};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::decision::Reason;
 use jobcheck_spec::job::{ConditionKind, JobSpec, JobStatus};
+use jobcheck_tests::scopes::states;
 
 /// For each scope, the number of states, and the number of steps to the farthest state.
 const SIZES: &[(&str, usize, usize)] = &[
@@ -57,19 +58,7 @@ fn broken(scope: &Scope, req: Req) -> Option<usize> {
 
 /// All states of a scope, without reductions. Broken properties do not stop the search.
 fn worlds(scope: &Scope) -> Vec<World> {
-    let mut worlds = vec![initial(scope)];
-    let mut seen: HashSet<World> = worlds.iter().cloned().collect();
-    let mut next = 0;
-    while let Some(world) = worlds.get(next).cloned() {
-        next += 1;
-        for step in world.enabled(scope) {
-            let after = world.apply(&step, scope);
-            if seen.insert(after.clone()) {
-                worlds.push(after);
-            }
-        }
-    }
-    worlds
+    states(scope, usize::MAX)
 }
 
 fn algorithm(scope: Scope) -> Scope {

@@ -1,8 +1,9 @@
-//! Golden verdicts: the verdict on a few thousand traces, one line for each, compared with `tests/suite/golden/`.
+//! Golden verdicts: the verdicts on a few thousand traces, one line each, are compared with `tests/suite/golden/`.
 //!
-//! The corpus says what must be rejected. These files say what is decided at all, wrong decisions included, so that a
-//! change of the judge shows every verdict that it moves. A line holds what a program would read from the report: exit
-//! code, profile, ids with labels and lines, and how many doubts, warnings and pending writes there are. It holds no text.
+//! The corpus states which traces must be rejected. These files record every decision, wrong ones included, so that a
+//! change of the judge shows each verdict that it moves. A line contains the facts that a program reads from the report:
+//! exit code, profile, ids with labels and lines, and numbers of reasons, warnings, and pending obligations. It contains
+//! no other text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,16 +15,15 @@ use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scopes as model_scopes;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_judge::report::{Assumption, Judging, judge};
+use jobcheck_judge::replay::{Assumption, Judging, judge};
 use jobcheck_scenario::read;
 use jobcheck_scenario::render::native;
 use jobcheck_sim::fuzz::{Draft, Menu};
 use jobcheck_tests::corpus::{folder, root};
+use jobcheck_tests::scopes::walked;
+use jobcheck_tests::traces::{joined, parsed, watch_of};
 use jobcheck_traces::Input;
 use serde_json::Value;
-
-use crate::lesser_forms::watch;
-use crate::rendered::walked;
 
 /// The verdict on one trace, in one line.
 fn verdict(name: &str, trace: Vec<u8>, assume: Vec<Assumption>) -> String {
@@ -65,16 +65,15 @@ fn digest(report: &Value) -> String {
     line
 }
 
-/// Compares with the file of this name, or writes it where `JOBCHECK_BLESS` is set. Neighbours with the same verdict share
-/// a line.
+/// Compares with the file of this name; with `JOBCHECK_BLESS` writes it. Neighbours with the same verdict share a line.
 fn compare(file: &str, verdicts: &[(String, String)]) {
     let mut text = String::new();
     let mut at = 0;
     while at < verdicts.len() {
         let (name, verdict) = &verdicts[at];
         let (group, _) = name.rsplit_once(' ').unwrap_or((name, ""));
-        let same = |(other, said): &&(String, String)| {
-            said == verdict && other.rsplit_once(' ').is_some_and(|(it, _)| it == group)
+        let same = |(other, found): &&(String, String)| {
+            found == verdict && other.rsplit_once(' ').is_some_and(|(it, _)| it == group)
         };
         let run = 1 + verdicts[at + 1..].iter().take_while(same).count();
         let last = &verdicts[at + run - 1].0;
@@ -148,15 +147,10 @@ fn recordings_with_lines_missing_have_their_verdicts() {
     compare("cut.txt", &verdicts);
 }
 
-/// A native trace, and what an audit log and a watch would show of it.
+/// A native trace, and the same as an audit log and as a watch.
 fn forms(name: &str, native: Vec<u8>, verdicts: &mut Vec<(String, String)>) {
-    let values: Vec<Value> = native
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).unwrap())
-        .collect();
-    let text =
-        |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    let values = parsed(std::str::from_utf8(&native).unwrap());
+    let text = |lines: &[Value]| joined(lines).into_bytes();
     let header = &values[0]["assume"];
     let assumed =
         |name: &str| header[name].as_str().map(|text| Assumption::parse(&format!("{name}={text}")).unwrap());
@@ -166,7 +160,7 @@ fn forms(name: &str, native: Vec<u8>, verdicts: &mut Vec<(String, String)>) {
     let log: Vec<Value> = values.iter().filter(is_logged).cloned().collect();
     verdicts.push((format!("{name} native"), verdict(name, native, Vec::new())));
     verdicts.push((format!("{name} log"), verdict(name, text(&log), Vec::new())));
-    verdicts.push((format!("{name} watch"), verdict(name, text(&watch(&values)), assume)));
+    verdicts.push((format!("{name} watch"), verdict(name, text(&watch_of(&values)), assume)));
 }
 
 #[test]

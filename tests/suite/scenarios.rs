@@ -2,35 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
 use jobcheck_explorer::check::{Bounds, Outcome, explore};
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::script::{Claim, Count, Script, What};
-use jobcheck_scenario::{Scenario, TargetName, export_defect, model, read, write};
+use jobcheck_scenario::{TargetName, export_defect, model, read, write};
 use jobcheck_tests::corpus::root;
+use jobcheck_tests::library::library;
 use serde_json::Value;
-
-/// The library, with its files.
-pub fn library() -> Vec<(PathBuf, Scenario)> {
-    let folders = ["tests/scenarios", "tests/scenarios/findings"].map(|folder| root().join(folder));
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let files = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-    files.sort();
-    let scenario = |file: PathBuf| {
-        let text = fs::read_to_string(&file).unwrap();
-        let scenario = read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        (file, scenario)
-    };
-    let is_for_the_model = |it: &Scenario| it.targets.is_empty() || it.targets.contains(&TargetName::Model);
-    files.into_iter().map(scenario).filter(|(_, it)| is_for_the_model(it)).collect()
-}
 
 #[test]
 fn every_scenario_of_the_library_holds() {
-    let library = library();
+    let library = library(TargetName::Model);
     assert!(library.len() >= 25, "{}", library.len());
     let mut wrong = Vec::new();
     for (file, scenario) in library {
@@ -85,7 +69,7 @@ fn with_one_opposite(script: &Script) -> Vec<Script> {
 #[test]
 fn each_expectation_of_the_library_can_fail() {
     let mut count = 0;
-    for (_, scenario) in library() {
+    for (_, scenario) in library(TargetName::Model) {
         let scope = model::scope(&scenario).unwrap();
         for script in with_one_opposite(scope.script.as_ref().unwrap()) {
             let scope = Scope { script: Some(script), ..scope.clone() };
@@ -144,7 +128,7 @@ const NOT_IN_THE_LIBRARY: &[&str] = &["resign", "secondLeader"];
 
 #[test]
 fn the_library_has_every_kind_of_step() {
-    let steps = library().into_iter().flat_map(|(_, scenario)| scenario.steps);
+    let steps = library(TargetName::Model).into_iter().flat_map(|(_, scenario)| scenario.steps);
     let told: BTreeSet<String> = steps.flat_map(|step| step.value.happenings()).collect();
     let missing: Vec<String> = known_steps().difference(&told).cloned().collect();
     assert_eq!(missing, NOT_IN_THE_LIBRARY);

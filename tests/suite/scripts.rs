@@ -11,9 +11,8 @@ use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::script::{RequestHandling, What};
 use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::World;
-use jobcheck_scenario::model;
-
-use crate::scenarios::library;
+use jobcheck_scenario::{TargetName, model};
+use jobcheck_tests::library::library;
 
 /// All states, by the simplest search: without compact states and without memory.
 fn all_worlds(scope: &Scope) -> HashSet<World> {
@@ -32,7 +31,7 @@ fn all_worlds(scope: &Scope) -> HashSet<World> {
 
 #[test]
 fn a_search_with_reductions_visits_every_state_of_a_script() {
-    for (_, scenario) in library() {
+    for (_, scenario) in library(TargetName::Model) {
         let scope = model::scope(&scenario).unwrap();
         let found = explore(&scope, &Bounds { symmetry: true, partial_order: true, ..Bounds::none(2) });
         assert_eq!(found.states, all_worlds(&scope).len(), "{}", scenario.name);
@@ -94,7 +93,7 @@ fn interferes(scope: &Scope, world: &World) -> bool {
 #[test]
 fn a_script_adds_no_steps_and_leaves_controllers_free() {
     let (mut compared, mut free) = (0, 0);
-    for (_, scenario) in library() {
+    for (_, scenario) in library(TargetName::Model) {
         let scope = model::scope(&scenario).unwrap();
         let without = unscripted(&scope);
         for world in all_worlds(&scope) {

@@ -3,28 +3,20 @@
 use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, judge};
-use jobcheck_scenario::{Scenario, TargetName, read};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::Exit;
+use jobcheck_scenario::{TargetName, read};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
+use jobcheck_tests::library::library;
 use jobcheck_traces::Input;
 use serde_json::Value;
-
-fn library() -> Vec<Scenario> {
-    let folders = ["tests/scenarios", "tests/scenarios/findings"].map(|folder| root().join(folder));
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let entries = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
-    files.sort();
-    let all = files.iter().map(|file| read(&fs::read_to_string(file).unwrap()).unwrap());
-    all.filter(|it| it.targets.is_empty() || it.targets.contains(&TargetName::Sim)).collect()
-}
 
 /// Step by step, and in orders that chance chooses, every scenario goes as it says, and its trace conforms.
 #[test]
 fn the_library_holds_with_every_seed() {
     let mut wrong = Vec::new();
-    for scenario in library() {
+    for (_, scenario) in library(TargetName::Sim) {
         for seed in 0..8 {
             let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
             if outcome.exit() != Exit::Conforms {
@@ -38,7 +30,7 @@ fn the_library_holds_with_every_seed() {
 /// The shipped controllers need nothing of 1.36; the trace says what it is to be judged by.
 #[test]
 fn the_library_holds_on_the_api_server_of_1_35() {
-    for scenario in library() {
+    for (_, scenario) in library(TargetName::Sim) {
         for seed in 0..2 {
             let outcome =
                 jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Mutations::default()).unwrap();
@@ -86,7 +78,7 @@ fn what_was_found_by_chance_holds() {
 /// A seed decides everything.
 #[test]
 fn a_seed_gives_the_same_trace_to_the_byte() {
-    for scenario in library().into_iter().take(12) {
+    for (_, scenario) in library(TargetName::Sim).into_iter().take(12) {
         for seed in [0, 7] {
             let trace = || jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap().trace;
             assert_eq!(trace(), trace(), "{} with seed {seed}", scenario.name);

@@ -1,19 +1,19 @@
-//! Audit logs: `audit.k8s.io/v1` events.
+//! Reads audit logs: `audit.k8s.io/v1` events, alone or in an `EventList`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Defect, Problem, quoted};
 use crate::form::{AUDIT_VERSION, mixed};
-use crate::held::{Answered, Held, HeldRequest, range};
 use crate::object::Object;
-use crate::parsed::{Parsed, Why};
+use crate::owned::{OwnedRecord, OwnedRequest, ResponseOutline, range};
+use crate::parsed::{Parsed, SkipReason};
 use crate::record::{Form, Resource};
 use crate::request::{Interval, Level, Verb};
 use crate::text::{Spans, Text};
 use crate::time::parse_micros;
 
-/// What is read of an event; an `EventList` has `items` besides.
+/// The fields of an event that a [`crate::Request`] needs; `items` belongs to an `EventList`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Event<'a> {
@@ -85,7 +85,7 @@ struct Status<'a> {
     message: Option<Text<'a>>,
 }
 
-/// The parameters of a deletion, in its body or its query.
+/// The parameters of a request that stand in its query, or in the body of a DELETE.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DeleteOptions<'a> {
@@ -106,7 +106,7 @@ pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parse
                 items.iter().map(|raw| range(document, Object::from_raw(raw))).collect(),
             ));
         }
-        // Items of a list need not repeat what they are.
+        // An `EventList` states the kind of its items once.
         ("", "") if is_listed => {}
         _ => return Err(mixed(Form::Audit, item).into()),
     }
@@ -116,26 +116,27 @@ pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parse
     }
 }
 
-/// Whether the event is the end of a write to a Job or Pod; else why it is passed over.
-fn relevance(event: &Event<'_>) -> Result<Result<(Verb, Resource), Why>, Problem> {
+/// The verb and the resource of a finished write to a Job or a Pod; otherwise the reason for skipping the
+/// event.
+fn relevance(event: &Event<'_>) -> Result<Result<(Verb, Resource), SkipReason>, Problem> {
     match required(event.stage.as_ref(), "stage of an audit event")? {
         "ResponseComplete" => {}
-        "RequestReceived" | "ResponseStarted" => return Ok(Err(Why::Stage)),
-        "Panic" => return Ok(Err(Why::Panic)),
+        "RequestReceived" | "ResponseStarted" => return Ok(Err(SkipReason::Stage)),
+        "Panic" => return Ok(Err(SkipReason::Panic)),
         other => return Err(Problem::field("stage of an audit event", quoted(other))),
     }
-    // Requests for no resource, such as /healthz, have no objectRef.
-    let Some(target) = &event.object_ref else { return Ok(Err(Why::Resource)) };
+    // Requests without a resource, such as `/healthz`, have no `objectRef`.
+    let Some(target) = &event.object_ref else { return Ok(Err(SkipReason::Resource)) };
     let name = plain(target.resource.as_ref());
     let Some(resource) = Resource::of(plain(target.api_group.as_ref()), name) else {
-        return Ok(Err(Why::Resource));
+        return Ok(Err(SkipReason::Resource));
     };
     let verb = required(event.verb.as_ref(), "verb of an audit event")?;
-    Ok(Verb::named(verb).map(|verb| (verb, resource)).ok_or(Why::Read))
+    Ok(Verb::named(verb).map(|verb| (verb, resource)).ok_or(SkipReason::Read))
 }
 
 fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) -> Result<Parsed, Defect> {
-    let Some(level) = level(event)? else { return Ok(Parsed::Skipped(Why::Level)) };
+    let Some(level) = level(event)? else { return Ok(Parsed::Skipped(SkipReason::Level)) };
     let target = event.object_ref.as_ref();
     let status = event.response_status.as_ref();
     let code = code(status.and_then(|status| status.code))?;
@@ -143,9 +144,9 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
     let response = event.response_object.map(Object::from_raw);
-    let answered = Answered::of(resource, code, options.is_dry_run(), verb, response)?;
+    let outline = ResponseOutline::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
-    Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+    Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
         id: spans.optional(event.audit_id.as_ref()),
         interval: interval(event)?,
         level,
@@ -155,22 +156,22 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
         resource,
         subresource: spans.text(target.and_then(|target| target.subresource.as_ref())),
         namespace: spans.text(target.and_then(|target| target.namespace.as_ref())),
-        name: spans.text(answered.name(target.and_then(|target| target.name.as_ref()))),
-        uid: spans.optional(answered.uid(target.and_then(|target| target.uid.as_ref()))),
+        name: spans.text(outline.name(target.and_then(|target| target.name.as_ref()))),
+        uid: spans.optional(outline.uid(target.and_then(|target| target.uid.as_ref()))),
         code,
-        reason: spans.optional(answered.reason(status.and_then(|status| status.reason.as_ref()))),
-        message: spans.optional(answered.message(status.and_then(|status| status.message.as_ref()))),
+        reason: spans.optional(outline.reason(status.and_then(|status| status.reason.as_ref()))),
+        message: spans.optional(outline.message(status.and_then(|status| status.message.as_ref()))),
         dry_run: options.is_dry_run(),
         patch_type: None,
         propagation_policy: spans.optional(options.propagation_policy.as_ref()),
-        version: answered.version,
+        version: outline.version,
         request: event.request_object.map(|raw| range(document, Object::from_raw(raw))),
-        answer: answered.answer,
+        answer: outline.answer,
         response: response.map(|object| range(document, object)),
     }))))
 }
 
-/// The level; `None` where nothing is recorded by decree.
+/// The level of an event; `None` for level `None`, which records nothing.
 fn level(event: &Event<'_>) -> Result<Option<Level>, Problem> {
     let word = required(event.level.as_ref(), "level of an audit event")?;
     if word == "None" {
@@ -192,7 +193,7 @@ fn interval(event: &Event<'_>) -> Result<Interval, Problem> {
 }
 
 fn time(text: Option<&Text<'_>>, field: &str) -> Result<i64, Problem> {
-    let expected = || format!("{field} of an audit event, a time as in RFC 3339");
+    let expected = || format!("{field} of an audit event, an RFC 3339 time");
     let text = text.ok_or_else(|| Problem::missing(expected()))?;
     parse_micros(text.as_str()).ok_or_else(|| Problem::field(expected(), quoted(text.as_str())))
 }
@@ -201,14 +202,14 @@ fn required<'t>(text: Option<&'t Text<'_>>, expected: &str) -> Result<&'t str, P
     text.map(Text::as_str).ok_or_else(|| Problem::missing(expected))
 }
 
-/// The text, empty where there is none.
+/// The text; empty if it is absent.
 fn plain<'t>(text: Option<&'t Text<'_>>) -> &'t str {
     text.map(Text::as_str).unwrap_or_default()
 }
 
 impl<'a> DeleteOptions<'a> {
-    /// What a request says in its query and, of a deletion, in its body. A body that is something else says
-    /// nothing: whether the API server understood it shows in the answer.
+    /// Reads the query and, for a DELETE, the body. A body of another type yields no parameters: the response
+    /// shows how the API server understood it.
     fn of(event: &'a Event<'_>, verb: Verb) -> DeleteOptions<'a> {
         let body = event.request_object.filter(|_| matches!(verb, Verb::Delete | Verb::DeleteCollection));
         let body =

@@ -1,4 +1,4 @@
-//! Cuts an input into JSON documents: one a line, or spread over lines as kubectl prints them.
+//! Cuts an input into JSON documents: one per line, or spread over several lines as kubectl prints them.
 
 use std::io::{BufRead, Read};
 use std::mem;
@@ -8,7 +8,8 @@ use serde::de::IgnoredAny;
 use crate::error::{Defect, Problem};
 use crate::input::Opened;
 
-/// The longest line or document. An API object is at most 1.5 MiB in etcd; an audit event holds a few.
+/// Limit for a line or a document, in bytes. An API object has at most 1.5 MiB in etcd, and an audit event
+/// holds a few.
 pub(crate) const LONGEST: usize = 64 << 20;
 
 /// The documents of one input, one at a time, in one buffer.
@@ -16,27 +17,27 @@ pub(crate) struct Documents {
     pub input: Opened,
     longest: usize,
     layout: Layout,
-    /// The current document, blanks around it included.
+    /// The current document, with the blanks around it.
     text: String,
-    /// Line on which it starts.
+    /// The line on which the current document starts, from 1.
     pub line: u64,
-    /// Lines read so far.
+    /// Number of lines read so far.
     pub lines: u64,
-    /// Bytes read so far, unpacked.
+    /// Number of bytes read so far, uncompressed.
     pub bytes: u64,
-    /// What followed a document on its line, and how much of it was taken since.
+    /// The bytes that follow a document on its line, and how many of them were consumed.
     rest: Vec<u8>,
     taken: usize,
 }
 
-/// How documents lie in the lines.
+/// The layout of documents in an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Decided by the first document.
+    /// Not known before the first document is read.
     Unknown,
-    /// One document a line.
+    /// One document per line.
     Lines,
-    /// Documents end where their brackets close.
+    /// A document ends where its brackets close.
     Spread,
 }
 
@@ -60,7 +61,7 @@ impl Documents {
         &self.text
     }
 
-    /// Goes to the next document; `false` at the end. A defect is counted from `self.line`.
+    /// Moves to the next document. Returns `false` at the end. A defect counts its lines from `self.line`.
     pub(crate) fn advance(&mut self) -> Result<bool, Defect> {
         let mut bytes = mem::take(&mut self.text).into_bytes();
         bytes.clear();
@@ -74,21 +75,21 @@ impl Documents {
         if self.layout == Layout::Spread {
             self.complete(&mut bytes)?;
         }
-        // The line break would count as a line in the positions of the parser.
+        // A trailing line break would count as a line in the parser's positions.
         bytes.truncate(bytes.trim_ascii_end().len());
         self.text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
         Ok(true)
     }
 
-    /// Whether nothing follows the current document.
+    /// Returns `true` if nothing follows the current document.
     pub(crate) fn is_at_end(&mut self) -> bool {
         self.taken == self.rest.len() && self.input.text.fill_buf().is_ok_and(<[u8]>::is_empty)
     }
 
-    /// Reads up to and with the next line that is not blank.
+    /// Reads up to and including the next line that is not blank.
     fn first_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Defect> {
         if self.take_rest(bytes) {
-            // The rest begins on a line that is already counted.
+            // The rest belongs to a line that is already counted.
             self.line = self.lines;
             return Ok(true);
         }
@@ -107,7 +108,8 @@ impl Documents {
         }
     }
 
-    /// Takes the next document, or the beginning of one, from the rest of a line; `false` if there is none.
+    /// Appends the next document, or its beginning, from the rest of a line. Returns `false` if there is
+    /// none.
     fn take_rest(&mut self, bytes: &mut Vec<u8>) -> bool {
         let rest = &self.rest[self.taken..];
         let end = Brackets::default().close_in(rest).unwrap_or(rest.len());
@@ -117,7 +119,7 @@ impl Documents {
         !bytes.is_empty()
     }
 
-    /// Appends a line; `false` at the end of the input.
+    /// Appends a line. Returns `false` at the end of the input.
     fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Defect> {
         let room = self.longest.saturating_sub(bytes.len());
         let after = (self.lines + 1).saturating_sub(self.line);
@@ -134,7 +136,7 @@ impl Documents {
         Ok(count > 0)
     }
 
-    /// Appends lines until the document is closed, and puts aside what follows it.
+    /// Appends lines until the document is closed, and keeps the bytes that follow it.
     fn complete(&mut self, bytes: &mut Vec<u8>) -> Result<(), Defect> {
         let mut brackets = Brackets::default();
         let mut seen = 0;
@@ -151,14 +153,14 @@ impl Documents {
             }
             seen = bytes.len();
             if !self.read_line(bytes)? {
-                // An unclosed document is the parser's to describe, for it may also be noise.
+                // The parser reports an unclosed document: it may also be no JSON at all.
                 return Ok(());
             }
         }
     }
 }
 
-/// A first line that is the beginning of a document shows that documents are spread over lines.
+/// Documents are spread over lines if the first line is only the beginning of a document.
 fn layout_of(line: &[u8]) -> Layout {
     match serde_json::from_slice::<IgnoredAny>(line) {
         Err(error) if error.is_eof() => Layout::Spread,
@@ -167,7 +169,7 @@ fn layout_of(line: &[u8]) -> Layout {
     }
 }
 
-/// Whether a line goes wrong only where one closed document is followed by another.
+/// Returns `true` if the only error in a line is a second document behind a complete one.
 fn is_second_document(line: &[u8], error: &serde_json::Error) -> bool {
     Brackets::default().close_in(line).is_some_and(|end| {
         error.column() > end && line[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{')
@@ -185,14 +187,14 @@ fn not_utf8(error: &std::string::FromUtf8Error) -> Defect {
     let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let after = before.iter().filter(|b| **b == b'\n').count() as u64;
     let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
-    // A character without its last bytes: the file was cut in the middle of it.
+    // The file was truncated in the middle of a character.
     if error.utf8_error().error_len().is_none() {
         return Defect { after, problem: Box::new(Problem::Cut { at_end: true }) };
     }
     Defect { after, problem: Box::new(Problem::NotUtf8 { column: valid - line_start + 1, utf16 }) }
 }
 
-/// Follows the brackets of a document.
+/// The nesting of brackets in a document.
 #[derive(Default)]
 struct Brackets {
     depth: u64,
@@ -201,13 +203,14 @@ struct Brackets {
 }
 
 impl Brackets {
-    /// The end of the document, if it lies in these bytes.
+    /// The position behind the end of the document, if these bytes contain the end.
     fn close_in(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, byte) in bytes.iter().enumerate() {
             if self.in_string {
                 let ends = *byte == b'"' && !self.escaped;
                 self.escaped = *byte == b'\\' && !self.escaped;
-                // A line break ends a string too: then it was cut, and no bracket is to be missed.
+                // A line break ends a string as well: the string was truncated, and the brackets behind it
+                // still count.
                 self.in_string = !ends && *byte != b'\n';
                 continue;
             }
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn many_documents_on_one_line_take_time_for_each_and_no_more() {
-        // Quadratic time would be minutes here.
+        // Quadratic time would take minutes here.
         let mut documents = documents(&b"{}".repeat(200_000));
         let mut count = 0;
         while documents.advance().unwrap() {

@@ -1,4 +1,4 @@
-//! What can be wrong with an input.
+//! Errors of inputs.
 
 use std::io;
 
@@ -10,19 +10,19 @@ use crate::record::Form;
 pub struct ReadError {
     /// Name of the input.
     pub file: String,
-    /// The line, counted from 1; `None` where the input as a whole is meant.
+    /// The line, from 1; `None` if the problem concerns the whole input.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with an input: what was expected, and what was found.
+/// A problem of an input: what was expected, and what was found.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("no such file")]
     NotFound,
-    /// A directory.
+    /// The path is a directory.
     #[error("expected a file, found a directory; name the files in it")]
     Directory,
     /// The file may not be read.
@@ -31,92 +31,92 @@ pub enum Problem {
     /// Any other failure of the operating system.
     #[error("cannot be read: {0}")]
     Io(io::Error),
-    /// More inputs than are open at once.
+    /// More inputs than can be open at the same time.
     #[error("expected at most {limit} files, found more; concatenate some of them")]
     TooMany {
-        /// The most that is possible.
+        /// The maximum.
         limit: usize,
     },
     /// Standard input was named twice.
-    #[error("standard input was named twice, and can be read once")]
+    #[error("standard input is named twice, and can be read once; name it once")]
     StdinTwice,
-    /// No bytes, or blank lines only.
+    /// The input has no bytes, or only blank lines.
     #[error("expected a trace, found an empty file")]
     Empty,
-    /// A document longer than the limit of memory.
+    /// A document is longer than the memory limit.
     #[error("expected lines and documents of at most {limit} bytes, found a longer one")]
     TooLong {
-        /// The most that is possible.
+        /// The maximum.
         limit: usize,
     },
-    /// Bytes that are no UTF-8.
-    #[error("expected UTF-8, found other bytes at column {column}{}", if *utf16 { "; the file looks like UTF-16" } else { "" })]
+    /// The input is not UTF-8.
+    #[error("expected UTF-8, found other bytes at column {column}{}", if *utf16 { "; the file looks like UTF-16, so convert it to UTF-8" } else { "" })]
     NotUtf8 {
-        /// Position of the first such byte, counted from 1.
+        /// Position of the first invalid byte, from 1.
         column: usize,
-        /// Whether the file begins with the mark of UTF-16, as written by some shells.
+        /// The file begins with a byte order mark of UTF-16, as some shells write it.
         utf16: bool,
     },
-    /// Damaged gzip data.
+    /// The gzip data are damaged.
     #[error("expected gzip data, found damage: {0}")]
     Gzip(io::Error),
-    /// gzip data without an end.
-    #[error("expected the rest of the gzip data, found the end of the file; was it cut?")]
+    /// The gzip data have no end.
+    #[error("expected the rest of the gzip data, found the end of the file; it may be truncated")]
     GzipCut,
-    /// A document without an end.
-    #[error("expected the rest of a JSON document, found the end of the {}; was it cut?", if *at_end { "file" } else { "line" })]
+    /// A document has no end.
+    #[error("expected the rest of a JSON document, found the end of the {}; it may be truncated", if *at_end { "file" } else { "line" })]
     Cut {
-        /// Whether the file ends there too.
+        /// The file ends there, too.
         at_end: bool,
     },
-    /// No JSON.
+    /// The text is not JSON.
     #[error("expected JSON, found something else at column {column}: {detail}")]
     NotJson {
-        /// Where, counted from 1.
+        /// Column of the error, from 1.
         column: usize,
-        /// The parser's words.
+        /// Message of the JSON parser.
         detail: String,
     },
-    /// JSON of another type than the field's.
+    /// A JSON value has another type than its field.
     #[error("unexpected JSON at column {column}: {detail}")]
     WrongType {
-        /// Where, counted from 1.
+        /// Column of the error, from 1.
         column: usize,
-        /// The parser's words, which name both types.
+        /// Message of the JSON parser, which names both types.
         detail: String,
     },
-    /// A field that is absent or unreadable.
+    /// A field is absent or unreadable.
     #[error("expected {expected}, found {found}")]
     Field {
-        /// The field and what it may hold.
+        /// The field, and the values that it may have.
         expected: String,
-        /// What it holds.
+        /// The value that it has.
         found: String,
     },
-    /// The first document is of no known form.
+    /// The first document has no known form.
     #[error(
         "expected an audit log (audit.k8s.io/v1), a watch stream ({{\"type\",\"object\"}}) or a native trace, found {found}"
     )]
     UnknownForm {
-        /// What it is.
+        /// Description of the document.
         found: String,
     },
-    /// A later document is of another form than the first.
+    /// A later document has another form than the first.
     #[error("expected another line of the {}, found {found}", form.name())]
     Mixed {
-        /// The form of the file.
+        /// Form of the file.
         form: Form,
-        /// What the line is.
+        /// Description of the document.
         found: String,
     },
-    /// A native trace of a newer major version.
+    /// A native trace of another major version.
     #[error("expected a native trace of version {supported}.x, found version {found}: {advice}")]
     Version {
         /// The major version that this program reads.
         supported: u32,
         /// The version of the file.
         found: String,
-        /// Which of the two is to be changed.
+        /// The remedy.
         advice: &'static str,
     },
 }
@@ -148,7 +148,7 @@ impl Problem {
     }
 }
 
-/// A problem, and how many lines after the start of its document it lies.
+/// A problem, and its distance in lines from the start of its document.
 #[derive(Debug)]
 pub(crate) struct Defect {
     pub after: u64,
@@ -167,7 +167,7 @@ impl From<serde_json::Error> for Defect {
         let (column, after) = (error.column(), error.line().saturating_sub(1) as u64);
         let is_cut = error.is_syntax() && column == 0 && after > 0;
         if is_cut {
-            // The parser stumbled over a line break: something ended on the line before that should not.
+            // The parser met a line break: the line before it was truncated.
             return Defect { after: after - 1, problem: Box::new(Problem::Cut { at_end: false }) };
         }
         let detail = detail_of(&error);
@@ -181,13 +181,13 @@ impl From<serde_json::Error> for Defect {
     }
 }
 
-/// The parser's words without the position, which is ours to tell: it counts from where it began.
+/// The parser's message without its position, which counts from the start of the document.
 pub(crate) fn detail_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(&*text, |(detail, _)| detail).to_owned()
 }
 
-/// A text of a message, shortened: a broken file can hold anything.
+/// A quoted text, shortened to 60 characters, because a broken file can contain anything.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     if text.chars().nth(LONGEST).is_none() {

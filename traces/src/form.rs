@@ -8,10 +8,10 @@ use crate::native::FORMAT;
 use crate::record::Form;
 use crate::text::Text;
 
-/// `apiVersion` of the audit events that are read.
+/// `apiVersion` of the supported audit events.
 pub(crate) const AUDIT_VERSION: &str = "audit.k8s.io/v1";
 
-/// The fields that tell forms apart.
+/// The fields that distinguish the forms.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Probe<'a> {
@@ -39,7 +39,7 @@ pub(crate) fn recognise(document: &str) -> Result<Form, Defect> {
     }
 }
 
-/// The problem of a document in a file of another form.
+/// The error for a document in a file of another form.
 pub(crate) fn mixed(form: Form, document: &str) -> Problem {
     let found = match probe(document) {
         Ok(Ok(Form::Audit)) if form != Form::Audit => "an audit event".to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn mixed(form: Form, document: &str) -> Problem {
     Problem::Mixed { form, found }
 }
 
-/// The form of a document, else what it is.
+/// The form of a document, or a description of a document of no known form.
 fn probe(document: &str) -> Result<Result<Form, String>, Defect> {
     let Some(probe) = read_probe(document)? else { return Ok(Err(describe_other(document))) };
     let text = |text: &Option<Text>| text.as_ref().map(|t| t.as_str().to_owned()).unwrap_or_default();
@@ -71,13 +71,13 @@ fn probe(document: &str) -> Result<Result<Form, String>, Defect> {
     })
 }
 
-/// `None` where the document is JSON but not an object with texts in these fields.
+/// Returns `None` if the document is JSON, but no object with text in these fields.
 fn read_probe(document: &str) -> Result<Option<Probe<'_>>, Defect> {
     match serde_json::from_str(document) {
-        // An array can fill the fields of a struct too.
+        // serde accepts an array for a struct, too.
         Ok(probe) => Ok(document.trim_start().starts_with('{').then_some(probe)),
         Err(error) if error.is_data() => {
-            // The type of one field is wrong; whether the rest is JSON is not known yet.
+            // One field has another type; the rest may still be no JSON.
             serde_json::from_str::<serde::de::IgnoredAny>(document)?;
             Ok(None)
         }
@@ -89,7 +89,7 @@ fn describe(kind: &str, api_version: &str) -> String {
     match (kind, api_version) {
         ("", _) => "a JSON object without kind".to_owned(),
         ("Job" | "Pod" | "List" | "JobList" | "PodList", _) => format!(
-            "a bare {kind}, which does not tell what happened to it; record with `kubectl get -w --output-watch-events -o json`"
+            "a bare {kind}, which shows a state and no change; record with `kubectl get -w --output-watch-events -o json`"
         ),
         _ => format!("an object of kind {} and apiVersion {}", quoted(kind), quoted(api_version)),
     }
@@ -97,7 +97,7 @@ fn describe(kind: &str, api_version: &str) -> String {
 
 fn describe_other(document: &str) -> String {
     let what = match document.trim_start().as_bytes().first() {
-        Some(b'{') => "a JSON object of other fields",
+        Some(b'{') => "a JSON object with other fields",
         Some(b'[') => "a JSON array",
         Some(b'"') => "a JSON string",
         Some(b't' | b'f') => "a JSON boolean",

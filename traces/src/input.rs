@@ -1,4 +1,4 @@
-//! Where the bytes of a trace come from.
+//! Opens files, standard input, and bytes in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -13,10 +13,10 @@ use crate::error::Problem;
 const BUFFER: usize = 128 * 1024;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A trace to be read.
+/// The source of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file; gzip is recognised by its content.
+    /// A file. gzip is recognised by the content.
     Path(PathBuf),
     /// Standard input.
     Stdin,
@@ -25,7 +25,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// The input that a command line argument names: `-` is standard input.
+    /// The input that a command line argument names. `-` is standard input.
     #[must_use]
     pub fn from_argument(argument: &str) -> Input {
         if argument == "-" { Input::Stdin } else { Input::Path(PathBuf::from(argument)) }
@@ -42,13 +42,13 @@ impl Input {
     }
 }
 
-/// An input being read, unpacked.
+/// An open input, uncompressed.
 pub(crate) struct Opened {
     pub text: Box<dyn BufRead + Send>,
     pub is_gzip: bool,
-    /// Bytes read so far, before unpacking.
+    /// Number of bytes read so far, before decompression.
     pub read: Arc<AtomicU64>,
-    /// Bytes there are, before unpacking; unknown of pipes.
+    /// Size in bytes, before decompression; `None` for a pipe.
     pub total: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Opened {
     }
 }
 
-/// Looks at the first two bytes, which even a pipe may deliver one by one.
+/// Reads the first two bytes, which a pipe may deliver one by one, and adds a decompressor for gzip.
 fn unpack<R: BufRead + Send + 'static>(mut raw: R) -> Result<(Box<dyn BufRead + Send>, bool), Problem> {
     let mut start = Vec::with_capacity(GZIP.len());
     raw.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(Problem::of_opening)?;

@@ -1,8 +1,16 @@
-//! Reads recorded Kubernetes traces: audit logs, watch streams, and jobcheck's own format.
+//! Reads and writes recorded Kubernetes traces.
 //!
-//! [`Reader`] takes any number of inputs of any form and lends one [`Record`] at a time, in memory bounded by
-//! the longest line of each input. Objects stay the text that was recorded ([`Object`]). [`Writer`] writes the
-//! native format, which `docs/reference/trace-format.md` describes.
+//! A trace is what happened to Jobs and Pods, as one of three forms:
+//!
+//! | form | source |
+//! | --- | --- |
+//! | audit log | `kube-apiserver --audit-log-path`, `audit.k8s.io/v1` |
+//! | watch stream | `kubectl get -w --output-watch-events -o json` |
+//! | native trace | this project: `docs/reference/trace-format.md` |
+//!
+//! [`Reader`] recognises the form of each input, merges the inputs, and lends one [`Record`] at a time. Its
+//! memory is bounded by the longest line of each input. An [`Object`] stays the recorded text until somebody
+//! reads it, so that fields of a newer Kubernetes survive.
 //!
 //! ```
 //! use jobcheck_traces::{Body, Input, Reader};
@@ -16,16 +24,37 @@
 //! }
 //! # Ok::<(), jobcheck_traces::ReadError>(())
 //! ```
+//!
+//! [`Writer`] writes native traces:
+//!
+//! ```
+//! use jobcheck_traces::{Body, Header, Mark, MarkKind, Writer};
+//!
+//! let mut writer = Writer::new(Vec::new(), &Header { kubernetes: Some("1.36".to_owned()), ..Header::new() })?;
+//! writer.write(&Body::Mark(&Mark { at: Some(1_500_000), kind: MarkKind::Leader { actor: "job-controller".to_owned() } }))?;
+//! let trace = String::from_utf8(writer.finish()?)?;
+//! assert!(trace.contains(r#"{"mark":{"at":"1970-01-01T00:00:01.500000Z","kind":"leader","actor":"job-controller"}}"#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `input`, `documents` | opens inputs and cuts them into JSON documents |
+//! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
+//! | `record`, `request`, `native`, `object` | the types of a record |
+//! | `source`, `reader` | one input; all inputs, merged |
+//! | `time`, [`parse_duration`] | times and durations as text |
 
 mod audit;
 mod documents;
+mod duration;
 mod error;
 mod form;
-mod held;
 mod input;
 mod lines;
 mod native;
 mod object;
+mod owned;
 mod parsed;
 mod reader;
 mod record;
@@ -36,6 +65,7 @@ mod time;
 mod watch;
 mod writer;
 
+pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Problem, ReadError};
 pub use input::Input;
 pub use native::{

@@ -1,4 +1,4 @@
-//! The lines of the native format, read and written.
+//! The lines of the native format, as they are read and written.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::value::RawValue;
 
 use crate::error::{Defect, Problem, detail_of, quoted};
 use crate::form::mixed;
-use crate::held::{Answered, Held, HeldRequest, range};
 use crate::native::{FORMAT, Header, VERSION, Version};
 use crate::object::Object;
-use crate::parsed::{Parsed, Why};
+use crate::owned::{OwnedRecord, OwnedRequest, ResponseOutline, range};
+use crate::parsed::{Parsed, SkipReason};
 use crate::record::{Form, Resource};
 use crate::request::{Interval, Level, Verb};
 use crate::text::{Spans, Text};
 use crate::time::parse_micros;
 use crate::watch;
 
-/// Any line. One field names its type; a header has `format`.
+/// A line of any type. One field names the type; a header has `format`.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Line<'a> {
@@ -45,7 +45,7 @@ pub(crate) struct Line<'a> {
     pub expected: Option<&'a RawValue>,
 }
 
-/// `request`: a write with its answer.
+/// `request`: a write with its response.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RequestLine<'a> {
@@ -98,7 +98,7 @@ pub(crate) struct WatchedLine<'a> {
     pub object: &'a RawValue,
 }
 
-/// Reads one document of a trace whose header says `version`.
+/// Reads one document of a trace with this version in its header.
 pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> {
     let line: Line = serde_json::from_str(document)?;
     if let Some(format) = &line.format {
@@ -115,36 +115,36 @@ pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> 
             Object::from_raw(watched.object),
         );
     }
-    match cold(&line) {
-        Some(Ok(held)) => Ok(Parsed::Held(held)),
-        // A newer minor version may have new line types, and new kinds in those of today.
-        None | Some(Err(_)) if version > VERSION => Ok(Parsed::Skipped(Why::Unknown)),
+    match rare_line(&line) {
+        Some(Ok(held)) => Ok(Parsed::Record(held)),
+        // A newer minor version may have other types of lines, and other kinds in the known types.
+        None | Some(Err(_)) if version > VERSION => Ok(Parsed::Skipped(SkipReason::Unknown)),
         Some(Err(defect)) => Err(defect),
         None => Err(mixed(Form::Native, document).into()),
     }
 }
 
-/// The line types of which there are few, and which are kept as they are.
-fn cold(line: &Line<'_>) -> Option<Result<Held, Defect>> {
+/// The rare types of lines, which are stored without spans.
+fn rare_line(line: &Line<'_>) -> Option<Result<OwnedRecord, Defect>> {
     fn read<T: for<'de> Deserialize<'de>>(
         what: &str,
         raw: &RawValue,
-        hold: fn(Box<T>) -> Held,
-    ) -> Result<Held, Defect> {
+        hold: fn(Box<T>) -> OwnedRecord,
+    ) -> Result<OwnedRecord, Defect> {
         let value = serde_json::from_str(raw.get());
         let value = value.map_err(|error| Problem::field(format!("a native {what}"), detail_of(&error)))?;
         Ok(hold(Box::new(value)))
     }
     if let Some(raw) = line.mark {
-        return Some(read("mark", raw, Held::Mark));
+        return Some(read("mark", raw, OwnedRecord::Mark));
     }
     if let Some(raw) = line.fault {
-        return Some(read("fault", raw, Held::Fault));
+        return Some(read("fault", raw, OwnedRecord::Fault));
     }
     if let Some(raw) = line.observed {
-        return Some(read("observation", raw, Held::Observed));
+        return Some(read("observation", raw, OwnedRecord::Observed));
     }
-    line.expected.map(|raw| read("expectation", raw, Held::Expected))
+    line.expected.map(|raw| read("expectation", raw, OwnedRecord::Expected))
 }
 
 fn header(document: &str, format: &str, line: &Line<'_>) -> Result<Parsed, Defect> {
@@ -164,7 +164,7 @@ fn header(document: &str, format: &str, line: &Line<'_>) -> Result<Parsed, Defec
         return Err(Problem::Version { supported, found: version.to_string(), advice }.into());
     }
     let own = |text: &Option<Text>| text.as_ref().map(|text| text.as_str().to_owned());
-    Ok(Parsed::Held(Held::Header(Box::new(Header {
+    Ok(Parsed::Record(OwnedRecord::Header(Box::new(Header {
         version,
         kubernetes: own(&line.kubernetes),
         assume: line.assume.clone(),
@@ -180,9 +180,9 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
     let done = time(line.done.as_ref(), "done")?.max(received);
     let response = line.response.map(Object::from_raw);
     let verb = word(line.verb.as_ref(), "verb", Verb::named)?;
-    let answered = Answered::of(resource, code, line.dry_run, verb, response)?;
+    let outline = ResponseOutline::of(resource, code, line.dry_run, verb, response)?;
     let spans = Spans(document);
-    Ok(Parsed::Held(Held::Request(Box::new(HeldRequest {
+    Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
         id: None,
         interval: Interval { received, done },
         level: word(line.level.as_ref(), "level", Level::named)?,
@@ -192,17 +192,17 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
         resource,
         subresource: spans.text(line.subresource.as_ref()),
         namespace: spans.text(line.namespace.as_ref()),
-        name: spans.text(answered.name(line.name.as_ref())),
-        uid: spans.optional(answered.uid(line.uid.as_ref())),
+        name: spans.text(outline.name(line.name.as_ref())),
+        uid: spans.optional(outline.uid(line.uid.as_ref())),
         code,
-        reason: spans.optional(answered.reason(line.reason.as_ref())),
-        message: spans.optional(answered.message(line.message.as_ref())),
+        reason: spans.optional(outline.reason(line.reason.as_ref())),
+        message: spans.optional(outline.message(line.message.as_ref())),
         dry_run: line.dry_run,
         patch_type: spans.optional(line.patch_type.as_ref()),
         propagation_policy: spans.optional(line.propagation_policy.as_ref()),
-        version: answered.version,
+        version: outline.version,
         request: line.request.map(|raw| range(document, Object::from_raw(raw))),
-        answer: answered.answer,
+        answer: outline.answer,
         response: response.map(|object| range(document, object)),
     }))))
 }
@@ -214,12 +214,12 @@ fn word<T>(text: Option<&Text<'_>>, field: &str, named: fn(&str) -> Option<T>) -
 }
 
 fn time(text: Option<&Text<'_>>, field: &str) -> Result<i64, Problem> {
-    let expected = || format!("{field} of a recorded request, a time as in RFC 3339");
+    let expected = || format!("{field} of a recorded request, an RFC 3339 time");
     let text = text.ok_or_else(|| Problem::missing(expected()))?;
     parse_micros(text.as_str()).ok_or_else(|| Problem::field(expected(), quoted(text.as_str())))
 }
 
-/// Constants are written as numbers, booleans or strings, whichever comes naturally.
+/// Reads a map of constants. Each value is a number, a boolean, or a string.
 pub(crate) fn scalars<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {

@@ -1,4 +1,4 @@
-//! The types of the native format, version 1 (`docs/reference/trace-format.md`).
+//! The types of the native format, version 1. `docs/reference/trace-format.md` describes the format.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::record::Resource;
 /// `format` of the header.
 pub const FORMAT: &str = "jobcheck.dev/trace";
 
-/// The version that this crate writes; it reads every version of this major.
+/// The version that this crate writes. It reads every version of the same major.
 pub const VERSION: Version = Version { major: 1, minor: 2 };
 
-/// A version of the native format. A minor version adds line types and fields that may be ignored; a major
-/// version changes what is there.
+/// A version of the native format. A minor version adds line types and fields that a reader may ignore. A
+/// major version changes the meaning of existing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Changes of meaning.
+    /// Incompatible changes.
     pub major: u32,
     /// Additions.
     pub minor: u32,
@@ -39,21 +39,22 @@ impl Version {
     }
 }
 
-/// The first line: what the trace was recorded from.
+/// The first line: the origin of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version of the format.
     pub version: Version,
     /// Minor version of Kubernetes whose rules apply, such as `1.36`.
     pub kubernetes: Option<String>,
-    /// Constants of the subject, named and written as for `--assume`, such as `pod-failure-backoff`: `100ms`.
+    /// Constants of the controller, with the names and values of `--assume`, such as `pod-failure-backoff`:
+    /// `100ms`.
     pub assume: BTreeMap<String, String>,
     /// The program that wrote the trace.
     pub producer: Option<String>,
 }
 
 impl Header {
-    /// A header of the current version that says nothing else.
+    /// A header of the current version, without anything else.
     #[must_use]
     pub fn new() -> Header {
         Header { version: VERSION, kubernetes: None, assume: BTreeMap::new(), producer: None }
@@ -66,36 +67,36 @@ impl Default for Header {
     }
 }
 
-/// Something that happened to the recording or to a process.
+/// An event of the recording, or of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When, in microseconds since the epoch.
+    /// Time in microseconds since the epoch.
     #[serde(default, with = "crate::time::optional", skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// What.
+    /// The kind of mark.
     #[serde(flatten)]
     pub kind: MarkKind,
 }
 
-/// What a [`Mark`] marks.
+/// The kinds of marks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum MarkKind {
-    /// Recording began; what existed before was not seen.
+    /// The recording begins. Objects may be older than it.
     Start,
-    /// Writes may have been missed here.
+    /// Writes may be missing here.
     Gap {
-        /// Of this resource; of every one if unset.
+        /// The resource whose writes may be missing; both resources if unset.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<Resource>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A controller's process was replaced.
+    /// The process of a controller was replaced.
     Restart {
-        /// The controller, as the requests name its user or agent.
+        /// The controller, by the user or the user agent of its requests.
         actor: String,
-        /// What is assumed of the process that takes over, as in a header; the rest is as before.
+        /// Assumptions about the new process, as in a header. Others stay as they were.
         #[serde(
             default,
             deserialize_with = "crate::lines::scalars",
@@ -108,25 +109,25 @@ pub enum MarkKind {
         /// The controller.
         actor: String,
     },
-    /// Recording ended on purpose.
+    /// The recording was ended on purpose.
     End,
 }
 
-/// A fault that the harness injected.
+/// An injected fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// When, in microseconds since the epoch.
+    /// Time in microseconds since the epoch.
     #[serde(default, with = "crate::time::optional", skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// What.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// Against which controller.
+    /// The controller that the fault concerns; any controller if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// Which of its caches, of `relist`.
+    /// For `relist`: the resource whose watch ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Resource>,
-    /// What else is to be said to a reader.
+    /// An explanation for readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -135,42 +136,42 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FaultKind {
-    /// A watch was held back.
+    /// A watch was delayed.
     StaleRead,
-    /// A write was answered with 409 and not stored.
+    /// A write was refused with 409 and not stored.
     Conflict,
-    /// A write was refused in another way, and not stored.
+    /// A write was refused with another code and not stored.
     Rejected,
-    /// A write was stored and its answer lost.
+    /// A write was stored, and its response lost.
     LostResponse,
     /// A connection was cut.
     Dropped,
-    /// A request was held back.
+    /// A request was delayed.
     Delay,
     /// The controller was killed.
     Crash,
-    /// Its watch of `resource` ended with 410: what it sees next is a new list.
+    /// A watch of the controller ended with 410, so that the controller lists `resource` again.
     Relist,
 }
 
-/// How far the cache of a controller had come when it decided something.
+/// The progress of a cache of a controller.
 ///
-/// With a Job, a sync of it begins here, and this is what it reads of the cache; without one, the cache of all Jobs had
-/// come this far at least.
+/// With `job`, a sync of this Job begins here and reads the cache as stated. Without `job`, the cache had
+/// come at least this far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observed {
-    /// When, in microseconds since the epoch.
+    /// Time in microseconds since the epoch.
     #[serde(default, with = "crate::time::optional", skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// The controller.
     pub actor: String,
-    /// `NAMESPACE/NAME` of the Job that a sync begins for; of no sync if unset.
+    /// `NAMESPACE/NAME` of the Job whose sync begins; no sync begins if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Which of its caches.
+    /// The resource in the cache.
     pub resource: Resource,
-    /// The last version that the cache had seen.
+    /// The last version in the cache.
     #[serde(rename = "resourceVersion", with = "decimal")]
     pub version: u64,
 }
@@ -180,13 +181,13 @@ pub struct Observed {
 pub struct Expected {
     /// The verdict.
     pub verdict: ExpectedVerdict,
-    /// The requirement that is violated, by its id.
+    /// The id of the violated requirement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirement: Option<String>,
     /// `NAMESPACE/NAME` of the Job; the whole trace if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// What else is to be said to a reader.
+    /// An explanation for readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -199,11 +200,11 @@ pub enum ExpectedVerdict {
     Conforms,
     /// A requirement is violated.
     Violates,
-    /// The trace does not tell.
+    /// The trace does not decide.
     Inconclusive,
 }
 
-/// A resourceVersion, which the API writes as a string.
+/// A `resourceVersion`, which the API writes as a string.
 mod decimal {
     use serde::{Deserialize, Deserializer, Serializer, de};
 

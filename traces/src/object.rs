@@ -1,4 +1,5 @@
-//! Objects as the text that was recorded: fields of a newer Kubernetes survive, and nothing is parsed unasked.
+//! Objects as recorded text. Nothing is parsed before somebody reads it, and fields of a newer Kubernetes
+//! survive.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,11 +15,11 @@ use crate::text::Text;
 pub struct Object<'a>(&'a str);
 
 impl<'a> Object<'a> {
-    /// Takes a text that is one JSON value.
+    /// Checks that a text is one JSON value.
     ///
     /// # Errors
     ///
-    /// Where it is not.
+    /// The text is no JSON value.
     pub fn new(text: &'a str) -> serde_json::Result<Object<'a>> {
         serde_json::from_str(text).map(Object::from_raw)
     }
@@ -27,7 +28,7 @@ impl<'a> Object<'a> {
         Object(raw.get())
     }
 
-    /// For a text that was recognised as a value before.
+    /// An object from a text that was checked before.
     pub(crate) fn from_checked(text: &'a str) -> Object<'a> {
         Object(text)
     }
@@ -38,11 +39,11 @@ impl<'a> Object<'a> {
         self.0
     }
 
-    /// Reads the text as a `T`, which may borrow from it.
+    /// Deserialises the text as a `T`, which may borrow from it.
     ///
     /// # Errors
     ///
-    /// Where the text is no `T`.
+    /// The text is no `T`.
     pub fn read<T: Deserialize<'a>>(self) -> serde_json::Result<T> {
         serde_json::from_str(self.0)
     }
@@ -54,22 +55,22 @@ impl<'a> From<&'a RawValue> for Object<'a> {
     }
 }
 
-/// What the body of an answer is.
+/// The content of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// Nothing was recorded.
+    /// The response was not recorded.
     Absent,
-    /// The whole Job or Pod, of the kind that the request was about.
+    /// The requested Job or Pod.
     Whole,
-    /// Its metadata alone (`PartialObjectMetadata`).
+    /// Only metadata (`PartialObjectMetadata`).
     Metadata,
-    /// A `Status`: a refusal, or the receipt of a deletion.
+    /// A `Status`: a refusal, or the confirmation of a deletion.
     Status,
-    /// Something else, such as the list that a deletecollection answers with.
+    /// Another kind, such as the list in the response to a deletecollection.
     Other,
 }
 
-/// The outermost facts of an object.
+/// The outermost fields of an object.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Outline<'a> {
     pub api_version: Cow<'a, str>,
@@ -79,7 +80,7 @@ pub(crate) struct Outline<'a> {
     pub message: Option<Text<'a>>,
 }
 
-/// What is read of `metadata`.
+/// The required fields of `metadata`.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Metadata<'a> {
@@ -94,8 +95,8 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Reads the outline of an object. Of Jobs and Pods it reads no further than `metadata`: the rest is most
-    /// of the text, and its syntax was checked when the line was read.
+    /// Reads the outline of an object. For Jobs and Pods, reading stops behind `metadata`: the rest is most
+    /// of the text, and its syntax was checked with the line.
     pub(crate) fn of(object: Object<'a>) -> serde_json::Result<Outline<'a>> {
         let mut outline = Outline::default();
         let mut text = serde_json::Deserializer::from_str(object.0);
@@ -110,7 +111,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Fills an outline and stops once it holds enough, which serde_json reports as an error.
+/// Fills an outline and stops when it is complete, which serde_json reports as an error.
 struct Fill<'o, 'a>(&'o mut Outline<'a>);
 
 impl<'a> DeserializeSeed<'a> for Fill<'_, 'a> {

@@ -1,23 +1,23 @@
-//! What a document turned out to be.
+//! The result of reading one document.
 
 use std::ops::Range;
 
-use crate::held::Held;
+use crate::owned::OwnedRecord;
 
-/// What a document turned out to be.
+/// The result of reading one document.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     /// A record.
-    Held(Held),
-    /// Several documents, at these positions.
+    Record(OwnedRecord),
+    /// A list of documents, by their positions.
     List(Vec<Range<usize>>),
-    /// Nothing that a trace is read for.
-    Skipped(Why),
+    /// A document that no trace needs.
+    Skipped(SkipReason),
 }
 
-/// Why a document was passed over.
+/// The reasons for skipping a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum SkipReason {
     Read,
     Stage,
     Panic,
@@ -27,18 +27,18 @@ pub(crate) enum Why {
     Unknown,
 }
 
-/// How many documents were passed over, and why.
+/// Number of skipped documents, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Reads: get, list, watch.
     pub reads: u64,
-    /// Audit stages before the answer was complete.
+    /// Audit stages before the response was complete.
     pub stages: u64,
-    /// Requests on which the API server panicked: what they wrote is not known.
+    /// Requests on which the API server panicked: their effect is unknown.
     pub panics: u64,
     /// Events of audit level None.
     pub levels: u64,
-    /// Other resources than Jobs and Pods, and requests for none.
+    /// Requests for other resources than Jobs and Pods, or for none.
     pub resources: u64,
     /// Bookmarks of a watch.
     pub bookmarks: u64,
@@ -47,20 +47,20 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    pub(crate) fn count(&mut self, why: Why) {
+    pub(crate) fn count(&mut self, why: SkipReason) {
         let counter = match why {
-            Why::Read => &mut self.reads,
-            Why::Stage => &mut self.stages,
-            Why::Panic => &mut self.panics,
-            Why::Level => &mut self.levels,
-            Why::Resource => &mut self.resources,
-            Why::Bookmark => &mut self.bookmarks,
-            Why::Unknown => &mut self.unknown,
+            SkipReason::Read => &mut self.reads,
+            SkipReason::Stage => &mut self.stages,
+            SkipReason::Panic => &mut self.panics,
+            SkipReason::Level => &mut self.levels,
+            SkipReason::Resource => &mut self.resources,
+            SkipReason::Bookmark => &mut self.bookmarks,
+            SkipReason::Unknown => &mut self.unknown,
         };
         *counter += 1;
     }
 
-    /// All of them.
+    /// The sum of all reasons.
     #[must_use]
     pub fn total(&self) -> u64 {
         let Skipped { reads, stages, panics, levels, resources, bookmarks, unknown } = *self;

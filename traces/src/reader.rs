@@ -1,32 +1,35 @@
-//! Reads several inputs as one trace.
+//! Merges several inputs into one trace.
 
 use crate::error::{Problem, ReadError};
 use crate::input::Input;
 use crate::record::{Form, Record};
 use crate::source::{FileInfo, Source};
 
-/// The most files that are open at once; a process may have 1024 descriptors.
+/// Maximum number of files that are open at the same time. A process may have 1024 descriptors.
 pub const MOST_FILES: usize = 256;
 
-/// Reads several inputs as one trace, in the order in which things happened as far as the inputs tell.
+/// Reads several inputs as one trace.
 ///
-/// Files that have times (audit logs, native traces) are merged by them, whatever order they are given in, so
-/// that rotated logs and the logs of several API servers become one. Watch streams have no times; they are
-/// merged, with one another and with the former, by resourceVersion. Within one file the order of the file is
-/// kept: a key that goes back counts as the highest before it.
+/// Order of the records:
 ///
-/// An input that cannot be read further is reported once by [`Reader::next`], and then counts as ended: the
-/// others, and what was readable before, are not lost.
+/// - Audit logs and native traces have times and are merged by them. Rotated logs, and the logs of several
+///   API servers, become one log, in whatever order they are given.
+/// - Watch streams have no times. They are merged by `resourceVersion`, with each other and with the files
+///   above.
+/// - The order within one file is kept. A key that goes back counts as the highest key before it.
+///
+/// [`Reader::next`] reports an unreadable input once. From then on the input counts as ended; records before
+/// the error, and all other inputs, are read.
 pub struct Reader {
     sources: Vec<Source>,
     /// The sources whose next record is not read yet.
     stale: Vec<usize>,
-    /// The highest version that any file with times has shown.
+    /// The highest version in the files with times so far.
     latest: u64,
 }
 
 impl Reader {
-    /// Opens inputs. What is wrong with them is told by [`Reader::next`].
+    /// Opens the inputs. [`Reader::next`] reports the errors.
     #[must_use]
     pub fn open(inputs: &[Input]) -> Reader {
         let mut stdin_is_taken = false;
@@ -38,16 +41,17 @@ impl Reader {
                 None => Source::open(input),
             })
             .collect();
-        // Taken from the end, so that the inputs are begun, and complained of, in their order.
+        // Reversed, because the list is emptied from its end: inputs are opened, and errors reported, in
+        // their order.
         let stale = (0..sources.len()).rev().collect();
         Reader { sources, stale, latest: 0 }
     }
 
-    /// The next record; `None` after the last. Never the same error twice.
+    /// Returns the next record, or `None` behind the last one.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be read further.
+    /// An input cannot be read any further. Each error is returned once.
     #[expect(
         clippy::should_implement_trait,
         reason = "a record borrows from the reader; no iterator can lend"
@@ -65,12 +69,13 @@ impl Reader {
         Ok(source.record(u32::try_from(index).unwrap_or(u32::MAX)))
     }
 
-    /// What is known of the inputs, in their order.
+    /// Facts about the inputs, in their order.
     pub fn files(&self) -> impl ExactSizeIterator<Item = &FileInfo> {
         self.sources.iter().map(|source| &source.info)
     }
 
-    /// Bytes read, and bytes there are, of the inputs as they are stored; `None` while one is a pipe.
+    /// Number of bytes read, and size of all inputs as they are stored. The size is `None` while a pipe is
+    /// open.
     #[must_use]
     pub fn progress(&self) -> (u64, Option<u64>) {
         let (mut read, mut total) = (0, Some(0));
@@ -82,14 +87,14 @@ impl Reader {
         (read, total)
     }
 
-    /// The source whose record comes first.
+    /// The source with the earliest record.
     fn first(&self) -> Option<usize> {
         let ready = || self.sources.iter().enumerate().filter(|(_, source)| source.has_head());
         let is_watch = |source: &Source| source.info.form == Some(Form::Watch);
         let timed = ready().filter(|(_, source)| !is_watch(source)).min_by_key(|(_, source)| source.time);
         let watched = ready().filter(|(_, source)| is_watch(source)).min_by_key(|(_, source)| source.latest);
         match (timed, watched) {
-            // A write comes before the watch event that shows it.
+            // A write precedes the watch event that shows it.
             (Some((index, timed)), Some((_, watched))) if timed.latest.max(self.latest) <= watched.latest => {
                 Some(index)
             }
@@ -98,7 +103,7 @@ impl Reader {
     }
 }
 
-/// Why an input cannot be opened next to those before it.
+/// The reason why an input cannot be opened beside the inputs before it.
 fn refusal(index: usize, input: &Input, stdin_is_taken: &mut bool) -> Option<Problem> {
     if index >= MOST_FILES {
         return Some(Problem::TooMany { limit: MOST_FILES });
@@ -116,12 +121,12 @@ mod tests {
         let mut is_taken = false;
         let file = Input::Path("file".into());
         let inputs = [&Input::Stdin, &file, &Input::Stdin, &file];
-        let told: Vec<String> = inputs
+        let refused: Vec<String> = inputs
             .iter()
             .enumerate()
             .filter_map(|(index, input)| refusal(index, input, &mut is_taken))
             .map(|problem| problem.to_string())
             .collect();
-        assert_eq!(told, ["standard input was named twice, and can be read once"]);
+        assert_eq!(refused, ["standard input is named twice, and can be read once; name it once"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a trace says, whatever form it was recorded in.
+//! The records of a trace, in the same types for all forms.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::native::{Expected, Fault, Header, Mark, Observed};
 use crate::object::Object;
 use crate::request::Request;
 
-/// The form of a trace, found by its content.
+/// The form of a trace, recognised by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// `audit.k8s.io/v1` events.
@@ -18,7 +18,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The name a user knows the form by.
+    /// The name of the form in messages and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -29,23 +29,23 @@ impl Form {
     }
 }
 
-/// Where a record stands in the inputs.
+/// The place of a record in the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Position of the file among the inputs.
+    /// Position of the file among the inputs, from 0.
     pub file: u32,
-    /// Line on which the record starts, counted from 1.
+    /// The line on which the record starts, from 1.
     pub line: u64,
 }
 
-/// One thing that a trace says.
+/// One record of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// Where it says so.
+    /// The place of the record.
     pub place: Place,
-    /// The form of that file.
+    /// The form of the file.
     pub form: Form,
-    /// What it says.
+    /// The content.
     pub body: Body<'a>,
 }
 
@@ -54,15 +54,15 @@ pub struct Record<'a> {
 pub enum Body<'a> {
     /// The first line of a native trace.
     Header(&'a Header),
-    /// A write to a Job or Pod, with its answer.
+    /// A write to a Job or Pod, with its response.
     Request(Request<'a>),
     /// A watch event of a Job or Pod.
     Watched(Watched<'a>),
-    /// Something about the recording itself.
+    /// An event of the recording itself, or of a process.
     Mark(&'a Mark),
-    /// A fault that the harness injected.
+    /// An injected fault.
     Fault(&'a Fault),
-    /// How far the cache of a controller had come.
+    /// The progress of a cache of a controller.
     Observed(&'a Observed),
     /// The verdict that the author of the trace expects.
     Expected(&'a Expected),
@@ -71,9 +71,9 @@ pub enum Body<'a> {
 /// A watch event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watched<'a> {
-    /// What happened to the object.
+    /// The change of the object.
     pub kind: WatchKind,
-    /// What the object is.
+    /// The resource of the object.
     pub resource: Resource,
     /// `metadata.namespace`.
     pub namespace: &'a str,
@@ -83,25 +83,25 @@ pub struct Watched<'a> {
     pub uid: &'a str,
     /// `metadata.resourceVersion`.
     pub version: u64,
-    /// When the watcher received it, in microseconds since the epoch; only native traces tell.
+    /// The time of receipt in microseconds since the epoch; native traces only.
     pub at: Option<i64>,
     /// The object.
     pub object: Object<'a>,
 }
 
-/// `type` of a watch event that concerns an object.
+/// `type` of a watch event for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchKind {
-    /// `ADDED`: created, or already there when the watch began.
+    /// `ADDED`: created, or present when the watch began.
     Added,
     /// `MODIFIED`.
     Modified,
-    /// `DELETED`; the object is its last state.
+    /// `DELETED`, with the last state of the object.
     Deleted,
 }
 
 impl WatchKind {
-    /// The word of the API.
+    /// The name in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl WatchKind {
     }
 }
 
-/// The resources that a trace is read for.
+/// The resources of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resource {
@@ -127,7 +127,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The word of the API.
+    /// The name in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -136,7 +136,7 @@ impl Resource {
         }
     }
 
-    /// The resource of an `objectRef`; a third party's `jobs` are of another group.
+    /// The resource of an `objectRef`; `None` for `jobs` of another group.
     pub(crate) fn of(group: &str, resource: &str) -> Option<Resource> {
         match (group, resource) {
             ("batch", "jobs") => Some(Resource::Jobs),
@@ -145,7 +145,7 @@ impl Resource {
         }
     }
 
-    /// The resource of an object's `apiVersion` and `kind`.
+    /// The resource of an object with this `apiVersion` and `kind`.
     pub(crate) fn of_object(api_version: &str, kind: &str) -> Option<Resource> {
         match (api_version, kind) {
             ("batch/v1", "Job") => Some(Resource::Jobs),

@@ -1,63 +1,65 @@
-//! A write to the API server and its answer.
+//! Requests to the API server, with their responses.
 
 use crate::object::{Answer, Object};
 use crate::record::Resource;
 
-/// One API request with its answer, from an audit log or a native trace. Reads are not reported.
+/// A write request with its response, from an audit log or a native trace. Reads are skipped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request<'a> {
-    /// The id of an audit event (`auditID`): the same event, in another log or a second time, has the same.
+    /// The id of an audit event (`auditID`). Copies of the event, in this log or in another, have the same
+    /// id.
     pub id: Option<&'a str>,
-    /// When the API server had it in hand.
+    /// The time during which the API server handled the request.
     pub interval: Interval,
-    /// How much was recorded.
+    /// The recorded parts of the request.
     pub level: Level,
-    /// Who sent it.
+    /// The sender.
     pub actor: Actor<'a>,
-    /// What it asks for.
+    /// The verb.
     pub verb: Verb,
-    /// On which resource.
+    /// The resource.
     pub resource: Resource,
-    /// On which part of it.
+    /// The subresource.
     pub subresource: Subresource<'a>,
     /// Namespace of the object.
     pub namespace: &'a str,
-    /// Name of the object: of the request, else (generateName) of the answer; empty where neither shows it.
+    /// Name of the object: of the request; with `generateName`, of the response. Empty if neither contains
+    /// it.
     pub name: &'a str,
-    /// UID of the object: of the answer, else of the request.
+    /// UID of the object: of the response, otherwise of the request.
     pub uid: Option<&'a str>,
-    /// HTTP status of the answer.
+    /// HTTP status of the response.
     pub code: u16,
     /// `reason` of a refusal, such as `Conflict`.
     pub reason: Option<&'a str>,
     /// `message` of a refusal.
     pub message: Option<&'a str>,
-    /// Whether nothing was to be stored.
+    /// The request asks the server to store nothing.
     pub dry_run: bool,
-    /// Media type of a patch; audit logs do not show it.
+    /// Media type of a patch; native traces only.
     pub patch_type: Option<&'a str>,
     /// `propagationPolicy` of a deletion, from its query or its body.
     pub propagation_policy: Option<&'a str>,
-    /// `metadata.resourceVersion` of the answer, where that is an object. A write that changed nothing, and the
-    /// removal of the last finalizer of an object being deleted, answer with one that was seen before.
+    /// `metadata.resourceVersion` of the object in the response. It is an old version if the write changed
+    /// nothing, or removed the last finalizer of an object that is being deleted.
     pub version: Option<u64>,
-    /// The body of the request, from level Request.
+    /// The body of the request, from level Request on.
     pub request: Option<Object<'a>>,
-    /// What `response` holds.
+    /// The content of `response`.
     pub answer: Answer,
-    /// The body of the answer, from level RequestResponse.
+    /// The body of the response, at level RequestResponse.
     pub response: Option<Object<'a>>,
 }
 
 impl Request<'_> {
-    /// Whether the API server answered with success.
+    /// Returns `true` if the API server accepted the request.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         is_success(self.code)
     }
 }
 
-/// A 2xx status.
+/// Returns `true` for a 2xx status.
 pub(crate) fn is_success(code: u16) -> bool {
     (200..300).contains(&code)
 }
@@ -65,25 +67,26 @@ pub(crate) fn is_success(code: u16) -> bool {
 /// A span of time in microseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
-    /// When the request was received.
+    /// The time of receipt.
     pub received: i64,
-    /// When the answer was complete; never before `received`, even where the server's clock stepped back.
+    /// The time at which the response was complete. It is at least `received`, even if the server's clock
+    /// stepped back.
     pub done: i64,
 }
 
-/// The client of a request.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Actor<'a> {
-    /// User name; the impersonated one where there is one, because that is whose rights were used.
+    /// The user name. With impersonation, the impersonated user, whose permissions apply.
     pub user: &'a str,
-    /// `User-Agent`, empty where unknown.
+    /// `User-Agent`; empty if it is unknown.
     pub agent: &'a str,
 }
 
-/// How much of a request was recorded.
+/// The recorded parts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// No bodies.
+    /// No body.
     Metadata,
     /// The body of the request.
     Request,
@@ -92,7 +95,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The word of the audit API.
+    /// The name in the audit API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -107,25 +110,25 @@ impl Level {
     }
 }
 
-/// What a request asks for.
+/// The verb of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// POST.
     Create,
     /// PUT.
     Update,
-    /// PATCH, server-side apply included.
+    /// PATCH, and server-side apply.
     Patch,
     /// DELETE of one object.
     Delete,
-    /// DELETE of a collection; the objects removed are not listed.
+    /// DELETE of a collection. The response need not list the removed objects.
     DeleteCollection,
 }
 
 impl Verb {
     const ALL: [Verb; 5] = [Verb::Create, Verb::Update, Verb::Patch, Verb::Delete, Verb::DeleteCollection];
 
-    /// The word of the API.
+    /// The name in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -142,19 +145,19 @@ impl Verb {
     }
 }
 
-/// The part of an object that a request is about.
+/// The subresource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subresource<'a> {
     /// The object itself.
     None,
     /// `status`.
     Status,
-    /// Another one: `binding`, `eviction`, `ephemeralcontainers`, `resize` and so on.
+    /// Another one, such as `binding`, `eviction`, `ephemeralcontainers`, or `resize`.
     Other(&'a str),
 }
 
 impl<'a> Subresource<'a> {
-    /// The word of the API, empty for the object itself.
+    /// The name in the API; empty for the object itself.
     #[must_use]
     pub fn name(self) -> &'a str {
         match self {

@@ -1,4 +1,4 @@
-//! One input: its documents, its form, and the record that comes next.
+//! Reads one input: its documents, its form, and its next record.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,42 +8,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::documents::{Documents, LONGEST};
 use crate::error::{Defect, Problem, ReadError};
 use crate::form::recognise;
-use crate::held::Held;
 use crate::input::{Input, Opened};
 use crate::native::VERSION;
+use crate::owned::OwnedRecord;
 use crate::parsed::{Parsed, Skipped};
 use crate::record::{Form, Place, Record};
 use crate::{audit, lines, watch};
 
-/// What is known of an input.
+/// Facts about an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
     /// Its name in messages.
     pub name: String,
-    /// Its form, once the first document was read.
+    /// Its form; `None` before the first document is read.
     pub form: Option<Form>,
-    /// Bytes read so far, unpacked.
+    /// Number of bytes read so far, uncompressed.
     pub bytes: u64,
-    /// Lines read so far.
+    /// Number of lines read so far.
     pub lines: u64,
-    /// Records found so far.
+    /// Number of records so far.
     pub records: u64,
-    /// Documents passed over so far.
+    /// Number of skipped documents so far.
     pub skipped: Skipped,
 }
 
-/// One input being read.
+/// An input that is being read.
 pub(crate) struct Source {
     pub info: FileInfo,
     state: State,
-    /// Documents of a list that is being read, as positions in the current document.
+    /// The remaining items of a list, as positions in the current document.
     listed: VecDeque<Range<usize>>,
     is_listed: bool,
-    /// How far lines were counted in the current document, and how many there were before.
+    /// A position in the current document, and the number of line breaks before it.
     counted: (usize, u64),
     version: crate::native::Version,
     head: Option<Head>,
-    /// Latest time and highest version so far, by which files are merged.
+    /// Latest time and highest version so far, by which inputs are merged.
     pub time: i64,
     pub latest: u64,
     read: Arc<AtomicU64>,
@@ -56,14 +56,14 @@ enum State {
     Ended,
 }
 
-/// The record that comes next.
+/// The next record.
 struct Head {
     line: u64,
-    held: Held,
+    held: OwnedRecord,
 }
 
 impl Source {
-    /// Opens an input; a failure is kept until the first record is asked for.
+    /// Opens an input. [`Source::advance`] reports the error, if there is one.
     pub(crate) fn open(input: &Input) -> Source {
         match Opened::open(input) {
             Err(problem) => Source::refused(input, problem),
@@ -75,7 +75,7 @@ impl Source {
         }
     }
 
-    /// An input that is not to be read.
+    /// An input that is not read, for this reason.
     pub(crate) fn refused(input: &Input, problem: Problem) -> Source {
         Source::new(input.name(), State::Failed(problem))
     }
@@ -97,7 +97,7 @@ impl Source {
         }
     }
 
-    /// Whether a record is ready.
+    /// Returns `true` if a record is ready.
     pub(crate) fn has_head(&self) -> bool {
         self.head.is_some()
     }
@@ -112,15 +112,15 @@ impl Source {
         Some(Record { place, form, body: head.held.view(documents.text()) })
     }
 
-    /// Bytes read and bytes there are, before unpacking.
+    /// Number of bytes read, and size, before decompression.
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
         let read = self.read.load(Ordering::Relaxed);
-        // What remains of an input that ended, or failed, will not be read.
+        // The rest of an input that has ended or failed is never read.
         let total = if matches!(self.state, State::Open(_)) { self.total } else { Some(read) };
         (read, total)
     }
 
-    /// Goes to the next record, if there is one. After an error the input counts as ended.
+    /// Moves to the next record, if there is one. After an error the input counts as ended.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         self.head = None;
         let mut documents = match std::mem::replace(&mut self.state, State::Ended) {
@@ -150,7 +150,7 @@ impl Source {
         ReadError { file: self.info.name.clone(), line, problem }
     }
 
-    /// Reads documents up to the next record; `false` at the end.
+    /// Reads documents up to the next record. Returns `false` at the end.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
         loop {
             let item = match self.listed.pop_front() {
@@ -162,11 +162,11 @@ impl Source {
                 }
                 None => return Ok(false),
             };
-            // Lines are counted within documents that are spread over several.
+            // A document may be spread over lines, and an item may begin on any of them.
             let before = self.lines_before(documents.text(), item.start);
             let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
             match parsed {
-                Parsed::Held(held) => {
+                Parsed::Record(held) => {
                     self.hold(documents.line + before, held);
                     return Ok(true);
                 }
@@ -191,7 +191,7 @@ impl Source {
         }
     }
 
-    /// Line breaks before a position in the document; positions are asked for in rising order.
+    /// Number of line breaks before a position in the document. Positions must rise from call to call.
     fn lines_before(&mut self, document: &str, position: usize) -> u64 {
         let (from, lines) = self.counted;
         let between = document.as_bytes().get(from..position).unwrap_or_default();
@@ -199,8 +199,8 @@ impl Source {
         self.counted.1
     }
 
-    fn hold(&mut self, line: u64, held: Held) {
-        if let Held::Header(header) = &held {
+    fn hold(&mut self, line: u64, held: OwnedRecord) {
+        if let OwnedRecord::Header(header) = &held {
             self.version = header.version;
         }
         self.time = held.time().map_or(self.time, |time| time.max(self.time));

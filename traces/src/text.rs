@@ -1,12 +1,12 @@
-//! Texts of a line, and where in the line they stand.
+//! Text of a document, and its position in the document.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that borrows from the line unless it holds escapes. A type of its own because serde borrows a bare
-/// `Option<Cow<str>>` never.
+/// A text that borrows from the line if it has no escapes. The type exists because serde does not borrow a
+/// plain `Option<Cow<str>>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
@@ -23,23 +23,23 @@ impl<'a> From<&'a str> for Text<'a> {
     }
 }
 
-/// A text of a document that is kept without borrowing from it, so that the reader can hold one record of each
-/// file while it decides which comes first.
+/// A text of a document without a borrow, so that the reader can hold one record of each input while it picks
+/// the earliest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Span {
     /// A part of the document.
     Part(Range<usize>),
-    /// A text that differs from what the document shows, because escapes were resolved.
+    /// A text that differs from the document, because it had escapes.
     Own(String),
 }
 
 impl Span {
-    /// Where `text` stands in `document`.
+    /// The position of `text` in `document`, or a copy.
     pub(crate) fn of(document: &str, text: &str) -> Span {
         part(document, text).map_or_else(|| Span::Own(text.to_owned()), Span::Part)
     }
 
-    /// The text, given the same document.
+    /// The text, from the same document.
     pub(crate) fn get<'a>(&'a self, document: &'a str) -> &'a str {
         match self {
             Span::Part(range) => document.get(range.clone()).unwrap_or_default(),
@@ -48,12 +48,12 @@ impl Span {
     }
 }
 
-/// The document that spans are taken of.
+/// The document in which positions are taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans<'d>(pub &'d str);
 
 impl Spans<'_> {
-    /// A text, empty where there is none.
+    /// A text; empty if it is absent.
     pub(crate) fn text(self, text: Option<&Text<'_>>) -> Span {
         self.optional(text).unwrap_or(Span::Part(0..0))
     }

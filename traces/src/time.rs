@@ -5,23 +5,24 @@ use jiff::Timestamp;
 const DAY: i64 = 86_400;
 const MICROS: i64 = 1_000_000;
 
-/// Reads a time as the API writes it; what is finer than a microsecond is cut off. `None` for anything else.
+/// Reads an RFC 3339 time and truncates it to microseconds. Returns `None` for any other text.
 pub(crate) fn parse_micros(text: &str) -> Option<i64> {
     parse_utc(text.as_bytes()).or_else(|| text.parse::<Timestamp>().ok().and_then(floor_micros))
 }
 
-/// The microsecond in which a time lies, before 1970 too (jiff's own conversion rounds towards 1970).
+/// Rounds towards the past, before 1970 too; jiff's own conversion rounds towards 1970.
 fn floor_micros(time: Timestamp) -> Option<i64> {
     i64::try_from(time.as_nanosecond().div_euclid(1000)).ok()
 }
 
-/// The time as RFC 3339 in UTC with six digits, as audit logs write it; `None` outside of the years 0 to 9999.
+/// The time as RFC 3339 in UTC with six digits, as in audit logs; `None` outside the years 0 to 9999.
 pub(crate) fn format_micros(micros: i64) -> Option<String> {
     let time = Timestamp::from_microsecond(micros).ok()?;
     Some(format!("{time:.6}"))
 }
 
-/// The one shape that API servers write: `2026-11-21T00:28:37.786283Z`, with up to nine digits or none.
+/// Reads the format of API servers, `2026-11-21T00:28:37.786283Z`, with up to nine digits or none. One audit
+/// event has two times, and this function is much faster than the general parser.
 fn parse_utc(text: &[u8]) -> Option<i64> {
     let (date_time, rest) = text.split_at_checked(19)?;
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = date_time
@@ -70,7 +71,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 (years counted from March, in 400-year eras).
+/// Days from 1970-01-01. Years begin in March, and an era has 400 of them.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -78,7 +79,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// For serde's `with`: a time of a native trace.
+/// The serde module of an optional time in a native trace.
 pub(crate) mod optional {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
 
@@ -88,16 +89,16 @@ pub(crate) mod optional {
         match time {
             None => serializer.serialize_none(),
             Some(micros) => super::format_micros(*micros)
-                .ok_or_else(|| ser::Error::custom("a time outside of the years 0 to 9999"))
+                .ok_or_else(|| ser::Error::custom("a time outside the years 0 to 9999"))
                 .and_then(|text| serializer.serialize_str(&text)),
         }
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
         let Some(text) = Option::<Text>::deserialize(deserializer)? else { return Ok(None) };
-        super::parse_micros(text.as_str()).map(Some).ok_or_else(|| {
-            de::Error::invalid_value(de::Unexpected::Str(text.as_str()), &"a time as in RFC 3339")
-        })
+        super::parse_micros(text.as_str())
+            .map(Some)
+            .ok_or_else(|| de::Error::invalid_value(de::Unexpected::Str(text.as_str()), &"an RFC 3339 time"))
     }
 }
 

@@ -1,14 +1,14 @@
-//! Watch streams: `{"type","object"}` events.
+//! Reads watch streams: `{"type","object"}` events.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Defect, Problem, quoted};
 use crate::form::mixed;
-use crate::held::{Held, HeldWatched};
 use crate::native::{Mark, MarkKind};
 use crate::object::{Object, Outline};
-use crate::parsed::{Parsed, Why};
+use crate::owned::{OwnedRecord, OwnedWatched};
+use crate::parsed::{Parsed, SkipReason};
 use crate::record::{Form, WatchKind};
 use crate::text::Text;
 
@@ -29,7 +29,7 @@ pub(crate) fn parse(document: &str) -> Result<Parsed, Defect> {
     event_of(document, kind.as_str(), None, Object::from_raw(object))
 }
 
-/// A watch event of any form of trace.
+/// Reads a watch event in a trace of any form.
 pub(crate) fn event_of(
     document: &str,
     kind: &str,
@@ -37,18 +37,19 @@ pub(crate) fn event_of(
     object: Object<'_>,
 ) -> Result<Parsed, Defect> {
     match kind {
-        "BOOKMARK" => return Ok(Parsed::Skipped(Why::Bookmark)),
-        "ERROR" => return Ok(Parsed::Held(Held::Mark(Box::new(gap(at, object))))),
+        "BOOKMARK" => return Ok(Parsed::Skipped(SkipReason::Bookmark)),
+        "ERROR" => return Ok(Parsed::Record(OwnedRecord::Mark(Box::new(gap(at, object))))),
         _ => {}
     }
     let expected = "type of a watch event (ADDED, MODIFIED, DELETED, BOOKMARK or ERROR)";
     let kind = WatchKind::named(kind).ok_or_else(|| Problem::field(expected, quoted(kind)))?;
-    let watched = HeldWatched::of(document, kind, at, object)?;
-    Ok(watched
-        .map_or(Parsed::Skipped(Why::Resource), |watched| Parsed::Held(Held::Watched(Box::new(watched)))))
+    let watched = OwnedWatched::of(document, kind, at, object)?;
+    Ok(watched.map_or(Parsed::Skipped(SkipReason::Resource), |watched| {
+        Parsed::Record(OwnedRecord::Watched(Box::new(watched)))
+    }))
 }
 
-/// After an error (410 above all) a watch begins anew and has missed what was between.
+/// After an error, such as 410, a watch begins again and has missed the writes between.
 fn gap(at: Option<i64>, status: Object<'_>) -> Mark {
     let outline = Outline::of(status).unwrap_or_default();
     let text = outline.message.or(outline.reason).map(|text| text.as_str().to_owned());

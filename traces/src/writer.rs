@@ -13,18 +13,18 @@ use crate::request::Request;
 use crate::text::Text;
 use crate::time::format_micros;
 
-/// Writes a native trace, a line for each record.
+/// Writes a native trace, one line per record.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
+    /// Begins a trace with this header.
     ///
     /// # Errors
     ///
-    /// Where the header cannot be written.
+    /// The header cannot be written.
     pub fn new(out: W, header: &Header) -> io::Result<Writer<W>> {
         let mut writer = Writer { out };
         writer.header(header)?;
@@ -35,7 +35,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Where it cannot be written; a time outside of the years 0 to 9999 cannot.
+    /// The record cannot be written, or has a time outside the years 0 to 9999.
     pub fn write(&mut self, body: &Body<'_>) -> io::Result<()> {
         match body {
             Body::Header(header) => self.header(header),
@@ -48,25 +48,25 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// What the trace is written to.
+    /// The output.
     pub fn get_ref(&self) -> &W {
         &self.out
     }
 
-    /// Hands on what was written so far, whole lines.
+    /// Flushes the output. It ends with a complete line.
     ///
     /// # Errors
     ///
-    /// Where flushing fails.
+    /// The output cannot be flushed.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Ends the trace and gives back what it was written to, flushed.
+    /// Ends the trace and returns the flushed output.
     ///
     /// # Errors
     ///
-    /// Where flushing fails.
+    /// The output cannot be flushed.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -86,7 +86,7 @@ impl<W: Write> Writer<W> {
 
     fn request(&mut self, request: &Request<'_>) -> io::Result<()> {
         let (received, done) = (time(request.interval.received)?, time(request.interval.done)?);
-        let (sent, answered) = (one_line(request.request), one_line(request.response));
+        let (request_body, response_body) = (one_line(request.request), one_line(request.response));
         let given = |text| Some(text).filter(|text: &&str| !text.is_empty()).map(Text::from);
         self.line(&Line {
             request: Some(RequestLine {
@@ -107,8 +107,8 @@ impl<W: Write> Writer<W> {
                 dry_run: request.dry_run,
                 patch_type: request.patch_type.map(Text::from),
                 propagation_policy: request.propagation_policy.map(Text::from),
-                request: sent.as_deref().map(raw).transpose()?,
-                response: answered.as_deref().map(raw).transpose()?,
+                request: request_body.as_deref().map(raw).transpose()?,
+                response: response_body.as_deref().map(raw).transpose()?,
             }),
             ..Line::default()
         })
@@ -132,7 +132,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The text of an object on one line. Inside of a JSON string no line break can stand, so each is layout.
+/// The text of an object on one line. A JSON string contains no line break, so each line break is layout.
 fn one_line(object: Option<Object<'_>>) -> Option<Cow<'_, str>> {
     let text = object?.text();
     let is_broken = text.contains(['\n', '\r']);
@@ -148,6 +148,6 @@ fn raw_of(value: &impl serde::Serialize) -> io::Result<Box<RawValue>> {
 }
 
 fn time(micros: i64) -> io::Result<String> {
-    let complaint = "a time outside of the years 0 to 9999";
-    format_micros(micros).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, complaint))
+    let problem = "a time outside the years 0 to 9999";
+    format_micros(micros).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, problem))
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_explorer::mutants::Mutant;
+use jobcheck_explorer::mutants::{MUTANTS, Mutant};
+use jobcheck_judge::report::find_with_issues;
 use jobcheck_spec::Req;
 use jobcheck_spec::requirement::Judged;
+use jobcheck_traces::parse_duration;
 
 use super::subject::Subject;
 use crate::args::usual;
@@ -26,7 +28,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub list: bool,
     /// Give up after this time, such as 90s or 10m: what is not explored then is reported, and passes nothing.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// Give up a scope after looking at this many states; those that they lead to are counted too.
     #[arg(long, value_name = "N")]
@@ -145,13 +147,14 @@ Exit codes:
   4  a file, or the output, cannot be written
   5  internal error: please report it";
 
-/// Reads a requirement's id.
+/// Reads the id of a requirement, an alias, or an upstream issue of the catalogue or of a mutant.
 ///
 /// # Errors
 ///
-/// There is none.
-fn requirement(id: &str) -> Result<Req, String> {
-    Req::parse(id).ok_or_else(|| format!("there is no requirement {id:?}"))
+/// It names no requirement, or several.
+pub fn requirement(id: &str) -> Result<Req, String> {
+    let issues = MUTANTS.iter().flat_map(|mutant| mutant.issues.iter().map(|it| (*it, mutant.requirement())));
+    find_with_issues(id, issues).map_err(|error| error.to_string())
 }
 
 /// Reads the id of a requirement that has a guard, or a rule of the API server, to switch off.
@@ -204,21 +207,6 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A whole number with its unit.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let problem = || format!("expected a duration such as 500ms, 90s or 10m, found {text:?}");
-    let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(problem)?;
-    let (number, unit) = text.split_at(digits);
-    let number: u32 = number.parse().map_err(|_| problem())?;
-    match unit {
-        "ms" => Ok(Duration::from_millis(number.into())),
-        "s" => Ok(Duration::from_secs(number.into())),
-        "m" => Ok(Duration::from_secs(u64::from(number) * 60)),
-        "h" => Ok(Duration::from_secs(u64::from(number) * 3600)),
-        _ => Err(problem()),
-    }
-}
-
 /// A number of bytes with its unit.
 pub fn size(text: &str) -> Result<u64, String> {
     let problem = || format!("expected a size such as 512MB or 4GB, found {text:?}");
@@ -245,15 +233,6 @@ mod tests {
         assert_eq!(size("512MiB"), Ok(512 << 20));
         for wrong in ["", "4", "GB", "4 GB", "4TB", "-1GB", "99999999999999999999GB", "20000000000000GB"] {
             assert!(size(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        for wrong in ["", "10", "m", "-1s", "1.5h", "99999999999s", "10 s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
         }
     }
 }

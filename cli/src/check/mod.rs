@@ -33,7 +33,7 @@ use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{About, export};
 
-pub use self::args::{CheckArgs, duration, guarded, mutant, processors, size, threads};
+pub use self::args::{CheckArgs, guarded, mutant, processors, requirement, size, threads};
 use self::args::{Format, PartialOrder, Size, Symmetry};
 pub use self::json::{CounterexampleReport, counterexample as counterexample_report, to_json, to_yaml};
 pub use self::progress::Progress;

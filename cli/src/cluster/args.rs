@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use jobcheck_cluster::{Name, Version};
-use jobcheck_controller::runtime::go_duration::parse_forward;
+use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck cluster`.
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// How long it may take to be ready, the build of the programs apart.
-    #[arg(long, value_name = "DURATION", default_value = "2m0s", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "2m0s", value_parser = parse_duration)]
     pub timeout: Duration,
     /// Stay, and stop the cluster at Ctrl-C or SIGTERM.
     #[arg(long)]

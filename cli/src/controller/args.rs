@@ -8,10 +8,10 @@ use jobcheck_controller::job::observed::Settings;
 use jobcheck_controller::runtime::client::Target;
 use jobcheck_controller::runtime::config::{Config, Election, gates};
 use jobcheck_controller::runtime::gates::FeatureGates;
-use jobcheck_controller::runtime::go_duration::parse_forward;
 use jobcheck_controller::runtime::http::parse_bind_address;
 use jobcheck_controller::runtime::lease::Timing;
 use jobcheck_controller::values::Text;
+use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck controller`.
 #[derive(Debug, Args)]
@@ -63,13 +63,13 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "N", default_value = "5", alias = "concurrent-ttl-after-finished-syncs", help_heading = "What to do", value_parser = count)]
     concurrent_ttl_syncs: usize,
     /// A sync after an event of a pod waits for more of them for this long.
-    #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "What to do", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "What to do", value_parser = parse_duration)]
     sync_batch_period: Duration,
     /// Delay before a failed pod is replaced; doubled with each failure in a row.
-    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "What to do", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "What to do", value_parser = parse_duration)]
     pod_failure_backoff: Duration,
     /// Longest such delay.
-    #[arg(long, value_name = "DURATION", default_value = "10m0s", help_heading = "What to do", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "10m0s", help_heading = "What to do", value_parser = parse_duration)]
     pod_failure_backoff_max: Duration,
     /// Pods that are counted by one sync, and so the length of status.uncountedTerminatedPods.
     #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
@@ -90,13 +90,13 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "NAME", help_heading = "Replicas", value_parser = name)]
     leader_elect_resource_name: Option<String>,
     /// Others may take the Lease after this time without a renewal.
-    #[arg(long, value_name = "DURATION", default_value = "15s", help_heading = "Replicas", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "15s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_lease_duration: Duration,
     /// The holder stops all writes after this time without a renewal.
-    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Replicas", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_renew_deadline: Duration,
     /// Time between two attempts to take or renew the Lease.
-    #[arg(long, value_name = "DURATION", default_value = "2s", help_heading = "Replicas", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_retry_period: Duration,
 
     /// Serve /metrics, /healthz, /livez and /readyz here, as plain HTTP; 0 for no server.
@@ -358,8 +358,8 @@ mod tests {
             (&["--burst=0"], "0 is not in"),
             (&["--qps=-1"], "0 or more"),
             (&["--qps=NaN"], "0 or more"),
-            (&["--sync-batch-period=1"], "missing unit"),
-            (&["--sync-batch-period=-1s"], "negative"),
+            (&["--sync-batch-period=1"], "expected a duration"),
+            (&["--sync-batch-period=-1s"], "expected a duration"),
             (&["--feature-gates=Nope=true"], "unknown feature gate"),
             (&["--controllers=cron"], "possible values"),
             (&["--metrics-bind-address=8080"], "no address"),

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_cluster::Version;
-use jobcheck_controller::runtime::go_duration::parse_forward;
+use jobcheck_traces::parse_duration;
 
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_sim::fuzz::Menu;
 
-use crate::check::{duration, mutant, processors, threads};
+use crate::check::{mutant, processors, threads};
 use crate::real::PaceArgs;
 use crate::run::Target;
 
@@ -40,7 +40,7 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "N", requires = "generated", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub steps: Option<u64>,
     /// End after this time, such as 90s or 10m; without --runs, after a minute if not given.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// End after so many runs.
     #[arg(long, value_name = "N")]
@@ -72,7 +72,7 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', help_heading = ON_REAL)]
     pub disturb: Vec<Part>,
     /// Time from one restart to the next, from 15s on: controllers are given time to go on.
-    #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = parse_forward, help_heading = ON_REAL)]
+    #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = parse_duration, help_heading = ON_REAL)]
     pub disturb_every: Duration,
 }
 

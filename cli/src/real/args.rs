@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jobcheck_cluster::Name;
-use jobcheck_controller::runtime::go_duration::parse_forward;
+use jobcheck_traces::parse_duration;
 
 use crate::controller::manager;
 
@@ -44,7 +44,7 @@ pub struct PaceArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub parallel: u64,
     /// How long a step, or what is expected, is waited for before the run is inconclusive.
-    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_forward)]
+    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_duration)]
     pub patience: Duration,
     /// Documented deviations of the built-in controllers (KNOWN) do not make the exit code 1.
     #[arg(long)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use jobcheck_controller::runtime::go_duration::parse_forward;
 use jobcheck_record::{Access, Labels, Target};
+use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck record`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct RecordArgs {
     #[arg(short = 'l', long, verbatim_doc_comment, value_name = "LABELS", value_parser = Labels::parse)]
     pub selector: Option<Labels>,
     /// End after this time, such as 90s or 1h30m; else at Ctrl-C or SIGTERM.
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse_forward)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     pub time: Option<Duration>,
     /// Kubeconfig file of the cluster; else $KUBECONFIG, ~/.kube/config, or the service account
     /// of the pod.

@@ -7,7 +7,8 @@ use std::io::ErrorKind;
 
 use anstream::eprintln;
 use jobcheck_controller::runtime::signals;
-use jobcheck_judge::report::{Exit, rules};
+use jobcheck_judge::replay::rules;
+use jobcheck_judge::report::Exit;
 use jobcheck_record::{
     AuditLog, Error, News, Tally, Target, Trace, Watching, Webhook, audit_log, version, watches, webhook,
 };

@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use jobcheck_judge::report::{Assumption, Grouping, Judging, find, rules};
+use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
 use jobcheck_judge::validate::Role;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
+
+use crate::check::requirement;
 
 /// Arguments of `jobcheck replay`.
 #[derive(Debug, Args)]
@@ -148,10 +150,6 @@ impl ReplayArgs {
             allow_known: self.allow_known,
         }
     }
-}
-
-fn requirement(id: &str) -> Result<Req, String> {
-    find(id).ok_or_else(|| "no requirement has this id; `jobcheck rule` lists all of them".to_owned())
 }
 
 fn actor(text: &str) -> Result<(Role, String), String> {

@@ -10,7 +10,8 @@ use std::io::IsTerminal;
 
 use anstream::eprintln;
 use anyhow::Context;
-use jobcheck_judge::report::{Exit, ReplayReport, consistent, group, judge};
+use jobcheck_judge::replay::{consistent, group, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 
 use self::args::Format;
 pub use self::args::ReplayArgs;

@@ -7,7 +7,7 @@ mod text;
 pub use args::RuleArgs;
 
 use anstream::eprintln;
-use jobcheck_judge::report::{Exit, find};
+use jobcheck_judge::report::{Exit, UnknownId, find};
 use jobcheck_rulebook::rule;
 use jobcheck_spec::{CATALOGUE, Req};
 
@@ -42,7 +42,11 @@ fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
     for id in &args.ids {
         let members = family(id);
         if members.is_empty() {
-            reqs.push(find(id).ok_or_else(|| unknown(id))?);
+            match find(id) {
+                Ok(req) => reqs.push(req),
+                Err(UnknownId::Ambiguous { requirements, .. }) => reqs.extend(requirements),
+                Err(error @ UnknownId::Unknown { .. }) => return Err(error.to_string()),
+            }
         } else {
             reqs.extend(members);
         }
@@ -59,10 +63,4 @@ fn family(letters: &str) -> Vec<Req> {
     };
     let is_word = !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic());
     CATALOGUE.iter().filter(|entry| is_word && is_member(entry.id)).map(|entry| entry.req).collect()
-}
-
-fn unknown(id: &str) -> String {
-    format!(
-        "no requirement is called {id:?}; `jobcheck rule` lists all of them, and `jobcheck rule FT` a family"
-    )
 }

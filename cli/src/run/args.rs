@@ -7,10 +7,11 @@ use clap::Args;
 use clap::ValueEnum;
 use jobcheck_cluster::Version;
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_traces::parse_duration;
 
 use super::target::{Target, target};
 use crate::args::usual;
-use crate::check::{duration, size};
+use crate::check::size;
 use crate::real::{PaceArgs, WayArgs};
 
 /// Arguments of `jobcheck run`.
@@ -42,7 +43,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
     /// On model: give up after this time, such as 90s or 10m; scenarios that are left then are not finished.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// On model: give up a scenario once this much memory is in use, such as 512MB or 4GB.
     #[arg(long, value_name = "SIZE", value_parser = size)]

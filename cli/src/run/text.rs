@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jobcheck_explorer::narrative::Narrative;
-use jobcheck_judge::report::Exit;
+use jobcheck_judge::report::{Exit, with_aliases};
 use jobcheck_scenario::Expected;
 use jobcheck_scenario::model::ModelRun;
 
@@ -107,7 +107,7 @@ fn tell(run: &Run, args: &RunArgs, out: &mut String) {
             }
             let Some(found) = came.found() else { return };
             let req = found.requirement.map_or(String::new(), |req| format!("{req} "));
-            let known = found.known.map_or(String::new(), |known| format!("KNOWN {known}, "));
+            let known = found.known.map_or(String::new(), |it| format!("KNOWN {}, ", with_aliases(it)));
             let (paint, target) = (paint(run), run.target.name());
             let line = found.line.map(|line| format!(" (line {line} of the recording)")).unwrap_or_default();
             let _ =

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use jobcheck_judge::report::{Exit, Finding, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, Finding, ReplayReport};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 

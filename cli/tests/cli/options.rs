@@ -25,7 +25,7 @@ fn wrong_usage_exits_with_2() {
     assert_eq!(jobcheck(["replai"]).code, 2);
     assert_eq!(jobcheck(["replay"]).code, 2);
     for (flags, said) in [
-        (["--requirement", "FT-99"], "no requirement has this id"),
+        (["--requirement", "FT-99"], "there is no requirement \"FT-99\"; the nearest are FT-32"),
         (["--kubernetes", "1.33"], "expected 1.34, 1.35, 1.36 or 1.37"),
         (["--kubernetes", "latest"], "expected 1.34"),
         (["--assume", "retries=3"], "expected one of pod-failure-backoff"),

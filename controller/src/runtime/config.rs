@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use jobcheck_traces::format_duration;
+
 use super::client::Target;
 use super::gates::FeatureGates;
-use super::go_duration::GoDuration;
 use super::lease::Timing;
 use crate::job::observed::{Gates, Settings};
 
@@ -107,7 +108,6 @@ impl Config {
     #[must_use]
     pub fn assumptions(&self) -> BTreeMap<String, String> {
         let (ours, default) = (&self.settings, Settings::default());
-        let duration = |duration| GoDuration::from_std(duration).to_string();
         let mut assumptions = BTreeMap::new();
         let mut assume = |name: &str, differs: bool, value: String| {
             if differs {
@@ -115,9 +115,13 @@ impl Config {
             }
         };
         let backoff = ours.pod_failure_backoff;
-        assume("pod-failure-backoff", backoff != default.pod_failure_backoff, duration(backoff));
+        assume("pod-failure-backoff", backoff != default.pod_failure_backoff, format_duration(backoff));
         let longest = ours.pod_failure_backoff_max;
-        assume("pod-failure-backoff-max", longest != default.pod_failure_backoff_max, duration(longest));
+        assume(
+            "pod-failure-backoff-max",
+            longest != default.pod_failure_backoff_max,
+            format_duration(longest),
+        );
         let uncounted = ours.max_uncounted_pods;
         assume("max-uncounted-pods", uncounted != default.max_uncounted_pods, uncounted.to_string());
         let gates = ours.gates;

@@ -7,7 +7,6 @@ pub mod enact;
 pub mod events;
 pub mod fence;
 pub mod gates;
-pub mod go_duration;
 pub mod handlers;
 pub mod http;
 pub mod jitter;

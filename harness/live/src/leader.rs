@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
 use jobcheck_faultproxy::{Asked, Decider, Decision, FaultProxy, Handle, Handling, Verb};
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 use jobcheck_record::Access;
 use jobcheck_record::watch::Shown;
 use jobcheck_traces::Resource;

@@ -46,7 +46,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::runtime::{Found, Rest};
 use jobcheck_scenario::{Scenario, TargetName};
 use jobcheck_traces::Input;

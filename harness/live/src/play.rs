@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 use jobcheck_record::watch::{self, Scope, Shown};
 use jobcheck_scenario::runtime::{
     Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection,

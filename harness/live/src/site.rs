@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use jobcheck_cluster::{Home, told};
-use jobcheck_judge::report::rules;
+use jobcheck_judge::replay::rules;
 use jobcheck_record::{Access, permission, version};
 use jobcheck_spec::apiserver::RuleSet;
 use kube::Client;

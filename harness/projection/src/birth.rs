@@ -1,10 +1,9 @@
-//! Facts of a pod that are only checked on its creation (PC-14, PC-16, PC-17, BI-02).
+//! The fields of a pod that are judged on its creation only (PC-14, PC-16, PC-17, BI-02).
 //!
-//! | here | JSON path |
+//! | field of `PodBirth` | JSON path |
 //! | --- | --- |
-//! | `generate_name`, `labels`, `annotations`, `finalizers` | `metadata.` the same in camel case |
-//! | `controller`, `other_owners` | `metadata.ownerReferences` |
-//! | `index_label`, `index_annotation` | the value of `batch.kubernetes.io/job-completion-index` in either |
+//! | `metadata` | `metadata`, see `metadata.rs` |
+//! | `index_label`, `index_annotation` | the label and the annotation `batch.kubernetes.io/job-completion-index` |
 //! | `hostname`, `restart_policy` | `spec.` the same in camel case |
 //! | `containers` | `spec.initContainers`, then `spec.containers` |
 //! | `containers[].index_env` | the entries of `env` named `JOB_COMPLETION_INDEX` |
@@ -17,32 +16,22 @@ use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::essentials;
-use super::metadata::{self, OwnerRef, WireMetadata};
+use super::metadata::{self, Metadata, WireMetadata};
 use super::pod::INDEX;
 use super::template::restart_policy;
 use super::wire::{Str, is};
 
-/// The environment variable that tells a container its index.
+/// The environment variable with the completion index.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
-/// A pod as its creator wrote it. It can be read from the request and from the answer.
+/// A pod at its creation, from the request or from the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodBirth {
-    /// `generateName`.
-    pub generate_name: Option<Text>,
-    /// Labels, sorted.
-    pub labels: Vec<(Text, Text)>,
-    /// Annotations, sorted.
-    pub annotations: Vec<(Text, Text)>,
-    /// Finalizers in order, repetitions included.
-    pub finalizers: Vec<Text>,
-    /// The owner that controls the pod.
-    pub controller: Option<OwnerRef>,
-    /// The other owners.
-    pub other_owners: Vec<OwnerRef>,
-    /// The completion index as a label.
+    /// `metadata`.
+    pub metadata: Metadata,
+    /// The completion index in the label.
     pub index_label: Option<Text>,
-    /// The completion index as an annotation.
+    /// The completion index in the annotation.
     pub index_annotation: Option<Text>,
     /// `spec.hostname`.
     pub hostname: Option<Text>,
@@ -50,28 +39,28 @@ pub struct PodBirth {
     pub restart_policy: RestartPolicy,
     /// The containers, init containers first.
     pub containers: Vec<ContainerBirth>,
-    /// What the creator asked for, before admission, sorted: it is compared with the template. None where
-    /// the trace does not show the request.
+    /// The values in the request, before admission, sorted by path; see [`Projector::pod_essentials`]. `None`
+    /// if the trace does not show the request.
     pub asked: Option<Vec<(Text, u64)>>,
 }
 
-/// A container as the pod's creator wrote it.
+/// A container of a created pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerBirth {
     /// `name`.
     pub name: Text,
-    /// Whether it is an init container.
+    /// The container is an init container.
     pub is_init: bool,
-    /// Where `JOB_COMPLETION_INDEX` comes from, once for each entry that defines it.
+    /// The source of `JOB_COMPLETION_INDEX`, for each entry that defines it.
     pub index_env: Vec<EnvSource>,
 }
 
-/// Where an environment variable comes from.
+/// The source of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvSource {
     /// A field of the pod.
     FieldPath(Text),
-    /// Anything else, such as a value.
+    /// Another source, such as a value.
     Other,
 }
 
@@ -128,26 +117,22 @@ struct WireFieldRef<'a> {
 }
 
 impl Projector {
-    /// The facts of a pod's creation.
+    /// Projects the fields that are judged on the creation of a pod.
     ///
     /// # Errors
-    /// A field that they need is of a wrong type.
+    ///
+    /// A field has a wrong type.
     pub fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
         let wire: WirePod = read(text, "")?;
-        let (wire_metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
+        let spec = wire.spec.unwrap_or_default();
         let texts = &mut self.texts;
-        let metadata = metadata::project(texts, &wire_metadata);
+        let metadata = metadata::project(texts, &wire.metadata.unwrap_or_default());
         let index =
             |pairs: &[(Text, Text)]| pairs.iter().find(|(k, _)| **k == *INDEX).map(|(_, v)| v.clone());
         Ok(PodBirth {
-            generate_name: wire_metadata.generate_name.as_ref().map(|name| texts.share(name.as_ref())),
             index_label: index(&metadata.labels),
             index_annotation: index(&metadata.annotations),
-            labels: metadata.labels,
-            annotations: metadata.annotations,
-            finalizers: metadata.finalizers,
-            controller: metadata.controller,
-            other_owners: metadata.other_owners,
+            metadata,
             hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
             restart_policy: restart_policy(spec.restart_policy.as_ref()),
             containers: containers(texts, &spec),
@@ -155,7 +140,8 @@ impl Projector {
         })
     }
 
-    /// What a requested pod sets, which is compared with its template; sorted.
+    /// The paths that a pod's `spec` sets, each with the digest of its value, sorted. They are compared with
+    /// the template.
     pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
         let pod: serde_json::Value = serde_json::from_str(request).ok()?;
         Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))
@@ -198,21 +184,24 @@ mod tests {
     #[test]
     fn the_request_of_an_indexed_pod_is_read() {
         let birth = birth(&[]);
-        assert_eq!(birth.generate_name.as_deref(), Some("job-0-"));
+        assert_eq!(birth.metadata.generate_name.as_deref(), Some("job-0-"));
         assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("0")));
         assert_eq!(birth.hostname.as_deref(), Some("job-0"));
         assert_eq!(
-            (birth.restart_policy, birth.labels.len(), birth.annotations.len()),
+            (birth.restart_policy, birth.metadata.labels.len(), birth.metadata.annotations.len()),
             (RestartPolicy::Never, 5, 1)
         );
-        assert_eq!(birth.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
-        assert!(birth.controller.is_some_and(|owner| &*owner.kind == "Job") && birth.other_owners.is_empty());
+        assert_eq!(birth.metadata.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
+        assert!(
+            birth.metadata.controller.is_some_and(|owner| &*owner.kind == "Job")
+                && birth.metadata.other_owners.is_empty()
+        );
         let index_env = vec![EnvSource::FieldPath(INDEX_FIELD.into())];
         assert_eq!(birth.containers, [ContainerBirth { name: "main".into(), is_init: false, index_env }]);
     }
 
     #[test]
-    fn what_is_wrong_stays_visible() {
+    fn wrong_values_are_kept() {
         let birth = birth(&[
             ("/metadata/finalizers", json!(["a", "b", "a"])),
             ("/metadata/annotations", json!({INDEX: "1"})),
@@ -228,7 +217,7 @@ mod tests {
             ),
             ("/spec/containers", json!([{"name": "main"}])),
         ]);
-        assert_eq!(birth.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
+        assert_eq!(birth.metadata.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
         assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("1")));
         assert_eq!(birth.hostname, None);
         let init = &birth.containers[0];

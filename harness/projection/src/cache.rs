@@ -1,15 +1,15 @@
-//! What a projector remembers. Full caches are emptied: cheap, deterministic, and seldom needed.
+//! The caches of a projector. A full cache is emptied, which is simple, deterministic, and rare.
 
 use jobcheck_spec::job::Text;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 const MAX_TEXTS: usize = 1 << 16;
-/// Longer texts (index lists, messages with a stack trace) seldom recur.
+/// Longer texts, such as index lists and messages with a stack trace, rarely recur.
 const MAX_TEXT_LENGTH: usize = 256;
 const MAX_ENTRIES: usize = 4096;
 const MAX_BYTES: usize = 64 << 20;
 
-/// Shares equal texts.
+/// A set in which equal texts share one allocation.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     seen: FxHashSet<Text>,
@@ -32,14 +32,14 @@ impl Texts {
         shared
     }
 
-    /// The shared copy of a text that may be absent; absent reads as empty.
+    /// The shared copy of an optional text; the empty text if it is absent.
     pub(super) fn share_or_empty<T: AsRef<str>>(&mut self, text: Option<T>) -> Text {
         self.share(text.as_ref().map_or("", AsRef::as_ref))
     }
 }
 
-/// Values by the JSON text they were read from. The text itself is the key: a collision of digests would
-/// silently give one Job the specification of another.
+/// Values by the JSON text that they were read from. The key is the text and not a digest, since a collision
+/// would give one Job the specification of another.
 #[derive(Debug)]
 pub(super) struct TextCache<V> {
     entries: FxHashMap<Box<str>, V>,
@@ -53,12 +53,12 @@ impl<V> Default for TextCache<V> {
 }
 
 impl<V: Clone> TextCache<V> {
-    /// The value read from this text before.
+    /// The value for this text.
     pub(super) fn get(&self, text: &str) -> Option<V> {
         self.entries.get(text).cloned()
     }
 
-    /// Remembers a value.
+    /// Stores the value for this text.
     pub(super) fn put(&mut self, text: &str, value: V) {
         if self.entries.len() >= MAX_ENTRIES || self.bytes + text.len() > MAX_BYTES {
             self.entries.clear();

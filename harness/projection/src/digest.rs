@@ -1,4 +1,4 @@
-//! Digests: equal for equal content, whatever the order of keys.
+//! Digests of JSON values. They are equal for equal content in any order of keys.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::wire::Pairs;
 
-/// Digest of a list of values, each of which may be absent.
+/// The digest of a list of optional values.
 pub(super) fn of_values<'a>(values: impl IntoIterator<Item = Option<&'a Value>>) -> u64 {
     let mut hasher = FxHasher::default();
     for value in values {
@@ -16,7 +16,7 @@ pub(super) fn of_values<'a>(values: impl IntoIterator<Item = Option<&'a Value>>)
     hasher.finish()
 }
 
-/// Digest of labels and annotations.
+/// The digest of labels and annotations.
 pub(super) fn of_pairs(labels: Option<&Pairs<'_>>, annotations: Option<&Pairs<'_>>) -> u64 {
     let mut hasher = FxHasher::default();
     for pairs in [labels, annotations] {
@@ -25,7 +25,7 @@ pub(super) fn of_pairs(labels: Option<&Pairs<'_>>, annotations: Option<&Pairs<'_
     hasher.finish()
 }
 
-/// Every value begins with a tag and every open end is closed by one, so that no two values read the same.
+/// Hashes a value. Tags at the beginning and at the end keep different values apart.
 fn write(hasher: &mut FxHasher, value: &Value) {
     match value {
         Value::Null => hasher.write_u8(1),
@@ -46,7 +46,8 @@ fn write(hasher: &mut FxHasher, value: &Value) {
         Value::Object(members) => {
             hasher.write_u8(8);
             let mut members: Vec<_> = members.iter().filter(|(_, value)| !is_absent(value)).collect();
-            // Not left to the map: whether it sorts is a feature that any crate of the build can change.
+            // The order of the map depends on a feature of serde_json, which any crate of the build can
+            // enable.
             members.sort_unstable_by_key(|(key, _)| *key);
             for (key, value) in members {
                 key.hash(hasher);
@@ -57,8 +58,8 @@ fn write(hasher: &mut FxHasher, value: &Value) {
     }
 }
 
-/// Kubernetes takes `null` and an empty list for an absent field. An empty object may be a choice, as in
-/// `emptyDir: {}`.
+/// Returns `true` for `null` and an empty list, which Kubernetes treats as absent. An empty object may be a
+/// choice, as in `emptyDir: {}`.
 fn is_absent(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }

@@ -1,20 +1,20 @@
-//! Why an object cannot be projected, and where in it.
+//! The error of a projection, with the path in the object.
 
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-/// A field of an object does not hold what the API defines for it.
+/// A field with a value that the API does not define.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", if path.is_empty() { "object" } else { path })]
 pub struct ProjectError {
-    /// Where, such as `spec.parallelism`; empty for the object itself.
+    /// The path of the field, such as `spec.parallelism`; empty for the object itself.
     pub path: String,
-    /// What is wrong there.
+    /// The error of the JSON parser.
     pub source: serde_json::Error,
 }
 
-/// Reads `text`, which stands at `root` in its object.
+/// Deserialises `text`, the value at `root` in its object.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str, root: &str) -> Result<T, ProjectError> {
     serde_json::from_str(text).map_err(|source| {
         let inner = path_at(text, source.line(), source.column());
@@ -23,15 +23,15 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str, root: &str) -> Result<
     })
 }
 
-/// An object or a list that is open at some place of a text.
+/// An object or a list that is open at some position of a text.
 enum Open<'a> {
     Object(Option<&'a str>),
     List(usize),
 }
 
-/// The path of the value that ends at, or contains, a position as `serde_json` reports it.
+/// The path of the value at a position that `serde_json` reports.
 ///
-/// Assumes that the text up to there is JSON; of anything else it makes a useless path, but no panic.
+/// The text up to this position must be JSON. For any other text the path is useless, without a panic.
 fn path_at(text: &str, line: usize, column: usize) -> String {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let end = (before + column).min(text.len());

@@ -1,10 +1,10 @@
-//! What a pod must take from its template unchanged (PC-14): whatever the template sets, each value on its own.
+//! The values that a pod must copy from its template (PC-14): each value that the template sets, by its path.
 //!
 //! | path | JSON path below `spec` |
 //! | --- | --- |
-//! | `restartPolicy`, `nodeSelector/KEY`, `securityContext/runAsUser`, and so on | a value in objects |
-//! | `containers/NAME/image`, `volumes/NAME/emptyDir/medium`, and so on | the same of the item with this `name`, whatever its place |
-//! | `tolerations`, `containers/NAME/command`, and so on | an item without a `name`, whatever its place; a list of words as a whole |
+//! | `restartPolicy`, `nodeSelector/KEY`, `securityContext/runAsUser` | a value in objects |
+//! | `containers/NAME/image`, `volumes/NAME/emptyDir/medium` | a value in the item with this `name`, at any place of the list |
+//! | `tolerations`, `containers/NAME/command` | an item without a `name`, at any place of the list; a list of strings as a whole |
 
 use jobcheck_spec::job::Text;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::cache::Texts;
 use super::digest;
 
-/// What Go leaves out where it is `false` or 0: a template that says so sets nothing.
+/// Fields that Go omits if they are `false` or 0. A template with such a value sets nothing.
 const ZERO_IS_ABSENT: [&str; 9] = [
     "hostIPC",
     "hostNetwork",
@@ -25,13 +25,13 @@ const ZERO_IS_ABSENT: [&str; 9] = [
     "tty",
 ];
 
-/// The old name of `serviceAccountName`, which the API server fills in.
+/// The old name of `serviceAccountName`. The API server fills it in.
 const ALIAS: &str = "serviceAccount";
 
-/// A path and the digest of the value there.
+/// A path, and the digest of its value.
 pub(super) type Essential = (Text, u64);
 
-/// What is set, sorted.
+/// The values that a pod's `spec` sets, sorted by path.
 pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essential> {
     let mut found = Found { texts, pairs: Vec::new() };
     if let Some(spec) = spec.and_then(Value::as_object) {
@@ -61,7 +61,7 @@ impl Found<'_> {
         match value {
             Value::Null => {}
             Value::String(text) if text.is_empty() => {}
-            // An empty object says no more than an absent one, but for the source of a volume.
+            // An empty object equals an absent one, except for the source of a volume.
             Value::Object(members) if members.is_empty() && !path.starts_with("volumes/") => {}
             Value::Object(members) if !members.is_empty() => self.members(&format!("{path}/"), members),
             Value::Array(items) => self.items(path, items),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_template_sets_is_found_again_in_the_pod() {
+    fn values_of_the_template_are_found_in_the_pod() {
         let template = json!({"restartPolicy": "Never", "serviceAccountName": "", "containers": [
             {"name": "main", "image": "i", "command": ["a", "b"], "args": []}
         ]});
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_a_template_sets_is_compared() {
+    fn every_other_value_of_a_template_is_compared() {
         let template = json!({
             "activeDeadlineSeconds": 60, "terminationGracePeriodSeconds": 0, "hostNetwork": false,
             "serviceAccount": "runner", "securityContext": {},
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// SU-12: what may change while a Job is suspended.
+    /// SU-12: these fields may change while a Job is suspended.
     #[test]
     fn directives_are_compared_one_by_one() {
         let template = json!({

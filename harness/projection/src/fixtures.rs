@@ -1,8 +1,8 @@
-//! Objects as a real control plane wrote them, and ways to edit them.
+//! Objects that a real control plane wrote, and functions that edit them.
 
 use serde_json::Value;
 
-/// A Job whose pod failure policy has just failed it (FailureTarget, uncounted pods).
+/// A Job that its pod failure policy has just failed, with FailureTarget and uncounted pods.
 pub(super) const JOB: &str = r#"{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"job","namespace":
 "t-pod-failure-policy-fail-job-1795221005","uid":"85da7342-5c85-4673-ad60-6cfe2f6f3df7",
 "resourceVersion":"718","generation":1,"creationTimestamp":"2026-11-21T00:30:05Z","labels":{
@@ -47,7 +47,7 @@ true}],"finalizers":["batch.kubernetes.io/job-tracking"]},"spec":{"containers":[
 "reason":"Error","startedAt":"2026-11-21T00:29:54Z","finishedAt":"2026-11-21T00:29:55Z"}},"lastState":{}
 ,"ready":false,"restartCount":0,"image":"busybox","imageID":"x"}],"qosClass":"BestEffort"}}"#;
 
-/// The request that creates an Indexed pod.
+/// A request that creates an Indexed pod.
 pub(super) const POD_REQUEST: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"generateName":"job-0-","labels":{
 "batch.kubernetes.io/controller-uid":"aa0cf48f-702a-41ac-867a-e0c457cffde6",
 "batch.kubernetes.io/job-completion-index":"0","batch.kubernetes.io/job-name":"job","controller-uid":
@@ -62,7 +62,7 @@ pub(super) const POD_REQUEST: &str = r#"{"kind":"Pod","apiVersion":"v1","metadat
 "securityContext":{},"hostname":"job-0","schedulerName":"default-scheduler","enableServiceLinks":true},
 "status":{}}"#;
 
-/// The garbage collector's answer when it orphans a pod.
+/// The response to the garbage collector when it orphans a pod.
 pub(super) const METADATA: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"job-qd7fs",
 "generateName":"job-","namespace":"t-job-deleted-orphan-1795221127","uid":
 "7d04d108-be68-4bd8-99c0-9cd67cf26ac0","resourceVersion":"1046","generation":1,"creationTimestamp":
@@ -76,7 +76,7 @@ pub(super) fn value(fixture: &str) -> Value {
     serde_json::from_str(fixture).unwrap()
 }
 
-/// The fixture with `new` at a JSON pointer; members are added, list entries replaced.
+/// A fixture with other values at some JSON pointers. Members are added, and items of lists replaced.
 pub(super) fn with(fixture: &str, edits: &[(&str, Value)]) -> Value {
     let mut whole = value(fixture);
     for (pointer, new) in edits {

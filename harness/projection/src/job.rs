@@ -1,47 +1,36 @@
 //! A Job and its status.
 //!
-//! | model field of `Job` | JSON path |
+//! | field of the specification's `Job` | JSON path |
 //! | --- | --- |
 //! | `uid`, `name`, `namespace`, `generation`, `finalizers` | `metadata.` the same |
-//! | `created` | `metadata.creationTimestamp`; the epoch where absent, as in a request |
+//! | `created` | `metadata.creationTimestamp`; the epoch if it is absent, as in a request |
 //! | `deleting` | `metadata.deletionTimestamp` is set |
 //! | `metadata_digest` | `metadata.labels`, `metadata.annotations` |
 //! | `spec` | `spec`, see `spec.rs` |
 //! | `status.uncounted` | `status.uncountedTerminatedPods` |
 //! | `status.*` | `status.` the same in camel case |
-//! | not read | the probe times of conditions |
+//! | ignored | the probe times of conditions |
 
 use std::sync::Arc;
 
-use jobcheck_spec::Time;
-use jobcheck_spec::job::{
-    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Text, Uncounted,
-};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Uncounted};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
-use super::metadata::{self, OwnerRef, WireMetadata};
+use super::metadata::{self, Metadata, WireMetadata};
 use super::wire::{Stamp, Str, WireUid};
 use super::{digest, spec};
 
-/// A Job, with what only the judgement of writes needs.
+/// A Job, with the metadata that only the judge needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobObject {
-    /// The Job as the model sees it.
+    /// The Job in the types of the specification.
     pub job: Job,
-    /// `metadata.resourceVersion`, 0 where absent.
-    pub resource_version: u64,
-    /// `metadata.labels`, sorted.
-    pub labels: Vec<(Text, Text)>,
-    /// `metadata.annotations`, sorted.
-    pub annotations: Vec<(Text, Text)>,
-    /// The owner that controls the Job, such as a CronJob.
-    pub controller: Option<OwnerRef>,
-    /// `metadata.deletionTimestamp`.
-    pub deletion_timestamp: Option<Time>,
+    /// `metadata`.
+    pub metadata: Metadata,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +86,8 @@ impl Projector {
     /// Projects a `batch/v1` Job.
     ///
     /// # Errors
-    /// A field that the model has is of a wrong type.
+    ///
+    /// A field of the specification has a wrong type.
     pub fn job(&mut self, text: &str) -> Result<JobObject, ProjectError> {
         let wire: WireJob = read(text, "")?;
         let spec = self.job_spec(wire.spec.map_or("{}", RawValue::get))?;
@@ -105,12 +95,12 @@ impl Projector {
         let metadata = metadata::project(&mut self.texts, &wire_metadata);
         let job = Job {
             uid: metadata.uid,
-            name: metadata.name,
-            namespace: metadata.namespace,
+            name: metadata.name.clone(),
+            namespace: metadata.namespace.clone(),
             generation: wire_metadata.generation.unwrap_or(0),
             created: Stamp::time(wire_metadata.creation_timestamp).unwrap_or_default(),
             deleting: metadata.deletion_timestamp.is_some(),
-            finalizers: metadata.finalizers,
+            finalizers: metadata.finalizers.clone(),
             metadata_digest: digest::of_pairs(
                 wire_metadata.labels.as_ref(),
                 wire_metadata.annotations.as_ref(),
@@ -118,17 +108,10 @@ impl Projector {
             spec,
             status: status(&mut self.texts, &wire.status.unwrap_or_default()),
         };
-        Ok(JobObject {
-            job,
-            resource_version: metadata.resource_version.unwrap_or(0),
-            labels: metadata.labels,
-            annotations: metadata.annotations,
-            controller: metadata.controller,
-            deletion_timestamp: metadata.deletion_timestamp,
-        })
+        Ok(JobObject { job, metadata })
     }
 
-    /// The specification written as `text`; one value for all versions of a Job that have it.
+    /// The specification with this text. All versions of a Job with the same text share one value.
     fn job_spec(&mut self, text: &str) -> Result<Arc<JobSpec>, ProjectError> {
         if let Some(spec) = self.specs.get(text) {
             return Ok(spec);
@@ -178,8 +161,8 @@ fn condition(texts: &mut Texts, wire: &WireCondition<'_>) -> Condition {
 mod tests {
     use super::super::fixtures::{JOB, raw, value, with};
     use super::*;
-    use jobcheck_spec::Uid;
     use jobcheck_spec::pod::TRACKING_FINALIZER;
+    use jobcheck_spec::{Time, Uid};
     use serde_json::{Value, json};
 
     fn job(value: &Value) -> JobObject {
@@ -188,14 +171,14 @@ mod tests {
 
     #[test]
     fn a_recorded_job_is_read_field_by_field() {
-        let JobObject { job, resource_version, labels, controller, deletion_timestamp, .. } =
-            job(&value(JOB));
+        let JobObject { job, metadata } = job(&value(JOB));
         assert_eq!(job.uid, Uid::parse("85da7342-5c85-4673-ad60-6cfe2f6f3df7"));
         assert_eq!((&*job.name, &*job.namespace), ("job", "t-pod-failure-policy-fail-job-1795221005"));
-        assert_eq!((job.generation, resource_version), (1, 718));
+        assert_eq!((job.generation, metadata.resource_version), (1, Some(718)));
         assert_eq!(job.created.to_string(), "2026-11-21T00:30:05Z");
         assert!(!job.deleting && job.finalizers.is_empty() && job.is_managed_by_built_in());
-        assert_eq!((labels.len(), controller, deletion_timestamp), (4, None, None));
+        assert_eq!((metadata.labels.len(), &metadata.controller), (4, &None));
+        assert_eq!(metadata.deletion_timestamp, None);
 
         let pods = ["e0189d1e-7fd0-4ced-9e27-11ee3afbd62e", "a524eaf1-bda3-4c45-a2a6-84f2136ff4e8"];
         let condition = Condition {
@@ -260,13 +243,13 @@ mod tests {
         );
         let object = job(&edited);
         assert!(object.job.deleting);
-        assert_eq!(object.deletion_timestamp, Some(Time(1_795_221_060)));
+        assert_eq!(object.metadata.deletion_timestamp, Some(Time(1_795_221_060)));
         assert_eq!(
             object.job.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(),
             ["orphan", TRACKING_FINALIZER]
         );
-        assert_eq!(object.controller.map(|owner| owner.kind), Some("CronJob".into()));
-        assert_eq!(object.annotations, [("a".into(), "1".into()), ("b".into(), "2".into())]);
+        assert_eq!(object.metadata.controller.map(|owner| owner.kind), Some("CronJob".into()));
+        assert_eq!(object.metadata.annotations, [("a".into(), "1".into()), ("b".into(), "2".into())]);
         assert_ne!(object.job.metadata_digest, job(&value(JOB)).job.metadata_digest);
     }
 

@@ -1,9 +1,27 @@
-//! The projection: from objects as the API writes them to the types of the model (the abstraction function).
+//! Maps the JSON of Jobs and Pods to the objects of the specification (the abstraction function).
 //!
-//! Guarantees: fields that no requirement names are skipped, whatever they hold; `null` reads as absent, as
-//! it does for Kubernetes; a named field of a wrong type is a [`ProjectError`] and never a panic.
+//! ```
+//! use jobcheck_projection::Projector;
 //!
-//! Each file shows the table of the fields that it maps.
+//! let text = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"sum","resourceVersion":"7"},
+//!     "spec":{"completions":3,"template":{}},"status":{"active":2,"ready":null,"newer":"ignored"}}"#;
+//! let object = Projector::new().job(text)?;
+//! assert_eq!((object.job.spec.completions, object.metadata.resource_version), (Some(3), Some(7)));
+//! assert_eq!((object.job.status.active, object.job.status.ready), (2, None));
+//!
+//! let error = Projector::new().job(r#"{"spec":{"completions":"3"}}"#).unwrap_err();
+//! assert!(error.to_string().starts_with("spec.completions: invalid type"));
+//! # Ok::<(), jobcheck_projection::ProjectError>(())
+//! ```
+//!
+//! Guarantees:
+//!
+//! - A field that no requirement names is ignored, whatever its value.
+//! - `null` counts as absent, as in Kubernetes.
+//! - A named field of a wrong type is a [`ProjectError`], never a panic.
+//!
+//! Each of the modules `job`, `spec`, `template`, `pod`, `birth`, and `metadata` begins with a table of its
+//! fields.
 
 mod birth;
 mod cache;
@@ -25,7 +43,7 @@ mod wire;
 pub use birth::{ContainerBirth, EnvSource, PodBirth};
 pub use error::ProjectError;
 pub use job::JobObject;
-pub use metadata::{OwnerRef, PartialMetadata};
+pub use metadata::{Metadata, OwnerRef};
 pub use pod::PodObject;
 pub use time::parse_time;
 
@@ -34,10 +52,10 @@ use std::sync::Arc;
 use cache::{TextCache, Texts};
 use jobcheck_spec::job::{JobSpec, Template};
 
-/// Projects objects; remembers texts, specifications and templates that it has seen, so that the versions of
-/// one object share them.
+/// Projects objects. Texts, specifications, and templates are cached, so that all versions of an object share
+/// them.
 ///
-/// Guarantees: what is remembered changes the cost of an answer, never the answer, and is bounded.
+/// The cache changes the cost of a result, never the result, and its size is bounded.
 #[derive(Debug, Default)]
 pub struct Projector {
     texts: Texts,
@@ -46,7 +64,7 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// A projector that remembers nothing.
+    /// A projector with an empty cache.
     #[must_use]
     pub fn new() -> Projector {
         Projector::default()

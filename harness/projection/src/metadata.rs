@@ -1,13 +1,13 @@
-//! `metadata`, which all kinds share.
+//! `metadata` of any object.
 //!
-//! | here | JSON path below `metadata` |
+//! | field of `Metadata` | JSON path below `metadata` |
 //! | --- | --- |
-//! | `name`, `namespace`, `uid`, `resource_version`, `finalizers` | the same in camel case |
+//! | `name`, `generate_name`, `namespace`, `uid`, `resource_version`, `finalizers` | the same in camel case |
 //! | `labels`, `annotations` | the same, sorted by key |
 //! | `controller` | the first of `ownerReferences` with `controller: true` |
 //! | `other_owners` | the other `ownerReferences` |
 //! | `deletion_timestamp`, `deletion_grace_period_seconds` | the same in camel case |
-//! | not read | `managedFields`, `selfLink` |
+//! | ignored | `managedFields`, `selfLink` |
 
 use jobcheck_spec::job::Text;
 use jobcheck_spec::{Time, Uid};
@@ -18,26 +18,28 @@ use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::wire::{Pairs, Stamp, Str, WireUid, WireVersion};
 
-/// The metadata of an object of any kind, as a `PartialObjectMetadata` shows it.
+/// The metadata of an object of any kind, also of a `PartialObjectMetadata`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct PartialMetadata {
-    /// `name`; empty where the API still has to generate it.
+pub struct Metadata {
+    /// `name`; empty if the API server has yet to generate it.
     pub name: Text,
+    /// `generateName`.
+    pub generate_name: Option<Text>,
     /// `namespace`.
     pub namespace: Text,
     /// `uid`; [`Uid::EMPTY`] in a request.
     pub uid: Uid,
-    /// `resourceVersion`, where there is one.
+    /// `resourceVersion`.
     pub resource_version: Option<u64>,
-    /// `labels`, sorted.
+    /// `labels`, sorted by key.
     pub labels: Vec<(Text, Text)>,
-    /// `annotations`, sorted.
+    /// `annotations`, sorted by key.
     pub annotations: Vec<(Text, Text)>,
-    /// `finalizers`, in order.
+    /// `finalizers`, in their order, with repetitions.
     pub finalizers: Vec<Text>,
-    /// The owner that controls the object.
+    /// The owner reference with `controller: true`.
     pub controller: Option<OwnerRef>,
-    /// The other owners.
+    /// The other owner references.
     pub other_owners: Vec<OwnerRef>,
     /// `deletionTimestamp`.
     pub deletion_timestamp: Option<Time>,
@@ -68,7 +70,7 @@ pub(super) struct WireMetadata<'a> {
     #[serde(borrow)]
     name: Option<Str<'a>>,
     #[serde(borrow)]
-    pub(super) generate_name: Option<Str<'a>>,
+    generate_name: Option<Str<'a>>,
     #[serde(borrow)]
     namespace: Option<Str<'a>>,
     uid: Option<WireUid>,
@@ -111,20 +113,22 @@ impl Projector {
     /// Projects the metadata of an object of any kind.
     ///
     /// # Errors
+    ///
     /// A field has a wrong type.
-    pub fn metadata(&mut self, text: &str) -> Result<PartialMetadata, ProjectError> {
+    pub fn metadata(&mut self, text: &str) -> Result<Metadata, ProjectError> {
         let wire: WireObject = read(text, "")?;
         Ok(project(&mut self.texts, wire.metadata.as_ref().unwrap_or(&WireMetadata::default())))
     }
 }
 
-/// Projects metadata that was read as part of an object.
-pub(super) fn project(texts: &mut Texts, wire: &WireMetadata<'_>) -> PartialMetadata {
+/// Projects metadata that is part of an object.
+pub(super) fn project(texts: &mut Texts, wire: &WireMetadata<'_>) -> Metadata {
     let mut other_owners = owners(texts, wire);
     let controller =
         other_owners.iter().position(|owner| owner.is_controller).map(|i| other_owners.remove(i));
-    PartialMetadata {
+    Metadata {
         name: texts.share_or_empty(wire.name.as_ref()),
+        generate_name: wire.generate_name.as_ref().map(|name| texts.share(name.as_ref())),
         namespace: texts.share_or_empty(wire.namespace.as_ref()),
         uid: wire.uid.unwrap_or_default().0,
         resource_version: wire.resource_version.and_then(|version| version.0),
@@ -138,7 +142,7 @@ pub(super) fn project(texts: &mut Texts, wire: &WireMetadata<'_>) -> PartialMeta
     }
 }
 
-/// Shares a map of texts.
+/// A map of strings as shared texts, sorted by key.
 pub(super) fn pairs(texts: &mut Texts, wire: Option<&Pairs<'_>>) -> Vec<(Text, Text)> {
     let Some(Pairs(pairs)) = wire else { return Vec::new() };
     pairs.iter().map(|(key, value)| (texts.share(key.as_ref()), texts.share(value.as_ref()))).collect()
@@ -163,7 +167,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_garbage_collectors_answer_is_read() {
+    fn partial_object_metadata_is_read() {
         let owners = json!([{"kind": "Job", "uid": "u"}]);
         let edits = [
             ("/metadata/deletionTimestamp", json!("2026-11-21T00:32:08Z")),

@@ -1,14 +1,14 @@
 //! A pod.
 //!
-//! | model field of `Pod` | JSON path |
+//! | field of the specification's `Pod` | JSON path |
 //! | --- | --- |
 //! | `uid` | `metadata.uid` |
 //! | `finalizer`, `other_finalizers` | `metadata.finalizers` |
 //! | `phase` | `status.phase`; empty is `Pending`, another value is `Unknown` |
 //! | `deleting` | `metadata.deletionTimestamp` is set |
-//! | `forced` | that, `metadata.deletionGracePeriodSeconds` is 0, and the phase is neither `Succeeded` nor `Failed` |
+//! | `forced` | `deleting`, with `metadata.deletionGracePeriodSeconds` 0 in another phase than `Succeeded` and `Failed` |
 //! | `disrupted` | first of `status.conditions` with type `DisruptionTarget`: `status` |
-//! | `controlled`, `selected` | true: whose pod it is, the router finds out |
+//! | `controlled`, `selected` | always true; the judge assigns pods to Jobs |
 //! | `ready`, `ready_changed` | first of `status.conditions` with type `Ready`: `status`, `lastTransitionTime` |
 //! | `scheduled` | `spec.nodeName` is not empty |
 //! | `index` | `metadata.annotations`: `batch.kubernetes.io/job-completion-index` |
@@ -16,9 +16,9 @@
 //! | `ignored_failure_count` | `metadata.annotations`: `batch.kubernetes.io/job-index-ignored-failure-count` |
 //! | `restarts` | sum of `restartCount` of `status.initContainerStatuses` and `status.containerStatuses` |
 //! | `max_restarts` | largest `restartCount` of `status.containerStatuses` |
-//! | `created` | `metadata.creationTimestamp`; the epoch where absent, as in a request |
+//! | `created` | `metadata.creationTimestamp`; the epoch if it is absent, as in a request |
 //! | `finished` | BO-07, see [`finish_time`] |
-//! | `policy` | the model's judgement of `evidence`, for a pod in phase `Failed` (PF-02) |
+//! | `policy` | the specification's evaluation of `evidence`, for a pod in phase `Failed` (PF-02) |
 
 use jobcheck_spec::failure_policy::{ContainerEnd, FailureEvidence, evaluate};
 use jobcheck_spec::job::{PodFailurePolicy, Text};
@@ -29,41 +29,23 @@ use serde::Deserialize;
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
-use super::metadata::{self, OwnerRef, PartialMetadata, WireMetadata};
+use super::metadata::{self, Metadata, WireMetadata};
 use super::wire::{Pairs, Stamp, Str, is};
 
-/// The annotation and label of a pod's completion index (PC-17).
+/// The annotation and label with the completion index of a pod (PC-17).
 pub(super) const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 const FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-failure-count";
 const IGNORED_FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-ignored-failure-count";
 
-/// A pod, with what only the judgement of writes needs.
+/// A pod, with the facts that only the judge needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodObject {
-    /// The pod as the model sees it.
+    /// The pod in the types of the specification.
     pub pod: Pod,
-    /// `metadata.name`.
-    pub name: Text,
-    /// `metadata.namespace`.
-    pub namespace: Text,
-    /// `metadata.resourceVersion`, where there is one.
-    pub resource_version: Option<u64>,
-    /// `metadata.labels`, sorted.
-    pub labels: Vec<(Text, Text)>,
-    /// `metadata.annotations`, sorted.
-    pub annotations: Vec<(Text, Text)>,
-    /// `metadata.finalizers`, in order.
-    pub finalizers: Vec<Text>,
-    /// The owner that controls the pod.
-    pub controller: Option<OwnerRef>,
-    /// The other owners.
-    pub other_owners: Vec<OwnerRef>,
-    /// `metadata.deletionTimestamp`.
-    pub deletion_timestamp: Option<Time>,
-    /// `metadata.deletionGracePeriodSeconds`.
-    pub deletion_grace_period_seconds: Option<i64>,
-    /// What a pod failure policy judges a pod in phase `Failed` by; `None` in another phase. For callers that
-    /// learn from the pod whose policy it is.
+    /// `metadata`.
+    pub metadata: Metadata,
+    /// The input of a pod failure policy, for a pod in phase `Failed`. The caller applies the policy if only
+    /// the pod shows which Job it belongs to.
     pub evidence: Option<FailureEvidence>,
 }
 
@@ -174,10 +156,11 @@ impl WireContainerStatus<'_> {
 }
 
 impl Projector {
-    /// Projects a `v1` Pod, judging its failure by the policy of its Job.
+    /// Projects a `v1` Pod, and evaluates its failure by the policy of its Job.
     ///
     /// # Errors
-    /// A field that the model has is of a wrong type.
+    ///
+    /// A field of the specification has a wrong type.
     pub fn pod(&mut self, text: &str, policy: Option<&PodFailurePolicy>) -> Result<PodObject, ProjectError> {
         let wire: WirePod = read(text, "")?;
         let (wire_metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
@@ -189,27 +172,14 @@ impl Projector {
         if let (Some(policy), Some(evidence)) = (policy, &evidence) {
             pod.policy = evaluate(policy, evidence);
         }
-        Ok(PodObject {
-            pod,
-            name: metadata.name,
-            namespace: metadata.namespace,
-            resource_version: metadata.resource_version,
-            labels: metadata.labels,
-            annotations: metadata.annotations,
-            finalizers: metadata.finalizers,
-            controller: metadata.controller,
-            other_owners: metadata.other_owners,
-            deletion_timestamp: metadata.deletion_timestamp,
-            deletion_grace_period_seconds: metadata.deletion_grace_period_seconds,
-            evidence,
-        })
+        Ok(PodObject { pod, metadata, evidence })
     }
 }
 
-/// The pod without a judgement by a failure policy.
+/// The pod, before a failure policy is applied.
 fn project(
     wire: &WireMetadata<'_>,
-    metadata: &PartialMetadata,
+    metadata: &Metadata,
     spec: &WireSpec<'_>,
     status: &WireStatus<'_>,
 ) -> Pod {
@@ -246,26 +216,27 @@ fn project(
     }
 }
 
-/// An integer as Go reads one: a sign is allowed, and `-0` is 0.
+/// An integer by Go's rules: a sign is allowed, and `-0` is 0.
 fn integer(annotations: Option<&Pairs<'_>>, key: &str) -> Option<i64> {
     annotations?.get(key)?.parse().ok()
 }
 
-/// The completion index. One that no specification can name (over 32 bits) is as invalid as a negative one.
+/// The completion index. A number above 32 bits is as invalid as a negative one, since no specification can
+/// name it.
 fn completion_index(annotations: Option<&Pairs<'_>>) -> Option<Index> {
     Index::try_from(integer(annotations, INDEX)?).ok()
 }
 
-/// BI-03.
+/// A failure counter in an annotation (BI-03).
 fn counter(annotations: Option<&Pairs<'_>>, key: &str) -> u32 {
     let count = integer(annotations, key).and_then(|count| i32::try_from(count).ok());
     count.map_or(0, |count| u32::try_from(count).unwrap_or(0))
 }
 
-/// When the pod ended (BO-07); `None` while it neither ended nor is being deleted.
+/// The end of the pod (BO-07); `None` before it has terminated or is being deleted.
 fn finish_time(
     wire: &WireMetadata<'_>,
-    metadata: &PartialMetadata,
+    metadata: &Metadata,
     spec: &WireSpec<'_>,
     status: &WireStatus<'_>,
 ) -> Option<Time> {
@@ -283,8 +254,8 @@ fn finish_time(
     containers_finish_time(spec, status).or_else(unready).or_else(deleted).or_else(created)
 }
 
-/// The latest end of the regular containers and the sidecars, if all have ended; the sidecars' alone, if all
-/// of those have ended and not all regular containers (BO-08).
+/// The latest end of the regular containers and the sidecars, if all have terminated. If only the sidecars
+/// have, their latest end (BO-08).
 fn containers_finish_time(spec: &WireSpec<'_>, status: &WireStatus<'_>) -> Option<Time> {
     let is_sidecar = |status: &&WireContainerStatus<'_>| {
         let mut sidecars =
@@ -295,7 +266,7 @@ fn containers_finish_time(spec: &WireSpec<'_>, status: &WireStatus<'_>) -> Optio
     latest_end(regular, status.init_container_statuses.iter().flatten().filter(is_sidecar))
 }
 
-/// The latest of `known` and the containers' ends; `None` if one of the containers has not ended.
+/// The latest of `known` and the ends of the containers; `None` if one of the containers runs.
 fn latest_end<'a, 'b: 'a>(
     known: Option<Time>,
     mut containers: impl Iterator<Item = &'a WireContainerStatus<'b>>,
@@ -304,7 +275,7 @@ fn latest_end<'a, 'b: 'a>(
     containers.try_fold(known, |latest, container| Some(latest.max(Some(ended(container)?)))).flatten()
 }
 
-fn evidence(texts: &mut Texts, metadata: &PartialMetadata, status: &WireStatus<'_>) -> FailureEvidence {
+fn evidence(texts: &mut Texts, metadata: &Metadata, status: &WireStatus<'_>) -> FailureEvidence {
     let mut ends = |statuses: &Option<Vec<WireContainerStatus<'_>>>| {
         let end = |status: &WireContainerStatus<'_>| ContainerEnd {
             name: texts.share_or_empty(status.name.as_ref()),
@@ -336,7 +307,7 @@ mod tests {
 
     const CREATED: Time = Time(1_795_220_994);
 
-    /// JSON pointers and what to put there.
+    /// JSON pointers, with new values.
     type Edits = Vec<(&'static str, Value)>;
 
     fn pod(edits: &[(&str, Value)]) -> PodObject {
@@ -370,16 +341,23 @@ mod tests {
             policy: PolicyMatch::None,
         };
         assert_eq!(object.pod, expected);
-        assert_eq!((&*object.name, object.resource_version), ("job-0-fb6bk", Some(622)));
-        assert_eq!(&*object.namespace, "t-per-index-backoff-1795220984");
-        assert_eq!((object.labels.len(), object.annotations.len(), object.finalizers.len()), (5, 2, 1));
-        let controller = object.controller.unwrap();
+        assert_eq!((&*object.metadata.name, object.metadata.resource_version), ("job-0-fb6bk", Some(622)));
+        assert_eq!(&*object.metadata.namespace, "t-per-index-backoff-1795220984");
+        assert_eq!(
+            (
+                object.metadata.labels.len(),
+                object.metadata.annotations.len(),
+                object.metadata.finalizers.len()
+            ),
+            (5, 2, 1)
+        );
+        let controller = object.metadata.controller.unwrap();
         assert_eq!(
             (&*controller.api_version, &*controller.kind, &*controller.name),
             ("batch/v1", "Job", "job")
         );
         assert_eq!(controller.uid, Uid::parse("d33ed91e-f9ad-49ab-9151-b17e95ab8ae3"));
-        assert_eq!((controller.block_owner_deletion, object.other_owners), (Some(true), vec![]));
+        assert_eq!((controller.block_owner_deletion, object.metadata.other_owners), (Some(true), vec![]));
     }
 
     #[test]
@@ -452,7 +430,7 @@ mod tests {
         assert_eq!((pod.index, pod.failure_count, pod.ignored_failure_count), (None, 0, 0));
     }
 
-    /// A container status that ended `second` seconds after the pod's creation, or has not ended.
+    /// A container status that ended `second` seconds after the creation of the pod, or has not ended.
     fn status(name: &str, second: Option<i64>) -> Value {
         let end = second.map(|second| json!({"exitCode": 1, "finishedAt": CREATED.plus(second).to_string()}));
         json!({"name": name, "restartCount": 2, "state": {"terminated": end}})
@@ -526,7 +504,7 @@ mod tests {
         let deleted = pod(&[running, deletion, ("/status/containerStatuses", json!(null))]);
         assert_eq!(deleted.pod.finished, Some(CREATED.plus(1)));
         assert!(deleted.pod.deleting && deleted.pod.is_terminating());
-        assert_eq!(deleted.deletion_timestamp, Some(CREATED.plus(30)));
+        assert_eq!(deleted.metadata.deletion_timestamp, Some(CREATED.plus(30)));
     }
 
     #[test]
@@ -553,8 +531,8 @@ mod tests {
         assert_eq!((pod.finalizer, pod.other_finalizers), (false, true));
         assert!(pod.scheduled && pod.ready && pod.is_ready());
         assert_eq!((pod.restarts, pod.max_restarts, pod.ready_changed), (16, 5, None));
-        assert_eq!(object.controller.map(|owner| owner.name), Some("y".into()));
-        assert_eq!((object.other_owners.len(), &*object.other_owners[0].name), (1, "x"));
+        assert_eq!(object.metadata.controller.map(|owner| owner.name), Some("y".into()));
+        assert_eq!((object.metadata.other_owners.len(), &*object.metadata.other_owners[0].name), (1, "x"));
     }
 
     #[test]
@@ -564,7 +542,7 @@ mod tests {
         metadata.retain(|key, _| key == "generateName");
         let object = Projector::new().pod(&raw(&request), None).unwrap();
         assert_eq!(
-            (object.pod.uid, object.pod.created, object.resource_version),
+            (object.pod.uid, object.pod.created, object.metadata.resource_version),
             (Uid::EMPTY, Time(0), None)
         );
     }

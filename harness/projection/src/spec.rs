@@ -1,12 +1,12 @@
 //! `spec` of a Job.
 //!
-//! | model field of `JobSpec` | JSON path below `spec` |
+//! | field of `JobSpec` | JSON path below `spec` |
 //! | --- | --- |
 //! | `completion_mode` | `completionMode`; another value is `Unknown` (PC-28) |
 //! | `pod_replacement_policy` | `podReplacementPolicy`; another value is `Unknown` |
 //! | `pod_failure_policy.rules[].action` | the same; another value is `Unknown` (PF-05) |
 //! | `pod_failure_policy.rules[].on_exit_codes.is_in` | `onExitCodes.operator`: `In`, `NotIn`, other |
-//! | `pod_failure_policy.rules[].on_pod_conditions[].status` | the same, `True` where absent (PF-04) |
+//! | `pod_failure_policy.rules[].on_pod_conditions[].status` | the same; `True` if it is absent (PF-04) |
 //! | `selector.match_labels` | `selector.matchLabels`, sorted |
 //! | `selector.expressions_digest` | `selector.matchExpressions` |
 //! | `template` | `template`, see `template.rs` |
@@ -25,7 +25,7 @@ use super::error::{ProjectError, read};
 use super::wire::{Pairs, Str};
 use super::{digest, metadata, template};
 
-/// Where the specification stands in its object.
+/// The path of the specification in its object.
 const ROOT: &str = "spec";
 
 #[derive(Deserialize)]
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_newer_kubernetes_are_kept_apart() {
+    fn values_of_a_newer_kubernetes_are_unknown() {
         let new = spec(&json!({
             "completionMode": "Sharded", "podReplacementPolicy": "Never",
             "podFailurePolicy": {"rules": [{"action": "Retry", "onExitCodes": {"operator": "Above", "values": [3]}}]},
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn selector_expressions_are_only_told_apart() {
+    fn selector_expressions_have_different_digests() {
         let digest = |expressions| {
             spec(&json!({"selector": {"matchExpressions": expressions}})).selector.expressions_digest
         };

@@ -1,16 +1,16 @@
-//! `spec.template` of a Job, cut into the parts that may change apart (SU-12, SU-13).
+//! `spec.template` of a Job, divided into the parts with update rules of their own (SU-12, SU-13).
 //!
-//! | model field of `Template` | JSON path below `spec.template` |
+//! | field of `Template` | JSON path below `spec.template` |
 //! | --- | --- |
-//! | `digest` | all of it |
+//! | `digest` | the whole template |
 //! | `metadata_digest` | `metadata` without labels and annotations |
 //! | `labels_digest` | `metadata.labels`, `metadata.annotations` |
-//! | `fixed_digest` | `spec` without what the next two digests cover |
+//! | `fixed_digest` | `spec` without the parts of the next two digests |
 //! | `directives_digest` | `spec.`: `nodeSelector`, `affinity.nodeAffinity`, `tolerations`, `schedulingGates` |
 //! | `resources_digest` | `name` and `resources` of `spec.initContainers` and `spec.containers`, in order |
 //! | `labels`, `annotations` | `metadata.` the same, sorted |
-//! | `restart_policy` | `spec.restartPolicy`; a value the API does not define is `Unset`, like an absent one |
-//! | `has_ttl` | `ttlSecondsAfterFinished`, or `spec.ttlSecondsAfterFinished`, stands there |
+//! | `restart_policy` | `spec.restartPolicy`; an absent or undefined value is `Unset` |
+//! | `has_ttl` | `ttlSecondsAfterFinished` or `spec.ttlSecondsAfterFinished` is present |
 //! | `essentials` | see [`super::essentials`] |
 //! | `container_names` | `name` of `spec.containers`, then of `spec.initContainers` |
 
@@ -24,10 +24,10 @@ use super::error::{ProjectError, read};
 use super::wire::{Pairs, Str};
 use super::{digest, essentials, metadata};
 
-/// Where the template stands in its object.
+/// The path of the template in its object.
 const ROOT: &str = "spec.template";
 
-/// What is read with its type; the rest is only compared.
+/// The fields with a type; the others are only compared.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireTemplate<'a> {
@@ -95,7 +95,7 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
     })
 }
 
-/// A restart policy; it is also read from pods.
+/// The restart policy of a template or a pod.
 pub(super) fn restart_policy(text: Option<&Str<'_>>) -> RestartPolicy {
     match text.map_or("", AsRef::as_ref) {
         "Never" => RestartPolicy::Never,
@@ -117,8 +117,8 @@ fn take_object(whole: &mut Value, key: &str) -> Map<String, Value> {
     }
 }
 
-/// Removes the scheduling directives and returns them. The API server takes an affinity that held a node
-/// affinity only for an absent one, and an empty node selector too.
+/// Removes the scheduling directives and returns them. The API server treats an affinity that is empty
+/// without its node affinity, and an empty node selector, as absent.
 fn take_directives(spec: &mut Map<String, Value>) -> [Option<Value>; 4] {
     let affinity = spec.get_mut("affinity").and_then(Value::as_object_mut);
     let node_affinity = affinity.and_then(|affinity| affinity.remove("nodeAffinity"));
@@ -133,12 +133,12 @@ fn is_empty_object(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty)
 }
 
-/// Removes a list; an empty one is taken for absent.
+/// Removes a list; `None` if it is empty.
 fn take_list(spec: &mut Map<String, Value>, key: &str) -> Option<Value> {
     spec.remove(key).filter(|list| list.as_array().is_none_or(|items| !items.is_empty()))
 }
 
-/// Removes the resources of the containers of a list and returns them with the containers' names.
+/// Removes the resources of the containers in a list, and returns them with the names of the containers.
 fn take_resources(spec: &mut Map<String, Value>, list: &str) -> Value {
     let mut resources = Vec::new();
     for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -176,7 +176,7 @@ mod tests {
         project(&mut Texts::default(), &value.to_string()).unwrap()
     }
 
-    /// Metadata, labels, fixed, directives, resources.
+    /// The digests of metadata, labels, fixed part, directives, and resources.
     fn digests(t: &Template) -> [u64; 5] {
         [t.metadata_digest, t.labels_digest, t.fixed_digest, t.directives_digest, t.resources_digest]
     }

@@ -1,4 +1,4 @@
-//! What holds for objects of every kind.
+//! Properties of the projection that hold for objects of every kind.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::fixtures::{JOB, METADATA, POD, POD_REQUEST, raw, value, with};
 use super::{ProjectError, Projector};
 
-/// Everything that the projection can be asked about an object.
+/// Calls every projection on one object.
 fn project_in_every_way(object: &Value) -> [Result<(), ProjectError>; 4] {
     let raw = raw(object);
     let mut projector = Projector::new();

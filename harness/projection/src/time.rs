@@ -1,8 +1,8 @@
-//! RFC 3339 times, read as Kubernetes reads them and truncated to the second (BO-09).
+//! RFC 3339 times by Kubernetes' rules, truncated to the second (BO-09).
 
 use jobcheck_spec::Time;
 
-/// Reads an RFC 3339 time; `None` where it is none. A fraction is cut off.
+/// Reads an RFC 3339 time and truncates it to seconds. Returns `None` for any other text.
 #[must_use]
 pub fn parse_time(text: &str) -> Option<Time> {
     let (clock, rest) = text.as_bytes().split_at_checked(19)?;
@@ -14,7 +14,7 @@ pub fn parse_time(text: &str) -> Option<Time> {
     Some(Time(seconds - parse_offset(skip_fraction(rest)?)?))
 }
 
-/// `YYYY-MM-DDTHH:MM:SS` as seconds since the epoch, were it UTC.
+/// `YYYY-MM-DDTHH:MM:SS` in UTC, as seconds since the epoch.
 fn parse_clock(c: &[u8; 19]) -> Option<i64> {
     let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     if separators.iter().any(|&(position, separator)| c[position] != separator) {
@@ -31,14 +31,14 @@ fn parse_clock(c: &[u8; 19]) -> Option<i64> {
     Some(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// What follows an optional fraction of at least one digit.
+/// The rest behind an optional fraction of at least one digit.
 fn skip_fraction(rest: &[u8]) -> Option<&[u8]> {
     let Some(fraction) = rest.strip_prefix(b".") else { return Some(rest) };
     let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (digits > 0).then(|| &fraction[digits..])
 }
 
-/// `Z` or `+HH:MM` or `-HH:MM` in seconds.
+/// `Z`, `+HH:MM`, or `-HH:MM` in seconds.
 fn parse_offset(zone: &[u8]) -> Option<i64> {
     match *zone {
         [b'Z'] => Some(0),
@@ -66,7 +66,7 @@ fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 to a proleptic Gregorian date, counted in years that begin in March.
+/// Days from 1970-01-01 to a proleptic Gregorian date. Years begin in March.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let (march_year, march_month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, year_of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_time() {
+    fn other_texts_are_refused() {
         let texts = [
             "",
             "Z",
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_model_prints_is_read_back(seconds in -62_135_596_800i64..253_402_300_800) {
+        fn printed_times_are_read_back(seconds in -62_135_596_800i64..253_402_300_800) {
             prop_assert_eq!(parse_time(&Time(seconds).to_string()), Some(Time(seconds)));
         }
     }

@@ -1,6 +1,6 @@
-//! Building blocks for reading JSON without copying it.
+//! Types for reading JSON without copying it.
 //!
-//! Every field of every struct is optional, because Kubernetes reads an absent field and `null` alike.
+//! Every field of every struct is optional, because Kubernetes treats `null` as absent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,10 +11,11 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::time::parse_time;
 
-/// The zero time of Kubernetes, which it writes as `null`; some clients spell it out.
+/// The zero time of Kubernetes, `0001-01-01T00:00:00Z`. Kubernetes writes it as `null`, and some clients
+/// write it in full.
 const ZERO: Time = Time(-62_135_596_800);
 
-/// A text, borrowed where the JSON string holds no escape.
+/// A text that borrows from the JSON if the string has no escapes.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(transparent)]
 pub(super) struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -25,12 +26,12 @@ impl AsRef<str> for Str<'_> {
     }
 }
 
-/// Whether a text is there and equal to `expected`.
+/// Returns `true` if a text is present and equal to `expected`.
 pub(super) fn is(text: Option<&Str<'_>>, expected: &str) -> bool {
     text.is_some_and(|text| text.as_ref() == expected)
 }
 
-/// The members of a map of texts (labels, annotations), sorted by key.
+/// The members of a map of strings (labels, annotations), sorted by key.
 #[derive(Debug, Default)]
 pub(super) struct Pairs<'a>(pub(super) Vec<(Str<'a>, Str<'a>)>);
 
@@ -66,7 +67,7 @@ impl<'de: 'a, 'a> Visitor<'de> for PairsVisitor<'a> {
     }
 }
 
-/// A value that is written as a text and read by `parse`.
+/// Reads a value from a string with `parse`.
 struct TextVisitor<T> {
     expected: &'static str,
     parse: fn(&str) -> Option<T>,
@@ -89,7 +90,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
 pub(super) struct Stamp(Option<Time>);
 
 impl Stamp {
-    /// The time, where there is one that is not zero.
+    /// The time; `None` if it is absent or zero.
     pub(super) fn time(stamp: Option<Stamp>) -> Option<Time> {
         stamp.and_then(|stamp| stamp.0)
     }
@@ -113,7 +114,7 @@ impl<'de> Deserialize<'de> for WireUid {
     }
 }
 
-/// A resource version: a decimal number, as Kubernetes guarantees since 1.35; `None` where it is empty.
+/// A resource version: a decimal number, as Kubernetes guarantees since 1.35; `None` if the string is empty.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WireVersion(pub(super) Option<u64>);
 

@@ -21,7 +21,7 @@ use super::format::Scenario;
 use super::read::ScenarioError;
 use super::script::needs;
 use super::spec::SpecExcerpt;
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 
 /// Pods that are created for one Job at most, where the scenario does not say.
 const PODS: usize = 10;

@@ -9,7 +9,7 @@ use jobcheck_spec::gates::Gates;
 use super::format::Scenario;
 use super::steps::Rollout;
 use super::values::Gate;
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 
 impl Scenario {
     /// How its Job controller and its API server are started. What it does not say is as in Kubernetes 1.36.

@@ -9,7 +9,8 @@ use jobcheck_spec::pod;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use jobcheck_judge::report::milliseconds;
+use jobcheck_judge::replay::milliseconds;
+use jobcheck_judge::report::find;
 
 /// The id of a requirement, such as `FT-02`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,12 +21,7 @@ impl TryFrom<String> for Id {
     type Error = String;
 
     fn try_from(text: String) -> Result<Id, String> {
-        let problem = || {
-            format!(
-                "there is no requirement {text:?}: write an id such as FT-03, which `jobcheck rule` lists"
-            )
-        };
-        Req::parse(&text).map(Id).ok_or_else(problem)
+        find(&text).map(Id).map_err(|error| error.to_string())
     }
 }
 

@@ -23,7 +23,8 @@ mod store;
 mod ttl;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::Scenario;
 use jobcheck_scenario::runtime::{Found, Rest};
 use jobcheck_spec::Req;

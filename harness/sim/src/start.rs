@@ -2,7 +2,7 @@
 
 use jobcheck_adapter::sync::options;
 use jobcheck_controller::job::observed::Settings;
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 use jobcheck_scenario::Rollout;
 
 /// How the controller of a scenario is started.

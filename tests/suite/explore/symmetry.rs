@@ -10,26 +10,9 @@ use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::reference as algorithm;
 use jobcheck_explorer::scopes::{all, initial};
 use jobcheck_explorer::world::{JobState, World};
+use jobcheck_tests::scopes::states;
 
 use crate::check::{MISSING_GUARDS, SIZES, broken, scope};
-
-/// States of a scope, the nearest first.
-fn worlds(scope: &Scope, most: usize) -> Vec<World> {
-    let mut seen = HashSet::from([initial(scope)]);
-    let mut worlds = vec![initial(scope)];
-    let mut next = 0;
-    while next < worlds.len() && worlds.len() < most {
-        let world = worlds[next].clone();
-        for step in world.enabled(scope) {
-            let after = world.apply(&step, scope);
-            if seen.insert(after.clone()) {
-                worlds.push(after);
-            }
-        }
-        next += 1;
-    }
-    worlds
-}
 
 fn renamings(job_state: &JobState) -> Vec<Renaming> {
     Renaming::all(job_state.ghost.pods.len())
@@ -85,7 +68,7 @@ fn orbits(worlds: &[World], scope: &Scope) -> usize {
 fn there_are_as_many_representatives_as_orbits() {
     for (name, _, _) in SIZES.iter().filter(|(_, states, _)| *states < 6_500) {
         let scope = scope(name);
-        let worlds = worlds(&scope, usize::MAX);
+        let worlds = states(&scope, usize::MAX);
         assert_eq!(worlds.len(), explore(&scope, &Bounds::none(1)).states, "{name}");
         let reduced = explore(&scope, &Bounds { symmetry: true, ..Bounds::none(1) });
         assert_eq!(reduced.states, orbits(&worlds, &scope), "{name}");
@@ -99,7 +82,7 @@ fn the_algorithm_has_as_many_representatives_as_orbits() {
     for (name, _, _) in sizes {
         let scope = with_lazy_caches(algorithm::one_fault().into_iter().find(|scope| scope.name == *name));
         let bounds = Bounds { symmetry: true, partial_order: true, ..Bounds::none(2) };
-        let worlds = worlds(&scope, usize::MAX);
+        let worlds = states(&scope, usize::MAX);
         assert_eq!(explore(&scope, &bounds).states, orbits(&worlds, &scope), "{name}");
         compared += worlds.len();
     }
@@ -115,7 +98,7 @@ fn with_lazy_caches(scope: Option<Scope>) -> Scope {
 fn steps_and_properties_do_not_depend_on_names() {
     let mut compared = 0;
     for scope in all().into_iter().chain(algorithm::all()).filter(symmetry_is_sound) {
-        let some = worlds(&scope, 1_200);
+        let some = states(&scope, 1_200);
         for world in some.iter().skip(some.len() % 17).step_by(17) {
             compared += compare(world, &scope);
         }

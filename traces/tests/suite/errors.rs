@@ -1,4 +1,4 @@
-//! Every message of a reader, word for word.
+//! Pins the text of every error.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use jobcheck_traces::{Input, MOST_FILES};
 
-use crate::{AUDIT, audited, input, story, story_of, watched};
+use crate::{AUDIT, audited, input, summary, summary_of, watched};
 
 fn only_error(text: impl AsRef<[u8]>) -> String {
-    let told = story_of(text);
-    assert_eq!(told.len(), 1, "{told:?}");
-    told[0].clone()
+    let result = summary_of(text);
+    assert_eq!(result.len(), 1, "{result:?}");
+    result[0].clone()
 }
 
-/// The error of an audit event in which something was replaced.
+/// The error of an audit event after one replacement.
 fn edited(from: &str, to: &str) -> String {
     let line = audited("a", 1, 200, 7);
     assert!(line.contains(from));
@@ -23,21 +23,21 @@ fn edited(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn an_input_that_cannot_be_opened_says_why() {
+fn an_input_that_cannot_be_opened_is_an_error_with_the_reason() {
     let missing = Input::Path(PathBuf::from("/no/such/file"));
-    assert_eq!(story(&[missing]), ["/no/such/file: no such file"]);
+    assert_eq!(summary(&[missing]), ["/no/such/file: no such file"]);
     let directory = Input::Path(std::env::temp_dir());
     let expected = format!("{}: expected a file, found a directory; name the files in it", directory.name());
-    assert_eq!(story(&[directory]), [expected]);
+    assert_eq!(summary(&[directory]), [expected]);
 }
 
 #[test]
 fn more_files_than_can_be_open_are_refused_by_name() {
     let mut inputs: Vec<Input> = (0..MOST_FILES).map(|_| input("many", watched("ADDED", "a", 1))).collect();
     inputs.push(input("last", watched("ADDED", "a", 1)));
-    let told = story(&inputs);
-    assert_eq!(told.len(), MOST_FILES + 1);
-    assert_eq!(told[0], "last: expected at most 256 files, found more; concatenate some of them");
+    let result = summary(&inputs);
+    assert_eq!(result.len(), MOST_FILES + 1);
+    assert_eq!(result[0], "last: expected at most 256 files, found more; concatenate some of them");
 }
 
 #[test]
@@ -45,72 +45,74 @@ fn an_empty_file_is_an_error_and_a_trace_without_a_write_is_none() {
     for text in ["", "\n \r\n", "\u{feff}"] {
         assert_eq!(only_error(text), "trace: expected a trace, found an empty file");
     }
-    assert_eq!(story_of(audited("a", 1, 200, 7).replace("\"update\"", "\"get\"")), Vec::<String>::new());
-    assert_eq!(story_of(r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#), ["0:1 header 1.0"]);
+    assert_eq!(summary_of(audited("a", 1, 200, 7).replace("\"update\"", "\"get\"")), Vec::<String>::new());
+    assert_eq!(summary_of(r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#), ["0:1 header 1.0"]);
 }
 
 #[test]
-fn a_cut_line_is_told_apart_from_a_cut_file() {
+fn a_truncated_line_and_a_truncated_file_are_different_errors() {
     let line = audited("a", 1, 200, 7);
     let cut = &line[..line.len() / 2];
-    let end = "trace:2: expected the rest of a JSON document, found the end of the file; was it cut?";
-    assert_eq!(story_of(format!("{line}\n{cut}")), ["0:1 update jobs/a 200 @7", end]);
-    let inner = "trace:2: expected the rest of a JSON document, found the end of the line; was it cut?";
-    assert_eq!(story_of(format!("{line}\n{cut}\n{line}")), ["0:1 update jobs/a 200 @7", inner]);
-    let first = "trace:1: expected the rest of a JSON document, found the end of the file; was it cut?";
+    let end = "trace:2: expected the rest of a JSON document, found the end of the file; it may be truncated";
+    assert_eq!(summary_of(format!("{line}\n{cut}")), ["0:1 update jobs/a 200 @7", end]);
+    let inner =
+        "trace:2: expected the rest of a JSON document, found the end of the line; it may be truncated";
+    assert_eq!(summary_of(format!("{line}\n{cut}\n{line}")), ["0:1 update jobs/a 200 @7", inner]);
+    let first =
+        "trace:1: expected the rest of a JSON document, found the end of the file; it may be truncated";
     assert_eq!(only_error(cut), first);
 }
 
 #[test]
-fn noise_is_placed() {
+fn text_that_is_no_json_is_reported_with_its_line() {
     let noise = "trace:1: expected JSON, found something else at column 1: expected value";
     assert_eq!(only_error("I1121 00:28:37 starting\n"), noise);
     let line = watched("ADDED", "a", 1);
-    let told = story_of(format!("{line}\n\n{{\"type\":ADDED}}\n"));
-    assert_eq!(told[1], "trace:3: expected JSON, found something else at column 9: expected value");
-    let told = story_of(format!("{line}\n{line} x\n"));
+    let result = summary_of(format!("{line}\n\n{{\"type\":ADDED}}\n"));
+    assert_eq!(result[1], "trace:3: expected JSON, found something else at column 9: expected value");
+    let result = summary_of(format!("{line}\n{line} x\n"));
     let column = line.len() + 2;
     assert_eq!(
-        told[1],
+        result[1],
         format!("trace:2: expected JSON, found something else at column {column}: trailing characters")
     );
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_placed() {
+fn bytes_that_are_no_utf8_are_reported_with_their_line() {
     let mut bytes = watched("ADDED", "a", 1).into_bytes();
     bytes[9] = 0xff;
     assert_eq!(only_error(&bytes), "trace:1: expected UTF-8, found other bytes at column 10");
     let utf16 = b"\xff\xfe{\0\"\0";
-    let told = "trace:1: expected UTF-8, found other bytes at column 1; the file looks like UTF-16";
-    assert_eq!(only_error(utf16), told);
+    let result = "trace:1: expected UTF-8, found other bytes at column 1; the file looks like UTF-16, so convert it to UTF-8";
+    assert_eq!(only_error(utf16), result);
 }
 
 #[test]
-fn damaged_gzip_is_told_apart_from_cut_gzip() {
+fn damaged_gzip_and_truncated_gzip_are_different_errors() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(AUDIT.as_bytes()).unwrap();
     let packed = encoder.finish().unwrap();
-    let told = story_of(&packed[..packed.len() - 4]);
-    let cut = "expected the rest of the gzip data, found the end of the file; was it cut?";
-    assert!(told.last().unwrap().ends_with(cut), "{told:?}");
-    assert!(told.len() > 1, "what was readable is kept");
+    let result = summary_of(&packed[..packed.len() - 4]);
+    let cut = "expected the rest of the gzip data, found the end of the file; it may be truncated";
+    assert!(result.last().unwrap().ends_with(cut), "{result:?}");
+    assert!(result.len() > 1, "what was readable is kept");
     let mut damaged = packed.clone();
     let last = damaged.len() - 6;
     damaged[last] ^= 0xff;
-    let told = story_of(&damaged);
-    assert!(told.last().unwrap().contains("expected gzip data, found damage: "), "{told:?}");
+    let result = summary_of(&damaged);
+    assert!(result.last().unwrap().contains("expected gzip data, found damage: "), "{result:?}");
 }
 
 #[test]
-fn a_file_of_no_known_form_says_what_it_is() {
+fn a_file_of_no_known_form_is_described() {
     let expected = |found: &str| {
         format!(
             "trace:1: expected an audit log (audit.k8s.io/v1), a watch stream ({{\"type\",\"object\"}}) or a native trace, found {found}"
         )
     };
     let bare =
-        "which does not tell what happened to it; record with `kubectl get -w --output-watch-events -o json`";
+        "which shows a state and no change; record with `kubectl get -w --output-watch-events -o json`";
     let cases = [
         (
             r#"{"kind":"ConfigMap","apiVersion":"v1"}"#,
@@ -118,7 +120,7 @@ fn a_file_of_no_known_form_says_what_it_is() {
         ),
         (r#"{"kind":"Job","apiVersion":"batch/v1"}"#, format!("a bare Job, {bare}")),
         (r#"{"kind":"List","items":[]}"#, format!("a bare List, {bare}")),
-        (r#"{"kind":5}"#, "a JSON object of other fields".into()),
+        (r#"{"kind":5}"#, "a JSON object with other fields".into()),
         (r#"{"time":"now"}"#, "a JSON object without kind".into()),
         ("[]", "a JSON array".into()),
         ("\"text\"", "a JSON string".into()),
@@ -133,8 +135,8 @@ fn a_file_of_no_known_form_says_what_it_is() {
 
 #[test]
 fn audit_events_of_another_version_are_refused() {
-    let told = "trace:1: expected audit events of audit.k8s.io/v1, found audit.k8s.io/v1beta1";
-    assert_eq!(edited("audit.k8s.io/v1", "audit.k8s.io/v1beta1"), told);
+    let result = "trace:1: expected audit events of audit.k8s.io/v1, found audit.k8s.io/v1beta1";
+    assert_eq!(edited("audit.k8s.io/v1", "audit.k8s.io/v1beta1"), result);
 }
 
 #[test]
@@ -147,11 +149,11 @@ fn forms_do_not_mix_within_a_file() {
         (&watch, &audit, "watch stream", "an audit event"),
         (native, &watch, "native trace", "a watch event"),
         (&watch, r#"{"kind":"Node"}"#, "watch stream", "an object of kind \"Node\" and apiVersion \"\""),
-        (native, r#"{"kind":1}"#, "native trace", "a JSON object of other fields"),
+        (native, r#"{"kind":1}"#, "native trace", "a JSON object with other fields"),
     ];
     for (first, second, form, found) in cases {
-        let told = story_of(format!("{first}\n{second}\n"));
-        assert_eq!(told[1], format!("trace:2: expected another line of the {form}, found {found}"));
+        let result = summary_of(format!("{first}\n{second}\n"));
+        assert_eq!(result[1], format!("trace:2: expected another line of the {form}, found {found}"));
     }
 }
 
@@ -169,12 +171,12 @@ fn fields_that_an_audit_event_needs_are_named() {
         (
             r#","stageTimestamp":"2026-11-21T00:00:01.500000Z""#,
             "",
-            "stageTimestamp of an audit event, a time as in RFC 3339, found none",
+            "stageTimestamp of an audit event, an RFC 3339 time, found none",
         ),
         (
             "2026-11-21T00:00:01.000000Z",
             "yesterday",
-            "requestReceivedTimestamp of an audit event, a time as in RFC 3339, found \"yesterday\"",
+            "requestReceivedTimestamp of an audit event, an RFC 3339 time, found \"yesterday\"",
         ),
         (r#""uid":"u-a","#, "", "metadata.uid, found none"),
         (r#","resourceVersion":"7""#, "", "metadata.resourceVersion, found none"),
@@ -195,10 +197,10 @@ fn fields_that_an_audit_event_needs_are_named() {
 }
 
 #[test]
-fn a_field_of_another_type_is_placed() {
-    let told = edited(r#""verb":"update""#, r#""verb":12345678"#);
-    assert!(told.ends_with("invalid type: integer `12345678`, expected a string"), "{told}");
-    assert!(told.starts_with("trace:1: unexpected JSON at column "), "{told}");
+fn a_field_of_another_type_is_reported_with_its_line() {
+    let result = edited(r#""verb":"update""#, r#""verb":12345678"#);
+    assert!(result.ends_with("invalid type: integer `12345678`, expected a string"), "{result}");
+    assert!(result.starts_with("trace:1: unexpected JSON at column "), "{result}");
 }
 
 #[test]
@@ -226,7 +228,7 @@ fn fields_that_a_watch_event_needs_are_named() {
 }
 
 #[test]
-fn a_native_trace_of_another_major_version_says_who_is_newer() {
+fn a_native_trace_of_another_major_version_is_an_error_with_advice() {
     let header = |version: &str| format!(r#"{{"format":"jobcheck.dev/trace","version":"{version}"}}"#);
     assert_eq!(
         only_error(header("2.1")),
@@ -242,19 +244,19 @@ fn a_native_trace_of_another_major_version_says_who_is_newer() {
 
 #[test]
 fn long_texts_are_shortened_in_messages() {
-    let told = edited("2026-11-21T00:00:01.000000Z", &"x".repeat(1000));
-    assert!(told.ends_with(&format!("found \"{}\"…", "x".repeat(60))), "{told}");
+    let result = edited("2026-11-21T00:00:01.000000Z", &"x".repeat(1000));
+    assert!(result.ends_with(&format!("found \"{}\"…", "x".repeat(60))), "{result}");
 }
 
 #[test]
-fn an_error_ends_its_own_file_alone_and_is_told_once() {
+fn an_error_ends_only_its_own_file_and_is_reported_once() {
     let bad = format!("{}\n{{\n{}\n", watched("ADDED", "a", 1), watched("ADDED", "b", 2));
     let good = format!("{}\n{}\n", watched("ADDED", "c", 3), watched("ADDED", "d", 4));
     assert_eq!(
-        story(&[input("bad", bad), input("good", good)]),
+        summary(&[input("bad", bad), input("good", good)]),
         [
             "0:1 ADDED a @1",
-            "bad:2: expected the rest of a JSON document, found the end of the line; was it cut?",
+            "bad:2: expected the rest of a JSON document, found the end of the line; it may be truncated",
             "1:1 ADDED c @3",
             "1:2 ADDED d @4",
         ]
@@ -262,13 +264,13 @@ fn an_error_ends_its_own_file_alone_and_is_told_once() {
 }
 
 #[test]
-fn absurd_nesting_is_no_danger() {
+fn deep_nesting_is_read_or_reported() {
     let deep = "[".repeat(200_000);
     let unclosed = format!("{{\"type\":\"ADDED\",\"object\":{deep}");
-    assert!(only_error(unclosed).contains("was it cut?"));
+    assert!(only_error(unclosed).contains("it may be truncated"));
     let line = watched("ADDED", "a", 7)
         .replace(r#""kind""#, &format!("\"x\":{deep}{},\"kind\"", "]".repeat(200_000)));
-    assert_eq!(story_of(line), ["0:1 ADDED a @7"]);
+    assert_eq!(summary_of(line), ["0:1 ADDED a @7"]);
     let metadata = watched("ADDED", "a", 7).replace(r#""u-a""#, &deep);
     assert_eq!(only_error(&metadata).split(": ").next(), Some("trace:1"));
 }

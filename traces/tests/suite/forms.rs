@@ -1,4 +1,4 @@
-//! Each form, as it really occurs.
+//! Reads each form in the layouts that recorders produce.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use jobcheck_traces::{Answer, Body, Form, Level, Reader, Subresource};
 
-use crate::{AUDIT, WATCH, audited, input, story, story_of, watched};
+use crate::{AUDIT, WATCH, audited, input, summary, summary_of, watched};
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -14,32 +14,35 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Spreads one document a line over several, as kubectl prints them.
+/// Spreads each document over several lines, as kubectl prints them.
 fn pretty(lines: &str) -> String {
     let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
     lines.lines().map(|line| format!("{:#}\n", value(line))).collect()
 }
 
-/// The story without the lines of its places.
-fn without_places(told: &[String]) -> Vec<&str> {
-    told.iter().map(|line| line.split_once(' ').unwrap().1).collect()
+/// The summary without the places.
+fn without_places(result: &[String]) -> Vec<&str> {
+    result.iter().map(|line| line.split_once(' ').unwrap().1).collect()
 }
 
 #[test]
-fn a_recorded_audit_log_tells_its_writes() {
+fn a_recorded_audit_log_yields_its_writes() {
     assert_eq!(
-        story_of(AUDIT),
+        summary_of(AUDIT),
         ["0:1 create jobs/job 201 @1262", "0:2 update jobs/job 200 @1263", "0:3 update jobs/job 200 @1264",]
     );
 }
 
 #[test]
-fn a_recorded_watch_stream_tells_its_events() {
-    assert_eq!(story_of(WATCH), ["0:1 ADDED job @1262", "0:2 MODIFIED job @1263", "0:3 MODIFIED job @1264"]);
+fn a_recorded_watch_stream_yields_its_events() {
+    assert_eq!(
+        summary_of(WATCH),
+        ["0:1 ADDED job @1262", "0:2 MODIFIED job @1263", "0:3 MODIFIED job @1264"]
+    );
 }
 
 #[test]
-fn everything_that_an_audit_event_says_is_read() {
+fn every_field_of_an_audit_event_is_read() {
     let line = concat!(
         r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","stage":"ResponseComplete","#,
         r#""requestURI":"/api/v1/namespaces/ns/pods?fieldManager=x&dryRun=All","verb":"create","#,
@@ -63,7 +66,7 @@ fn everything_that_an_audit_event_says_is_read() {
 }
 
 #[test]
-fn what_does_not_concern_jobs_and_pods_is_counted_and_passed_over() {
+fn documents_about_other_resources_are_counted_and_skipped() {
     let line = audited("a", 1, 200, 7);
     let edits = [
         (r#""ResponseComplete""#, r#""RequestReceived""#),
@@ -86,7 +89,7 @@ fn what_does_not_concern_jobs_and_pods_is_counted_and_passed_over() {
 }
 
 #[test]
-fn a_deletion_tells_its_options_in_the_query_or_the_body() {
+fn options_of_a_deletion_are_read_from_its_query_or_its_body() {
     let line = audited("a", 1, 200, 7).replace("\"update\"", "\"delete\"").replace("/status\"", "?QUERY\"");
     let body =
         r#""requestObject":{"kind":"DeleteOptions","propagationPolicy":"Orphan","dryRun":["All"]},"verb""#;
@@ -116,14 +119,17 @@ fn a_list_of_events_is_read_as_its_events() {
         audited("c", 2, 200, 9)
     );
     let names = ["update jobs/a 200 @7", "update jobs/b 200 @7", "update jobs/c 200 @9"];
-    let told = story_of(&text);
-    assert_eq!(told, [format!("0:1 {}", names[0]), format!("0:1 {}", names[1]), format!("0:3 {}", names[2])]);
-    assert_eq!(without_places(&story_of(pretty(&text))), names);
+    let result = summary_of(&text);
+    assert_eq!(
+        result,
+        [format!("0:1 {}", names[0]), format!("0:1 {}", names[1]), format!("0:3 {}", names[2])]
+    );
+    assert_eq!(without_places(&summary_of(pretty(&text))), names);
     // Each event of a spread list is placed on its own line.
-    let spread = story_of(pretty(&text));
-    let opens = |name: &str| spread.iter().any(|told| told.starts_with(&format!("{name} update")));
+    let spread = summary_of(pretty(&text));
+    let opens = |name: &str| spread.iter().any(|result| result.starts_with(&format!("{name} update")));
     assert!(opens("0:4") && opens("0:34") && opens("0:74"), "{spread:?}");
-    let nested = story_of(list(&list("")));
+    let nested = summary_of(list(&list("")));
     assert_eq!(nested, ["trace:1: expected another line of the audit log, found a list in a list"]);
 }
 
@@ -131,40 +137,40 @@ fn a_list_of_events_is_read_as_its_events() {
 fn errors_in_spread_documents_name_the_line_and_not_the_document() {
     let text = pretty(&watched("ADDED", "a", 7)).replace(r#""v""#, "v").replace("\"uid\"", "uid");
     let line = text.lines().position(|line| line.contains("uid:")).unwrap() + 1;
-    let told = story_of(format!("\n{text}"));
-    assert!(told[0].starts_with(&format!("trace:{}: expected JSON, found", line + 1)), "{told:?}");
+    let result = summary_of(format!("\n{text}"));
+    assert!(result[0].starts_with(&format!("trace:{}: expected JSON, found", line + 1)), "{result:?}");
 }
 
 #[test]
 fn documents_may_be_spread_over_lines() {
     for text in [AUDIT, WATCH] {
-        let (plain, spread) = (story_of(text), story_of(pretty(text)));
+        let (plain, spread) = (summary_of(text), summary_of(pretty(text)));
         assert_eq!(without_places(&plain), without_places(&spread));
     }
-    let told =
-        story_of(format!("{}{}", pretty(&watched("ADDED", "a", 1)), pretty(&watched("DELETED", "a", 2))));
-    assert_eq!(told, ["0:1 ADDED a @1", "0:14 DELETED a @2"]);
+    let result =
+        summary_of(format!("{}{}", pretty(&watched("ADDED", "a", 1)), pretty(&watched("DELETED", "a", 2))));
+    assert_eq!(result, ["0:1 ADDED a @1", "0:14 DELETED a @2"]);
 }
 
 #[test]
 fn line_ends_blank_lines_and_byte_order_marks_do_not_matter() {
     let crlf = format!("\u{feff}{}", WATCH.replace('\n', "\r\n\r\n"));
-    assert_eq!(without_places(&story_of(crlf)), without_places(&story_of(WATCH)));
+    assert_eq!(without_places(&summary_of(crlf)), without_places(&summary_of(WATCH)));
 }
 
 #[test]
 fn gzip_is_recognised_even_in_several_members() {
     let (first, second) = AUDIT.split_at(AUDIT.len() / 3);
-    assert_eq!(story_of(gzip(AUDIT)), story_of(AUDIT));
-    assert_eq!(story_of([gzip(first), gzip(second)].concat()), story_of(AUDIT));
+    assert_eq!(summary_of(gzip(AUDIT)), summary_of(AUDIT));
+    assert_eq!(summary_of([gzip(first), gzip(second)].concat()), summary_of(AUDIT));
     assert_eq!(
-        story(&[input("a", gzip(AUDIT)), input("b", WATCH)]),
-        story(&[input("a", AUDIT), input("b", WATCH)])
+        summary(&[input("a", gzip(AUDIT)), input("b", WATCH)]),
+        summary(&[input("a", AUDIT), input("b", WATCH)])
     );
 }
 
 #[test]
-fn an_error_of_a_watch_is_a_gap() {
+fn an_error_event_of_a_watch_is_a_gap() {
     let error =
         r#"{"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old resource version"}}"#;
     let bookmark = r#"{"type":"BOOKMARK","object":{"kind":"Job","metadata":{"resourceVersion":"9"}}}"#;
@@ -175,7 +181,7 @@ fn an_error_of_a_watch_is_a_gap() {
     let skipped = reader.files().next().unwrap().skipped;
     assert_eq!((skipped.bookmarks, skipped.resources), (1, 1));
     let gap = "0:4 Gap { resource: None, reason: \"too old resource version\" }";
-    assert_eq!(story_of(text), ["0:1 ADDED a @1", gap]);
+    assert_eq!(summary_of(text), ["0:1 ADDED a @1", gap]);
 }
 
 #[test]

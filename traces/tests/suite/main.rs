@@ -1,4 +1,4 @@
-//! Reading and writing traces, from outside of the crate.
+//! Tests of the public interface: reading and writing traces.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod errors;
@@ -17,28 +17,28 @@ fn input(name: &str, text: impl AsRef<[u8]>) -> Input {
     Input::Bytes(name.to_owned(), text.as_ref().to_vec())
 }
 
-/// What inputs say, one line for each record or error.
-fn story(inputs: &[Input]) -> Vec<String> {
+/// A summary of all inputs, one line per record or error.
+fn summary(inputs: &[Input]) -> Vec<String> {
     let mut reader = Reader::open(inputs);
-    let mut told = Vec::new();
+    let mut result = Vec::new();
     loop {
         match reader.next() {
-            Ok(None) => return told,
+            Ok(None) => return result,
             Ok(Some(record)) => {
                 let (file, line) = (record.place.file, record.place.line);
-                told.push(format!("{file}:{line} {}", tell(&record.body)));
+                result.push(format!("{file}:{line} {}", describe(&record.body)));
             }
-            Err(error) => told.push(error.to_string()),
+            Err(error) => result.push(error.to_string()),
         }
     }
 }
 
-/// What one text says.
-fn story_of(text: impl AsRef<[u8]>) -> Vec<String> {
-    story(&[input("trace", text)])
+/// The summary of one input.
+fn summary_of(text: impl AsRef<[u8]>) -> Vec<String> {
+    summary(&[input("trace", text)])
 }
 
-fn tell(body: &Body<'_>) -> String {
+fn describe(body: &Body<'_>) -> String {
     match body {
         Body::Header(header) => format!("header {}", header.version),
         Body::Request(request) => {

@@ -1,4 +1,4 @@
-//! The native format: what is written is read again, and what is newer is passed over.
+//! Writes native traces and reads them again, and skips lines of newer versions.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use jobcheck_traces::{
 };
 use proptest::prelude::*;
 
-use crate::{AUDIT, WATCH, input, story_of};
+use crate::{AUDIT, WATCH, input, summary_of};
 
-/// Writes what a trace says as a native trace.
+/// Writes the records of a trace as a native trace.
 pub(crate) fn as_native(text: &str) -> String {
     let mut writer = Writer::new(Vec::new(), &Header::new()).unwrap();
     let mut reader = Reader::open(&[input("trace", text)]);
@@ -29,7 +29,7 @@ fn recordings_survive_the_native_format_word_for_word() {
             (Reader::open(&[input("a", text)]), Reader::open(&[input("b", &native)]));
         assert!(matches!(after.next().unwrap().unwrap().body, Body::Header(_)));
         while let Some(record) = before.next().unwrap() {
-            // The id of an audit event is not carried over: a native trace is written once.
+            // A native trace has no event ids.
             let body = match record.body {
                 Body::Request(request) => Body::Request(Request { id: None, ..request }),
                 other => other,
@@ -62,7 +62,7 @@ fn objects_that_were_spread_over_lines_are_written_on_one() {
 }
 
 #[test]
-fn a_newer_minor_version_may_say_more_and_an_equal_one_may_not() {
+fn unknown_lines_are_skipped_in_a_newer_minor_version_only() {
     let header = |minor| format!(r#"{{"format":"jobcheck.dev/trace","version":"1.{minor}","colour":"red"}}"#);
     let lines = concat!(
         r#"{"weather":{"rain":true}}"#,
@@ -71,26 +71,26 @@ fn a_newer_minor_version_may_say_more_and_an_equal_one_may_not() {
         "\n",
         r#"{"mark":{"kind":"end","why":"done"}}"#
     );
-    assert_eq!(story_of(format!("{}\n{lines}", header(9))), ["0:1 header 1.9", "0:4 End"]);
-    let told = story_of(format!("{}\n{lines}", header(0)));
+    assert_eq!(summary_of(format!("{}\n{lines}", header(9))), ["0:1 header 1.9", "0:4 End"]);
+    let result = summary_of(format!("{}\n{lines}", header(0)));
     let unknown = "trace:2: expected another line of the native trace, found a JSON object without kind";
-    assert_eq!(told, ["0:1 header 1.0", unknown]);
+    assert_eq!(result, ["0:1 header 1.0", unknown]);
     let mut reader = Reader::open(&[input("trace", format!("{}\n{lines}", header(9)))]);
     while reader.next().unwrap().is_some() {}
     assert_eq!(reader.files().next().unwrap().skipped.unknown, 2);
 }
 
 #[test]
-fn what_is_wrong_with_a_mark_is_told() {
+fn an_invalid_mark_is_reported() {
     let header = r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#;
-    let told = |line: &str| story_of(format!("{header}\n{line}"))[1].clone();
+    let result = |line: &str| summary_of(format!("{header}\n{line}"))[1].clone();
     assert_eq!(
-        told(r#"{"mark":{"kind":"eclipse"}}"#),
+        result(r#"{"mark":{"kind":"eclipse"}}"#),
         "trace:2: expected a native mark, found unknown variant `eclipse`, expected one of `start`, `gap`, `restart`, `leader`, `end`"
     );
     let mark = r#"{"mark":{"at":"noon","kind":"end"}}"#;
-    let expected = "a native mark, found invalid value: string \"noon\", expected a time as in RFC 3339";
-    assert_eq!(told(mark), format!("trace:2: expected {expected}"));
+    let expected = "a native mark, found invalid value: string \"noon\", expected an RFC 3339 time";
+    assert_eq!(result(mark), format!("trace:2: expected {expected}"));
 }
 
 #[test]
@@ -106,16 +106,16 @@ fn constants_may_be_numbers_booleans_or_texts() {
 #[test]
 fn fields_that_a_recorded_request_needs_are_named() {
     let request = r#"{"request":{"received":"2026-11-21T00:00:01Z","done":"2026-11-21T00:00:02Z","level":"Metadata","user":"u","verb":"create","resource":"jobs","namespace":"ns","code":201}}"#;
-    let told = |line: &str| {
-        story_of(format!("{{\"format\":\"jobcheck.dev/trace\",\"version\":\"1.0\"}}\n{line}"))[1].clone()
+    let result = |line: &str| {
+        summary_of(format!("{{\"format\":\"jobcheck.dev/trace\",\"version\":\"1.0\"}}\n{line}"))[1].clone()
     };
-    assert_eq!(told(request), "0:2 create jobs/ 201");
+    assert_eq!(result(request), "0:2 create jobs/ 201");
     let cases = [
         (
             r#""received":"2026-11-21T00:00:01Z","#,
-            "received of a recorded request, a time as in RFC 3339, found none".into(),
+            "received of a recorded request, an RFC 3339 time, found none".into(),
         ),
-        ("2026-11-21T00:00:02Z", "done of a recorded request, a time as in RFC 3339, found \"\"".to_owned()),
+        ("2026-11-21T00:00:02Z", "done of a recorded request, an RFC 3339 time, found \"\"".to_owned()),
         (r#""level":"Metadata","#, "level of a recorded request, found none".into()),
         (r#""user":"u","#, "user of a recorded request, found none".into()),
         (r#""verb":"create","#, "verb of a recorded request, found none".into()),
@@ -123,11 +123,11 @@ fn fields_that_a_recorded_request_needs_are_named() {
         (r#","code":201"#, "code of a recorded request, found none".into()),
     ];
     for (cut, expected) in cases {
-        assert_eq!(told(&request.replace(cut, "")), format!("trace:2: expected {expected}"));
+        assert_eq!(result(&request.replace(cut, "")), format!("trace:2: expected {expected}"));
     }
 }
 
-/// Any time that RFC 3339 can name.
+/// Any time of the years 0 to 9999.
 fn times() -> impl Strategy<Value = i64> {
     -62_135_596_800_000_000_i64..253_402_300_799_000_000
 }
@@ -141,7 +141,7 @@ fn resources() -> impl Strategy<Value = Resource> {
     prop_oneof![Just(Resource::Jobs), Just(Resource::Pods)]
 }
 
-/// A whole Job or Pod as the answer to a request about it.
+/// A whole Job or Pod, as a response contains it.
 fn whole(resource: Resource, name: &str, uid: &str, version: u64) -> String {
     let (kind, api_version) = match resource {
         Resource::Jobs => ("Job", "batch/v1"),

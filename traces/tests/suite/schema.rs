@@ -1,9 +1,9 @@
-//! The published schema of the native format agrees with the writer and with the documented example.
+//! The schema of the native format agrees with the reader, the writer, and the example on its page.
 
 use serde_json::{Value, json};
 
 use crate::native::as_native;
-use crate::{AUDIT, WATCH, story_of};
+use crate::{AUDIT, WATCH, summary_of};
 
 const SCHEMA: &str = include_str!("../../../docs/reference/schemas/trace-format.schema.json");
 const PAGE: &str = include_str!("../../../docs/reference/trace-format.md");
@@ -12,12 +12,12 @@ fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()
 }
 
-/// The example of the page.
+/// The example on the page.
 fn example() -> &'static str {
     PAGE.split_once("```json\n").unwrap().1.split_once("```").unwrap().0
 }
 
-/// Whether a value satisfies a schema: those keywords of JSON Schema that ours uses, and no others.
+/// Returns `true` if a value satisfies a schema. Only the keywords in our schema are supported.
 fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     schema.as_object().unwrap().iter().all(|(keyword, rule)| match keyword.as_str() {
         "$schema" | "$id" | "title" | "description" | "$defs" | "format" => true,
@@ -63,7 +63,7 @@ fn line_fits(line: &str) -> bool {
 fn the_documented_example_is_read_and_fits_the_schema() {
     assert!(example().lines().all(line_fits));
     assert_eq!(
-        story_of(example()),
+        summary_of(example()),
         [
             "0:1 header 1.2",
             "0:2 Violates",
@@ -81,7 +81,7 @@ fn the_documented_example_is_read_and_fits_the_schema() {
 
 #[test]
 fn the_documented_example_is_what_the_writer_writes() {
-    // The reader passes headers on, and the writer begins with one of its own.
+    // The reader returns the header as a record, and the writer begins with one of its own.
     let written = as_native(example());
     assert_eq!(written.split_once('\n').unwrap().1, example());
 }
@@ -122,7 +122,7 @@ fn the_schema_refuses_what_the_reader_refuses() {
     let header = example().lines().next().unwrap();
     for line in lines {
         assert!(!line_fits(&line), "the schema accepts {line}");
-        let told = story_of(format!("{header}\n{line}"));
-        assert!(told[1].starts_with("trace:2: "), "the reader accepts {line}: {told:?}");
+        let result = summary_of(format!("{header}\n{line}"));
+        assert!(result[1].starts_with("trace:2: "), "the reader accepts {line}: {result:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_judge::report::{API_VERSION, Exit, with_aliases};
 use jobcheck_spec::Req;
 use serde::Serialize;
 
@@ -153,7 +153,7 @@ impl Told<'_> {
             let _ = writeln!(out, "{BAD}failed{BAD:#}: seed {seed}: {why}");
         }
         for (id, count) in &tally.known {
-            let _ = writeln!(out, "{OPEN}KNOWN {id}{OPEN:#}: {count} runs");
+            let _ = writeln!(out, "{OPEN}KNOWN {}{OPEN:#}: {count} runs", with_aliases(*id));
         }
         self.summary(&mut out);
         out

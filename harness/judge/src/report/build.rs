@@ -1,4 +1,4 @@
-//! Makes a report of a summary.
+//! Builds the report from the summaries of the traces.
 
 use jobcheck_spec::catalogue::CATALOGUE;
 use jobcheck_spec::{Broken, Judged, Level, Req, Time, Uid};
@@ -6,7 +6,6 @@ use jobcheck_traces::{FileInfo, Place};
 use rustc_hash::FxHashMap;
 
 use super::id::{Id, aliases};
-use super::judge::Judging;
 use super::types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
     Requirements, TraceReport, View, named,
@@ -14,26 +13,36 @@ use super::types::{
 use crate::validate::verdict::{Owed, ViewRefusal};
 use crate::validate::{JobVerdict, Outcome, Summary, Violation};
 
-/// What is known of the inputs once they are read.
-pub(super) struct Read {
+/// Facts about the inputs of a trace.
+pub(crate) struct Read {
     pub names: Vec<String>,
     pub files: Vec<FileInfo>,
     pub origins: FxHashMap<Uid, Vec<u32>>,
     pub errors: Vec<InputError>,
 }
 
-/// A trace that was judged.
-pub(super) struct JudgedTrace {
+/// A judged trace.
+pub(crate) struct JudgedTrace {
     pub summary: Summary,
-    /// The rules that were applied.
+    /// The minor version of the rules, such as `1.36`.
     pub kubernetes: String,
     pub read: Read,
 }
 
-/// The report of all traces.
-pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport {
-    let requirements = requirements(&traces, judging);
-    let doubts = premise_doubts(judging, &requirements);
+/// The violations that count, as the options of a replay select them.
+pub(crate) struct Selection<'a> {
+    /// The requirements that count; all of them if the list is empty.
+    pub only: &'a [Req],
+    /// Counts warnings as violations.
+    pub strict: bool,
+    /// Excuses known deviations in the exit code.
+    pub allow_known: bool,
+}
+
+/// The report on all traces.
+pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
+    let requirements = requirements(&traces, selection);
+    let doubts = premise_doubts(selection, &requirements);
     let mut report = ReplayReport {
         api_version: API_VERSION,
         kind: "ReplayReport",
@@ -49,7 +58,7 @@ pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport
         errors: Vec::new(),
     };
     for trace in traces {
-        add(&mut report, trace, judging);
+        add(&mut report, trace, selection);
     }
     report.exit_code =
         Exit::of_all(report.traces.iter().map(|trace| trace.exit_code).chain([report.exit_code]));
@@ -58,12 +67,13 @@ pub(super) fn build(traces: Vec<JudgedTrace>, judging: &Judging) -> ReplayReport
     report
 }
 
-fn add(report: &mut ReplayReport, trace: JudgedTrace, judging: &Judging) {
+fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
     let JudgedTrace { summary, kubernetes, read } = trace;
     let mut doubts = summary.doubts.clone();
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
-    let jobs: Vec<JobReport> = summary.jobs.into_iter().map(|job| job_report(job, judging, &read)).collect();
+    let jobs: Vec<JobReport> =
+        summary.jobs.into_iter().map(|job| job_report(job, selection, &read)).collect();
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
     let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
@@ -86,7 +96,7 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, judging: &Judging) {
     report.errors.extend(read.errors);
 }
 
-/// Why a trace as a whole cannot conform.
+/// The reason why a trace without a judged write is inconclusive.
 fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     let is_unread = summary.events == 0 && !read.errors.is_empty();
     if summary.judged > 0 || is_unread {
@@ -95,12 +105,12 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     let skipped: u64 = read.files.iter().map(|file| file.skipped.total()).sum();
     Some(match () {
         () if summary.hidden > 0 => format!(
-            "no write could be judged: the audit level hides the answers to {} requests; record Jobs and Pods at level \
+            "no write could be judged: the audit level hides the responses to {} requests; record Jobs and Pods at level \
              RequestResponse",
             summary.hidden
         ),
         () if summary.events == 0 && skipped > 0 => {
-            format!("no write to a Job or a Pod in the trace, only {skipped} records of other things")
+            format!("no write to a Job or a Pod in the trace, only {skipped} other records")
         }
         () if summary.events == 0 => "no write to a Job or a Pod in the trace".to_owned(),
         () if summary.jobs.is_empty() => {
@@ -110,8 +120,8 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
     })
 }
 
-/// Requirements that were asked for and not reached by any trace.
-fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String> {
+/// Requirements that were selected and that no trace reached, with the reason.
+fn premise_doubts(selection: &Selection<'_>, requirements: &Requirements) -> Vec<String> {
     let why = |req: &Req| match req.entry().judged {
         _ if requirements.judged.contains_key(&Id(*req)) => None,
         Judged::Explored(reason) => Some(format!("{req} is not decided by traces: {reason}")),
@@ -123,10 +133,10 @@ fn premise_doubts(judging: &Judging, requirements: &Requirements) -> Vec<String>
             Some(format!("{req}: its premise was never met"))
         }
     };
-    judging.only.iter().filter_map(why).collect()
+    selection.only.iter().filter_map(why).collect()
 }
 
-fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
+fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requirements {
     let mut list = Requirements::default();
     let summaries = || traces.iter().map(|trace| &trace.summary);
     let is_watched_only = summaries().all(|it| !it.has_actors) && summaries().any(|it| it.events > 0);
@@ -134,7 +144,8 @@ fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
     for (req, jobs) in summaries().flat_map(|summary| &summary.premises) {
         *met.entry(*req).or_default() += jobs;
     }
-    for entry in CATALOGUE.iter().filter(|entry| judging.only.is_empty() || judging.only.contains(&entry.req))
+    for entry in
+        CATALOGUE.iter().filter(|entry| selection.only.is_empty() || selection.only.contains(&entry.req))
     {
         match met.get(&entry.req) {
             Some(jobs) => {
@@ -150,9 +161,9 @@ fn requirements(traces: &[JudgedTrace], judging: &Judging) -> Requirements {
     list
 }
 
-fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
+fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobReport {
     let wanted =
-        |req: Option<Req>| judging.only.is_empty() || req.is_some_and(|req| is_asked_for(req, judging));
+        |req: Option<Req>| selection.only.is_empty() || req.is_some_and(|req| is_asked_for(req, selection));
     let warnings: Vec<Line> = job
         .warnings
         .iter()
@@ -165,14 +176,14 @@ fn job_report(job: JobVerdict, judging: &Judging, read: &Read) -> JobReport {
         .filter(|violation| wanted(Some(violation.req())))
         .map(|violation| finding(violation, &read.names))
         .collect();
-    if judging.strict {
+    if selection.strict {
         violations.extend(warnings.iter().map(strict_finding));
     }
     let mut doubts = job.doubts;
     if job.judged == 0 && doubts.is_empty() {
         doubts.push("no write of this Job could be judged".to_owned());
     }
-    let excused = |finding: &Finding| judging.allow_known && finding.known.is_some();
+    let excused = |finding: &Finding| selection.allow_known && finding.known.is_some();
     JobReport {
         verdict: match () {
             () if !violations.is_empty() => Outcome::Violates,
@@ -202,12 +213,12 @@ fn origins(uid: &str, read: &Read) -> Vec<String> {
     files.iter().filter_map(|file| read.names.get(*file as usize).cloned()).collect()
 }
 
-/// Whether a requirement, or another id of the same fact, was asked for.
-fn is_asked_for(req: Req, judging: &Judging) -> bool {
-    judging.only.contains(&req) || req.also().iter().any(|other| judging.only.contains(other))
+/// Returns `true` if a requirement, or another id of the same fact, was selected.
+fn is_asked_for(req: Req, selection: &Selection<'_>) -> bool {
+    selection.only.contains(&req) || req.also().iter().any(|other| selection.only.contains(other))
 }
 
-/// The requirement that a warning begins with.
+/// The requirement at the beginning of a warning.
 fn requirement_of(warning: &str) -> Option<Req> {
     warning.split_once(':').and_then(|(id, _)| Req::parse(id))
 }
@@ -236,7 +247,7 @@ fn finding(violation: Violation, names: &[String]) -> Finding {
     }
 }
 
-/// A warning that `--strict` makes a violation.
+/// The violation that `--strict` makes of a warning.
 fn strict_finding(warning: &Line) -> Finding {
     let entry = requirement_of(&warning.text).map(Req::entry);
     let text = match (entry, warning.text.split_once(": ")) {
@@ -250,7 +261,7 @@ fn strict_finding(warning: &Line) -> Finding {
         level: "SHOULD",
         file: warning.file.clone(),
         line: warning.line,
-        write: "a write with a warning, which --strict counts".to_owned(),
+        write: "a write with a warning, which --strict counts as a violation".to_owned(),
         what: "advice".to_owned(),
         expected: "no warning".to_owned(),
         found: text,
@@ -286,7 +297,7 @@ fn view(refusal: ViewRefusal) -> View {
 
 fn pending(owed: &Owed) -> Pending {
     let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
-    Pending { requirement: Id(owed.req), what: owed.what.clone(), since }
+    Pending { requirement: Id(owed.req), what: owed.obligation.to_string(), since }
 }
 
 fn line(place: Place, text: String, names: &[String]) -> Line {

@@ -1,21 +1,21 @@
-//! The report of a replay: what `jobcheck replay` prints, as data.
+//! The report of a replay, as data.
 //!
-//! [`judge`] reads inputs and judges them; a [`ReplayReport`] is the answer. Its JSON is a stable format,
-//! described by `docs/reference/schemas/report.schema.json`; text and JUnit are made from the same value.
+//! A [`ReplayReport`] is made by [`judge`](crate::replay::judge). Its JSON is a stable format with a schema,
+//! `docs/reference/schemas/report.schema.json`. The command line makes text and JUnit from the same value.
+//!
+//! | item | content |
+//! | --- | --- |
+//! | [`ReplayReport`] | verdicts on all traces and Jobs |
+//! | [`Finding`] | one violation with its evidence |
+//! | [`Exit`] | the exit code that a verdict leads to |
+//! | [`find`], [`aliases`] | requirements by the ids that people use |
 
-mod assume;
 mod build;
-mod duration;
-mod group;
 mod id;
-mod judge;
 mod types;
 
-pub use self::duration::milliseconds;
-pub use assume::{Assumption, Subject, consistent, rules};
-pub use group::{Grouping, group};
-pub use id::{ALIASES, Id, aliases, find};
-pub use judge::{Judging, judge};
+pub(crate) use build::{JudgedTrace, Read, Selection, build};
+pub use id::{ALIASES, Id, UnknownId, aliases, find, find_with_issues, with_aliases};
 pub use types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
     Requirements, TraceReport, View,

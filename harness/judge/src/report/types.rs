@@ -1,4 +1,4 @@
-//! The report's data. Field names are those of its JSON, in camel case.
+//! The data of a report. The JSON has the same field names in camel case.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use crate::validate::Outcome;
 /// `apiVersion` of the reports.
 pub const API_VERSION: &str = "jobcheck.dev/v1";
 
-/// What a verdict means for whoever called.
+/// The exit of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exit {
-    /// Everything judged is allowed: 0.
+    /// 0: everything judged conforms.
     Conforms,
-    /// A requirement is broken: 1.
+    /// 1: a requirement is violated.
     Violates,
-    /// An input, or the command line, cannot be read: 2.
+    /// 2: an input or the command line cannot be read.
     Unreadable,
-    /// It cannot be told: 3.
+    /// 3: the trace does not decide.
     Inconclusive,
-    /// Something that the program needs is missing: 4.
+    /// 4: the environment lacks something that the program needs.
     Environment,
-    /// A bug of this program: 5.
+    /// 5: a bug of this program.
     Internal,
 }
 
 impl Exit {
-    /// The process's exit code.
+    /// The exit code of the process.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -42,7 +42,7 @@ impl Exit {
         }
     }
 
-    /// The exit of several: the first that occurs of 5, 4, 2, 1, 3, 0 (judging.md 5).
+    /// The exit of several traces: the first that occurs of 5, 4, 2, 1, 3, 0 (`docs/reference/judging.md`, Exit codes).
     #[must_use]
     pub fn of_all(exits: impl IntoIterator<Item = Exit>) -> Exit {
         let rank = |exit: &Exit| match exit {
@@ -63,7 +63,7 @@ impl Serialize for Exit {
     }
 }
 
-/// What a replay comes to: the verdicts on all its traces together.
+/// The verdicts on all traces of a replay.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
@@ -71,52 +71,52 @@ pub struct ReplayReport {
     pub api_version: &'static str,
     /// `ReplayReport`.
     pub kind: &'static str,
-    /// The worst verdict on what could be read.
+    /// The worst verdict on the readable part.
     pub verdict: Outcome,
-    /// What the verdicts, the flags and the errors come to: the first that occurs of 5, 4, 2, 1, 3, 0.
+    /// The exit code after the options and the errors are considered: the first that occurs of 5, 4, 2, 1, 3, 0.
     pub exit_code: Exit,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged_writes: u64,
-    /// Events that were read.
+    /// Number of events.
     pub events: u64,
-    /// The traces that the inputs are.
+    /// The traces.
     pub traces: Vec<TraceReport>,
     /// The Jobs of all traces.
     pub jobs: Vec<JobReport>,
-    /// Which requirements were judged.
+    /// The requirements, by whether they were judged.
     pub requirements: Requirements,
-    /// Requirements that were asked for and could not be judged.
+    /// Reasons why selected requirements could not be judged.
     pub doubts: Vec<String>,
-    /// What was read.
+    /// The inputs.
     pub inputs: Vec<InputReport>,
-    /// What could not be read.
+    /// The errors of unreadable inputs.
     pub errors: Vec<InputError>,
 }
 
-/// The verdict on one trace: inputs that were merged.
+/// The verdict on one trace.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceReport {
-    /// The inputs.
+    /// The inputs of the trace.
     pub files: Vec<String>,
-    /// The rules that were applied: `1.36`.
+    /// The minor version of the rules, such as `1.36`.
     pub kubernetes: String,
-    /// The verdict on what could be read of them.
+    /// The verdict on the readable part.
     pub verdict: Outcome,
-    /// What the verdict, the flags and the errors come to.
+    /// The exit code after the options and the errors are considered.
     pub exit_code: Exit,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged_writes: u64,
-    /// Events that were read.
+    /// Number of events.
     pub events: u64,
-    /// Whether actors and refusals were shown.
+    /// The trace shows actors and refusals.
     pub shows_actors: bool,
-    /// Doubts about the trace as a whole.
+    /// Reasons why the trace as a whole is inconclusive.
     pub doubts: Vec<String>,
-    /// How many there are, before it, in [`ReplayReport::jobs`], and how many of them are its own.
+    /// Position of the first Job in [`ReplayReport::jobs`], and number of Jobs.
     #[serde(skip)]
     pub jobs: (usize, usize),
-    /// The same of [`ReplayReport::inputs`].
+    /// Position of the first input in [`ReplayReport::inputs`], and number of inputs.
     #[serde(skip)]
     pub inputs: (usize, usize),
 }
@@ -152,84 +152,84 @@ pub struct JobReport {
     pub uid: String,
     /// `spec.managedBy`.
     pub managed_by: Option<String>,
-    /// Which rules bind its manager: `executor` or `mirror`.
+    /// The profile of its manager, which decides the rules that bind it: `executor` or `mirror`.
     pub profile: &'static str,
     /// The verdict.
     pub verdict: Outcome,
-    /// What the verdict and the flags come to.
+    /// The exit after the options are considered.
     #[serde(skip)]
     pub exit: Exit,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged_writes: u64,
     /// The inputs that show the Job.
     pub files: Vec<String>,
-    /// Violations, in order; the first is the verdict, later ones may be its consequences.
+    /// The violations, in order. The first one is the verdict; later ones may be consequences.
     pub violations: Vec<Finding>,
-    /// Why the verdict is inconclusive, or would be.
+    /// Reasons why the verdict is, or without a violation would be, inconclusive.
     pub doubts: Vec<String>,
-    /// Broken advice, and explanations that only a silence supports.
+    /// Broken recommendations, and writes that only a silence explains.
     pub warnings: Vec<Line>,
-    /// What still had to happen when the trace ended.
+    /// Obligations that are open at the end of the trace.
     pub pending: Vec<Pending>,
 }
 
-/// A broken requirement.
+/// A violation with its evidence.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The requirement; none where `--strict` turned a warning without one into a violation.
+    /// The requirement; `None` for a warning without one that `--strict` counts.
     pub requirement: Option<Id>,
-    /// Other ids of the same fact.
+    /// Aliases of the requirement, and other ids of the same fact.
     pub also: Vec<&'static str>,
-    /// The documented deviation of the built-in that it is.
+    /// The known deviation of the built-in controller, if it is one.
     pub known: Option<Id>,
     /// `MUST` or `SHOULD`.
     pub level: &'static str,
-    /// The input that shows it.
+    /// The input.
     pub file: Option<String>,
-    /// The line.
+    /// The line, from 1.
     pub line: Option<u64>,
-    /// The write, in words.
+    /// A description of the write.
     pub write: String,
-    /// What was compared.
+    /// The compared quantity.
     pub what: String,
-    /// The nearest value that would have been accepted.
+    /// The nearest accepted value.
     pub expected: String,
-    /// What the write holds.
+    /// The value in the write.
     pub found: String,
     /// The requirement in one sentence.
     pub sentence: &'static str,
-    /// Where the requirement comes from.
+    /// The source of the requirement.
     pub source: &'static str,
-    /// What stood before the write in the Job's story.
+    /// The preceding events of the Job.
     pub story: Vec<Line>,
-    /// The world before the write.
+    /// The state before the write: the Job's status, then its pods.
     pub world: Vec<String>,
-    /// The candidate views that come closest, and what each of them refuses.
+    /// The closest candidate views, with the guards that are false in each.
     pub views: Vec<View>,
 }
 
-/// A line of an input, with words about it.
+/// A line of an input, with a description.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
     /// The input.
     pub file: Option<String>,
-    /// The line.
+    /// The line, from 1.
     pub line: Option<u64>,
-    /// What it shows.
+    /// The description.
     pub text: String,
 }
 
-/// Why one candidate view does not explain a write.
+/// The reason why one candidate view does not explain a write.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
-    /// How many Job events the Job cache lags behind.
+    /// Number of Job events by which the Job cache lags behind.
     pub job_lag: u64,
-    /// How many pod events the Pod cache lags behind.
+    /// Number of pod events by which the Pod cache lags behind.
     pub pod_lag: u64,
-    /// The guards that are false in it.
+    /// The guards that are false in this view.
     pub broken: Vec<BrokenGuard>,
 }
 
@@ -239,73 +239,73 @@ pub struct View {
 pub struct BrokenGuard {
     /// The requirement.
     pub requirement: Id,
-    /// What was compared.
+    /// The compared quantity.
     pub what: String,
-    /// The nearest value that would have been accepted.
+    /// The nearest accepted value.
     pub expected: String,
-    /// What the write holds.
+    /// The value in the write.
     pub found: String,
 }
 
-/// Something that still had to happen.
+/// An open obligation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
-    /// The requirement that asks for it.
+    /// The requirement that demands it.
     pub requirement: Id,
-    /// What.
+    /// The expected event.
     pub what: String,
-    /// Since when, as RFC 3339.
+    /// The time since which it is open, as RFC 3339.
     pub since: Option<String>,
 }
 
-/// Which requirements a trace reached.
+/// Requirements by whether a trace reached them.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requirements {
-    /// The number of Jobs in which the premise of each was met.
+    /// The judged requirements, with the number of Jobs that met the premise.
     pub judged: BTreeMap<Id, u64>,
-    /// Those that this form can decide, and whose premise no Job met.
+    /// Requirements that this form can decide, but whose premise no Job met.
     pub premise_never_met: Vec<Id>,
-    /// Those that another form could decide and this one cannot.
+    /// Requirements that only another form can decide.
     pub not_decidable: Vec<Id>,
 }
 
-/// What was read of an input.
+/// Facts about an input.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputReport {
     /// Its name.
     pub file: String,
-    /// `audit log`, `watch stream` or `native trace`; none where nothing was recognised.
+    /// `audit log`, `watch stream`, or `native trace`; `None` if it was not recognised.
     pub form: Option<&'static str>,
-    /// Lines read.
+    /// Number of lines.
     pub lines: u64,
-    /// Bytes read, unpacked.
+    /// Number of bytes, uncompressed.
     pub bytes: u64,
-    /// Records of Jobs and Pods.
+    /// Number of records of Jobs and Pods.
     pub records: u64,
-    /// Documents about something else.
+    /// Number of skipped documents.
     pub skipped: u64,
 }
 
-/// Why an input could not be read to its end.
+/// The error of an unreadable input.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputError {
     /// The input.
     pub file: String,
-    /// The line.
+    /// The line, from 1.
     pub line: Option<u64>,
-    /// The whole message, without the place.
+    /// The message, without the place.
     pub message: String,
-    /// What was expected there.
+    /// The expected content.
     pub expected: Option<String>,
-    /// What stands there.
+    /// The content that was found.
     pub found: Option<String>,
 }
 
-/// A place by name; a line of 0 is none.
+/// The name of the input and the line of a place; `None` for line 0, which is no place.
 pub(super) fn named(place: Place, names: &[String]) -> (Option<String>, Option<u64>) {
     if place.line == 0 {
         return (None, None);

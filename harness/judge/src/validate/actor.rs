@@ -1,30 +1,30 @@
-//! Who made a request.
+//! Actors: the senders of requests.
 
 use jobcheck_spec::job::Text;
 use rustc_hash::FxHashMap;
 
-/// What an actor is, as far as its name shows (judging.md 1).
+/// The role of an actor, by its name (`docs/reference/judging.md`, *Identifying the controller*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The Job controller: the built-in, or whoever is named so.
+    /// The Job controller: the built-in one, or the one that `--actor` names.
     JobController,
     /// The TTL-after-finished controller.
     TtlController,
     /// The garbage collector.
     GarbageCollector,
-    /// Pod garbage collection.
+    /// The pod garbage collector.
     PodGc,
     /// A kubelet.
     Kubelet,
-    /// Anybody else.
+    /// Any other actor.
     Other,
 }
 
-/// The account of all controllers of kube-controller-manager, unless each has one of its own.
+/// The account of all controllers in kube-controller-manager, unless each has an account of its own.
 const SHARED: &str = "system:kube-controller-manager";
 
 impl Role {
-    /// The names that `--actor ROLE=USER` takes.
+    /// The role names of `--actor ROLE=USER`.
     pub const NAMES: [(&'static str, Role); 5] = [
         ("job-controller", Role::JobController),
         ("ttl-after-finished-controller", Role::TtlController),
@@ -33,14 +33,14 @@ impl Role {
         ("kubelet", Role::Kubelet),
     ];
 
-    /// Reads a role as `--actor` takes it.
+    /// The role with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Role> {
         Role::NAMES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
     }
 }
 
-/// An actor, by its position in [`Actors`].
+/// The position of an actor in [`Actors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActorId(u32);
 
@@ -52,25 +52,25 @@ pub struct Actors {
     named: Vec<(Role, String)>,
 }
 
-/// One actor.
+/// An actor.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// The user name.
     pub user: Text,
     /// The user agent.
     pub agent: Text,
-    /// What it is.
+    /// The role.
     pub role: Role,
 }
 
 impl Actors {
-    /// No actors yet; `named` is what `--actor` said.
+    /// An empty list; `named` contains the roles from `--actor`.
     #[must_use]
     pub fn new(named: Vec<(Role, String)>) -> Actors {
         Actors { named, ..Actors::default() }
     }
 
-    /// The actor with this user and user agent.
+    /// The actor with this user and user agent; adds it if it is new.
     pub fn meet(&mut self, user: &str, agent: &str) -> ActorId {
         let key = format!("{user}\0{agent}");
         if let Some(id) = self.known.get(&key) {
@@ -83,20 +83,20 @@ impl Actors {
         id
     }
 
-    /// What is known of an actor.
+    /// The actor with this position.
     #[must_use]
     pub fn get(&self, id: ActorId) -> &Actor {
         &self.list[id.0 as usize]
     }
 
-    /// Whether several controllers use this account and the request does not say which of them it is.
+    /// Returns `true` for the account of several controllers, if the user agent is absent.
     #[must_use]
     pub fn is_shared(&self, id: ActorId) -> bool {
         let actor = self.get(id);
         actor.role == Role::Other && actor.agent.is_empty() && &*actor.user == SHARED
     }
 
-    /// The service account names the controller; where several share a user, the last part of the agent does.
+    /// The role by the service account. If controllers share a user, the last part of the user agent decides.
     fn role(&self, user: &str, agent: &str) -> Role {
         if let Some((role, _)) = self.named.iter().find(|(_, name)| name == user) {
             return *role;

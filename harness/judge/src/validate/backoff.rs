@@ -1,4 +1,4 @@
-//! The global backoff record, as the controller's memory holds it (BO-01, BO-03, BO-05).
+//! The global backoff record in the memory of the controller (BO-01, BO-03, BO-05).
 
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::pod::Pod;
@@ -6,20 +6,21 @@ use jobcheck_spec::view::{Backoff, View};
 use jobcheck_spec::{Time, Uid};
 use rustc_hash::FxHashSet;
 
-/// The record of one Job, and which pods are in it.
+/// The record of one Job, with the pods that it contains.
 #[derive(Clone, Debug, Default)]
 pub struct BackoffRecord {
     record: Backoff,
     recorded: FxHashSet<Uid>,
-    /// Whether pods that the status lists already are taken in, too, while they hold the finalizer.
+    /// The record also takes pods that the status has recorded already, while they hold the finalizer.
     takes_listed: bool,
-    /// The record of a process that keeps it otherwise, where the trace does not tell which: from its decision on, after a
-    /// status write whose answer was lost; or with what its predecessor has listed and not counted yet, after a restart.
+    /// A second record, if the trace does not decide between two. It differs after a status write whose response was
+    /// lost, and after a restart, when the predecessor has recorded pods without counting them.
     other: Option<Box<BackoffRecord>>,
 }
 
 impl BackoffRecord {
-    /// The record of a sync that reads this view, and has `let_go` since: pods in the record are not taken again (BO-03).
+    /// The record of a sync with this view that has removed the finalizers of `let_go`. Pods in the record are not
+    /// taken again (BO-03).
     #[must_use]
     pub fn in_view(&self, view: &View<'_>, let_go: &[Uid]) -> Backoff {
         if view.spec().backoff_limit_per_index.is_some() {
@@ -54,7 +55,7 @@ impl BackoffRecord {
         view.new_failures().chain(listed)
     }
 
-    /// A view shows the removals of its own sync, which read the finalizers that it removed.
+    /// The recorded pods that held their finalizer when the sync read them. A view shows the removals of its own sync.
     fn listed<'v>(
         &self,
         view: &'v View<'_>,
@@ -66,13 +67,13 @@ impl BackoffRecord {
         taken.iter().filter_map(|uid| view.cache.get(*uid)).filter(held)
     }
 
-    /// When the last recorded failure ended.
+    /// The end of the last failure in the record.
     #[must_use]
     pub fn last_failure(&self) -> Option<Time> {
         self.record.last_failure
     }
 
-    /// When the delay of what is recorded is over, in microseconds, as late as rounding makes it.
+    /// The end of the delay of this record, in microseconds, rounded up.
     #[must_use]
     pub fn ends(&self, constants: &Constants) -> Option<i64> {
         let delay = constants.backoff_ms(self.record.failures).saturating_mul(1000);
@@ -80,7 +81,7 @@ impl BackoffRecord {
         Some(last.saturating_add(delay).saturating_add(2_000_000))
     }
 
-    /// A status write of this view succeeded: the record is kept (BO-05).
+    /// Keeps the record after a successful status write with this view (BO-05).
     pub fn keep(&mut self, view: &View<'_>, let_go: &[Uid]) {
         if let Some(other) = &mut self.other {
             other.keep(view, let_go);
@@ -96,24 +97,27 @@ impl BackoffRecord {
         }
     }
 
-    /// A status write of this view was refused, or was stored and its sender does not know: 1.36 keeps the record after the
-    /// answer, others may before the request.
+    /// Keeps the record as an alternative, after a status write with this view that was refused, or whose response was
+    /// lost. 1.36 keeps the record after the response; other controllers may do so before the request.
     pub fn keep_perhaps(&mut self, view: &View<'_>, let_go: &[Uid]) {
         let mut kept = self.other.take().unwrap_or_else(|| Box::new(self.clone()));
         kept.keep(view, let_go);
         self.other = Some(kept);
     }
 
-    /// The other record, if there are two.
+    /// The second record, if there is one.
     #[must_use]
     pub fn other(&self) -> Option<&BackoffRecord> {
         self.other.as_deref()
     }
 
-    /// The controller was restarted: its memory is empty (SY-10). 1.36 takes in what it finds neither listed nor counted;
-    /// others may take in all that holds the finalizer.
+    /// Empties the record after a restart (SY-10). 1.36 then takes pods that are neither recorded nor counted; other
+    /// controllers may take every pod that holds the finalizer.
     pub fn lose(&mut self) {
         let other = BackoffRecord { takes_listed: true, ..BackoffRecord::default() };
         *self = BackoffRecord { other: Some(Box::new(other)), ..BackoffRecord::default() };
     }
 }
+
+#[cfg(test)]
+mod tests;

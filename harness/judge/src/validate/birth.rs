@@ -1,4 +1,4 @@
-//! The shape of a created pod (FT-01, PC-14, PC-16, PC-17, BI-02).
+//! The form of a created pod (FT-01, PC-14, PC-16, PC-17, BI-02).
 
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::{Pod, TRACKING_FINALIZER};
@@ -6,11 +6,11 @@ use jobcheck_spec::{Findings, Operand, Req};
 
 use jobcheck_projection::{EnvSource, PodBirth};
 
-/// Longest prefix that the API server appends five characters to.
+/// Longest prefix to which the API server appends five characters.
 const PREFIX_MAX: usize = 58;
 const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
 
-/// Judges what the manager wrote when it created a pod of this Job, the template apart, which may change.
+/// Judges a created pod of this Job, except for the parts from the template, which may change.
 pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
     judge_finalizer(birth, findings);
     judge_owner(job, birth, findings);
@@ -22,23 +22,23 @@ pub fn judge_birth(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findin
     }
 }
 
-/// PC-14: whether the pod has what the template sets, in the version of the Job that a view shows. While a Job is suspended
-/// its template may change, and a sync goes on that began before.
+/// PC-14: the pod copies the template of the Job version in a view. The template of a suspended Job may change while a
+/// sync that began earlier continues.
 pub fn judge_copy(seen: &Job, birth: &PodBirth, findings: &mut Findings) {
     judge_labels(seen, birth, findings);
     judge_spec(seen, birth, findings);
 }
 
-/// FT-01: born with the finalizer, once.
+/// FT-01: the pod has the tracking finalizer once.
 fn judge_finalizer(birth: &PodBirth, findings: &mut Findings) {
-    let count = birth.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
+    let count = birth.metadata.finalizers.iter().filter(|name| &***name == TRACKING_FINALIZER).count();
     findings.equal(Req::FT01, "tracking finalizers of the created pod", 1, i64::try_from(count).unwrap_or(0));
 }
 
-/// PC-14: one controller, the Job.
+/// PC-14: the Job is the only controller of the pod.
 pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let what = "controller of the created pod";
-    let Some(owner) = &birth.controller else {
+    let Some(owner) = &birth.metadata.controller else {
         findings.require(Req::PC14, false, what, job.uid, "none");
         return;
     };
@@ -53,39 +53,39 @@ pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     findings.require(Req::PC14, fits, what, expected, found);
 }
 
-/// PC-14: what the template sets is asked for as it stands there. Additions are free.
+/// PC-14: the request contains every value of the template. Additions are allowed.
 ///
-/// Judged by the request, which admission has not touched: a webhook may well change an image, but what it
-/// changes stands in the answer alone. A watch shows no requests, so that nothing is said there.
+/// The request is judged, not the response, since admission may change a pod. A watch shows no requests, so nothing is
+/// judged there.
 fn judge_spec(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let Some(asked) = &birth.asked else { return };
     // A pod of an index has a hostname of its own (PC-17).
     let is_own = |path: &str| path == "hostname" && job.spec.is_indexed();
     let lacks = |wanted: &&(Text, u64)| !is_own(&wanted.0) && asked.binary_search(wanted).is_err();
     let other = job.spec.template.essentials.iter().find(lacks);
-    let expected = other.map_or_else(String::new, |(path, _)| format!("{path} as the template has it"));
+    let expected = other.map_or_else(String::new, |(path, _)| format!("{path} as in the template"));
     let is_absent = other.is_some_and(|(path, _)| !asked.iter().any(|(key, _)| key == path));
     let found = if is_absent { "absent" } else { "another value" };
     findings.require(Req::PC14, other.is_none(), "spec of the created pod", expected, found);
 }
 
-/// PC-14: labels and annotations of the template are copied.
+/// PC-14: the labels and annotations of the template are copied.
 fn judge_labels(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let template = &job.spec.template;
     let missing = |wanted: &[(Text, Text)], have: &[(Text, Text)]| {
         wanted.iter().find(|pair| !have.contains(pair)).map(|(key, value)| format!("{key}={value}"))
     };
     for (what, wanted, have) in [
-        ("labels of the created pod", &template.labels, &birth.labels),
-        ("annotations of the created pod", &template.annotations, &birth.annotations),
+        ("labels of the created pod", &template.labels, &birth.metadata.labels),
+        ("annotations of the created pod", &template.annotations, &birth.metadata.annotations),
     ] {
         let absent = missing(wanted, have);
-        let expected = absent.clone().map_or(Operand::Words("those of the template"), Operand::Text);
+        let expected = absent.clone().map_or(Operand::Words("those in the template"), Operand::Text);
         findings.require(Req::PC14, absent.is_none(), what, expected, "absent");
     }
 }
 
-/// PC-17: name, index annotation and label, hostname, environment.
+/// PC-17: the name, the annotation and label of the index, the hostname, and the environment variable.
 fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings) {
     let Some(index) = pod.index else {
         findings.require(Req::PC17, false, "completion index annotation", "an index", "none");
@@ -99,7 +99,7 @@ fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings
     let hostname = format!("{}-{index}", job.name);
     findings.equal(Req::PC17, "hostname", hostname, text(birth.hostname.as_ref()));
     for container in &birth.containers {
-        // A container whose template defines the variable keeps its own definition; there is one in any case.
+        // A container whose template defines the variable keeps its definition, so each container has exactly one.
         let found = Operand::Text(format!("{} definitions", container.index_env.len()));
         findings.require(
             Req::PC17,
@@ -113,8 +113,11 @@ fn judge_indexed(job: &Job, pod: &Pod, birth: &PodBirth, findings: &mut Findings
         findings.require(Req::PC17, by_field || own, "JOB_COMPLETION_INDEX", INDEX_FIELD, "another field");
     }
     if job.spec.backoff_limit_per_index.is_some() {
-        let has =
-            birth.annotations.iter().any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
+        let has = birth
+            .metadata
+            .annotations
+            .iter()
+            .any(|(key, _)| &**key == "batch.kubernetes.io/job-index-failure-count");
         findings.require(Req::BI02, has, "failure count annotation of the created pod", "present", "absent");
     }
 }
@@ -124,7 +127,7 @@ fn plain_prefix(name: &str) -> [String; 2] {
 }
 
 fn judge_name(req: Req, birth: &PodBirth, expected: &[String], findings: &mut Findings) {
-    let found = birth.generate_name.as_deref().unwrap_or("none");
+    let found = birth.metadata.generate_name.as_deref().unwrap_or("none");
     let fits = expected.iter().any(|expected| expected == found);
     findings.require(req, fits, "generateName of the created pod", expected[0].clone(), found.to_owned());
 }

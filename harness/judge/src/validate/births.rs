@@ -1,4 +1,4 @@
-//! What is new to a trace: a Job that it shows first, and what is created.
+//! Objects that are new in a trace: the first version of a Job, and creations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::router::Judge;
 use super::track::Track;
 
 impl Judge {
-    /// Something is created in a namespace.
+    /// Notes a creation in a namespace.
     pub(super) fn note_birth(&mut self, event: &Event) {
         if let Some(birth) = self.births.get_mut(&event.namespace) {
             *birth = event.order;
@@ -22,7 +22,7 @@ impl Judge {
         }
     }
 
-    /// A Job that is met for the first time.
+    /// Begins to judge a Job.
     pub(super) fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
         let born = created || (event.form == Form::Watch && self.is_new(&job));
@@ -37,7 +37,7 @@ impl Judge {
             self.note_birth(event);
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
-            track.tell(event.place, &"first seen in mid-life");
+            track.tell(event.place, &"first seen after its creation");
         }
         self.tracks.insert(uid, track);
         if event.is_status {
@@ -45,8 +45,8 @@ impl Judge {
         }
     }
 
-    /// Whether the first sight of a Job in a watch can be its creation. A watch that began later shows the same
-    /// of a Job that nothing has happened to since; neither its object nor its pods tell them apart then.
+    /// Returns `true` if the first version of a Job in a watch can be its creation. A watch that began later shows an
+    /// untouched Job in the same way, and nothing distinguishes the two cases.
     fn is_new(&self, job: &Job) -> bool {
         let untouched = job.status == JobStatus::default() && !job.deleting;
         untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)

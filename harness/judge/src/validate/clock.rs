@@ -1,11 +1,13 @@
-//! When a sync looked at its clock at the earliest, by the times of what it had read (SU-08).
+//! The earliest time at which a sync read its clock, derived from the times of the writes that it had read (SU-08).
 //!
-//! A sync reads its caches first, and whoever has read a write did so after the API server had received the request for
-//! it. So a view that shows a write is as late as that. What a view need not show says nothing: the search takes the
-//! oldest view that explains a decision, and of what may have come early or late only what stands at its own place counts.
+//! A sync reads its caches before its clock, and a write can be read only after the API server has received it. A view
+//! that contains a write is therefore at least as late as the write. Two kinds of entries give no bound:
 //!
-//! Clocks of nodes say nothing either: `finishedAt` and what else a kubelet writes may be ahead. A watch has no times
-//! but those of the API server in the objects, and of these `creationTimestamp` alone does not depend on a grace period.
+//! - entries that the view need not contain, since the search takes the oldest view that explains a decision;
+//! - entries that may have been reordered.
+//!
+//! Times from the clocks of nodes, such as `finishedAt`, give no bound either. A watch shows only times of the API
+//! server within objects, and only `creationTimestamp` is independent of grace periods.
 
 use jobcheck_spec::job::{ConditionKind, Job};
 use jobcheck_spec::pod::Pod;
@@ -18,37 +20,38 @@ use super::observed::Bounds;
 use super::settings::Settings;
 use super::track::Track;
 
-/// The clocks of a controller and of the API server may be so many seconds apart, and times are cut to whole ones.
+/// Seconds by which the clocks of a controller and of the API server may differ. Times are truncated to seconds.
 pub const TOLERANCE: i64 = 1;
-/// Microseconds of a second.
+/// Microseconds in a second.
 const SECOND: i64 = 1_000_000;
 
-/// When a write was made, in microseconds, as far as the trace tells.
+/// The time of a write, in microseconds, if the trace shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Not before this.
+    /// Lower bound.
     from: Option<i64>,
-    /// Not after this.
+    /// Upper bound.
     until: Option<i64>,
 }
 
 impl Written {
-    /// The write of an event. One without a resourceVersion of its own may stand at a later place than it was made.
+    /// The time of an event. An event without a version of its own may have a later place than its write, so it has no
+    /// time.
     #[must_use]
     pub fn by(event: &Event) -> Written {
         let when = event.when.filter(|_| event.version.is_some());
         Written { from: when.map(|when| when.received), until: when.map(|when| when.done) }
     }
 
-    /// The same if it left this pod, which is no older than its creation.
+    /// The time of a write that left this pod, which is no earlier than the pod's creation.
     #[must_use]
     pub fn leaves(self, pod: Option<&Pod>) -> Written {
         let created = pod.map(|pod| pod.created.0.saturating_mul(SECOND));
         Written { from: self.from.max(created), ..self }
     }
 
-    /// When it was made at the earliest, if what was made before it was made at `before` or later. What seems to be of
-    /// later than the end of this write was answered again, or timed by another clock.
+    /// The lower bound for a write behind others with the bound `before`. A bound above the end of this write comes
+    /// from a repeated response, or from another clock.
     #[must_use]
     pub fn behind(self, before: Option<i64>) -> Option<i64> {
         let before = before.map(|before| self.until.map_or(before, |until| before.min(until)));
@@ -56,18 +59,17 @@ impl Written {
     }
 }
 
-/// What is known of the clock of a sync without any time of its own.
+/// Bounds of the clock of a sync that has no time of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// When what it had read was written, at the earliest, in microseconds.
+    /// Lower bound for the writes that the sync had read, in microseconds.
     pub written: Option<i64>,
-    /// What the clock of its process had shown before.
+    /// The time that the clock of its process had shown before.
     pub shown: Option<Time>,
 }
 
-/// The second before which the sync of a view did not look at its clock. Where the trace tells what the sync had read, it
-/// tells when it began; and a Job that is resumed is at a new beginning, though versions before 1.36 leave `startTime` to
-/// that (SU-11).
+/// The second before which the sync of a view did not read its clock. `None` if the trace states when the sync began,
+/// and for a Job that is being resumed: versions before 1.36 set `startTime` only then (SU-11).
 #[must_use]
 pub fn not_before(clock: Clock, bounds: Bounds, job: &Job) -> Option<Time> {
     if bounds.tells_sync() || job.status.is_true(&ConditionKind::Suspended) {
@@ -77,7 +79,7 @@ pub fn not_before(clock: Clock, bounds: Bounds, job: &Job) -> Option<Time> {
     read.max(clock.shown)
 }
 
-/// When the deadline of a Job passes, if it runs.
+/// The deadline of a running Job.
 #[must_use]
 pub fn deadline(job: &Job) -> Option<Time> {
     let seconds = job.spec.active_deadline_seconds.filter(|_| !job.spec.is_suspended())?;
@@ -85,15 +87,15 @@ pub fn deadline(job: &Job) -> Option<Time> {
 }
 
 impl Track {
-    /// Whoever writes the status without saying on which version may have read an older one (SY-04).
+    /// Notes a status write without a `resourceVersion`, which may rest on an older Job version (SY-04).
     pub(super) fn note_base(&mut self, it: &JobEvent, by: By) {
         if by == By::Manager && it.base.is_none() {
             self.frontier.is_written_blindly();
         }
     }
 
-    /// The manager has deleted an active pod. If nothing but the deadline allows that, and no known deviation, its clock had
-    /// shown the deadline, and shows no earlier time after that.
+    /// Notes that the manager has deleted an active pod. If only the deadline allows that, and no known deviation does,
+    /// the manager's clock had shown the deadline.
     pub(super) fn note_passed_deadline(
         &mut self,
         event: &Event,
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_was_answered_again_is_no_later_than_what_came_after_it() {
-        // A request that changed nothing was received at 90, and its answer repeats what stood before the write.
+        // A request that changed nothing was received at 90, and its response repeats the version before the write.
         assert_eq!(written(5, 9).behind(Some(90)), Some(9));
     }
 }

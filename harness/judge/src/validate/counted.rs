@@ -1,4 +1,4 @@
-//! What became of the pods of a Job: which were counted, released, and lost.
+//! The pods of a Job by what happened to them: counted, adopted, released, and lost pods.
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::guards::counting::CountingHistory;
@@ -6,33 +6,33 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::{Phase, Pod};
 use rustc_hash::FxHashSet;
 
-/// The counters' contents.
+/// Sets of pod UIDs.
 #[derive(Debug, Default)]
 pub struct CountedPods {
     /// UIDs in a counter.
     pub counted: FxHashSet<Uid>,
     /// UIDs that were adopted after they had been counted.
     pub readopted: FxHashSet<Uid>,
-    /// UIDs that were listed when their release found no pod (J-03).
+    /// UIDs that were recorded when the removal of their finalizer found no pod (J-03).
     pub vanished: FxHashSet<Uid>,
     /// UIDs that the manager created or adopted.
     pub made: FxHashSet<Uid>,
     /// UIDs whose finalizer the manager has removed.
     pub let_go: FxHashSet<Uid>,
-    /// UIDs that were listed as failed, and whose pods ended well (S-01).
+    /// UIDs that were recorded as failed, and whose pods succeeded later (S-01).
     pub flipped: FxHashSet<Uid>,
-    /// UIDs in the current write that another Job controls.
+    /// UIDs in the current write that belong to pods of another Job.
     pub strange: FxHashSet<Uid>,
-    /// UIDs of pods that lost the Job as their owner, and hold the finalizer still (J-05).
+    /// UIDs of pods that lost the Job as their owner and still hold the finalizer (J-05).
     pub strayed: FxHashSet<Uid>,
-    /// Whether `podReplacementPolicy` was changed.
+    /// `podReplacementPolicy` was changed.
     pub policy_changed: bool,
-    /// The fewest `completions` since the Job was decided, less the successes that were lost since.
+    /// The smallest `completions` since the Job was decided, less the successes that were lost since then.
     decided_completions: Option<i32>,
 }
 
 impl CountedPods {
-    /// Notes the `completions` of a version that was stored, if the Job was decided by then.
+    /// Notes the `completions` of a stored version, if the Job was decided by then.
     pub fn note_completions(&mut self, stored: &Job) {
         if stored.status.is_decided() {
             let known = self.decided_completions.into_iter();
@@ -40,8 +40,9 @@ impl CountedPods {
         }
     }
 
-    /// A pod of a decided Job lost its owner, or its labels, before there was room to record it (FT-10). It was there when
-    /// that was decided, which is not taken back (TC-06): a success that nobody can count any more.
+    /// Notes the loss of a succeeded pod of a decided Job. The pod lost its owner or its labels before the status had
+    /// room to record it (FT-10). The decision rests on the pod and stays (TC-06), but nobody can count the success any
+    /// more.
     pub fn note_loss(&mut self, stored: &Job, pod: &Pod) {
         let is_recorded = !pod.finalizer
             || stored.status.is_recorded(pod.uid)

@@ -1,7 +1,7 @@
-//! What a trace says, brought to one shape: a request with its effect on one object, or a mark.
+//! Events: the records of a trace in one form, each with its effect on one object.
 //!
-//! Audit logs, watch streams and native traces differ in what they show; from here on they do not, except
-//! that some facts are absent.
+//! Audit logs, watch streams, and native traces show different facts. An event has the same fields for all three, and a
+//! fact that the form does not show is absent.
 
 use std::sync::Arc;
 
@@ -13,51 +13,52 @@ use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::observed::Observer;
-use jobcheck_projection::{PartialMetadata, PodBirth, PodObject};
+use jobcheck_projection::{Metadata, PodBirth, PodObject};
 
-/// One thing that happened.
+/// A request, a watch event, or a mark.
 #[derive(Debug)]
 pub struct Event {
-    /// Its number in the order of judgement.
+    /// Position in the order of judgement.
     pub order: u64,
-    /// Whether it was read after later ones had been put in order.
+    /// The event was read after later events had been put in order.
     pub late: bool,
-    /// Whether its sender never heard the answer, so that only its caches tell it what came of the request.
+    /// The sender got no response, so only its caches show it the effect.
     pub unheard: bool,
-    /// Whether a fault refused it, as the trace says, so that its answer says nothing of the API server.
+    /// The trace attributes the refusal to an injected fault, so that it is no response of the API server.
     pub injected: bool,
-    /// Whether its sender may have been replaced while it was under way: the actor was silent for a second or more
-    /// then, and sent other requests before this one was answered.
+    /// The sender may have been replaced while the request was in flight. The sign: the actor was silent for a second
+    /// or more, and sent other requests before this response.
     pub overlapped: bool,
-    /// Whether its sender was dead when it was handled: what it was decided from is as old as its receipt.
+    /// The sender had been terminated when the request was handled. Its decision is as old as the receipt of the
+    /// request.
     pub posthumous: bool,
-    /// Which of the controllers sent it whose caches the trace tells of.
+    /// The sender, if the trace states what its caches had shown.
     pub observer: Option<Observer>,
-    /// Where the trace says so.
+    /// The place in the inputs.
     pub place: Place,
-    /// The form of that file.
+    /// The form of the file.
     pub form: Form,
-    /// When the API server worked on it.
+    /// The time during which the API server handled the request.
     pub when: Option<Interval>,
-    /// Who asked for it; a watch does not tell.
+    /// The sender; a watch does not show it.
     pub actor: Option<ActorId>,
-    /// The verb; a watch tells a deletion only.
+    /// The verb; in a watch, `delete` or none.
     pub verb: Option<Verb>,
-    /// Whether it was about the `status` subresource.
+    /// The request concerned the `status` subresource.
     pub is_status: bool,
     /// HTTP status; 200 in a watch.
     pub code: u16,
-    /// `metadata.resourceVersion` that the write produced.
+    /// The `metadata.resourceVersion` that the write produced.
     pub version: Option<u64>,
-    /// `metadata.resourceVersion` of an accepted request's answer, whether the write produced it or not.
+    /// The `metadata.resourceVersion` in the response to an accepted request, which the write need not have produced.
     pub answered: Option<u64>,
     /// Namespace.
     pub namespace: Text,
     /// Name.
     pub name: Text,
-    /// Whether a watch shows the object a second time from its beginning: it was interrupted before.
+    /// A watch shows the object for the second time as new, after an interruption.
     pub relisted: bool,
-    /// What happened to which object.
+    /// The object, and the effect on it.
     pub body: Body,
 }
 
@@ -66,26 +67,27 @@ pub struct Event {
 pub enum Body {
     /// A Job.
     Job(Box<JobEvent>),
-    /// A Pod.
+    /// A pod.
     Pod(Box<PodEvent>),
-    /// Pods that a deletecollection removed, as they were before.
+    /// The pods that a deletecollection removed, in their last state.
     PodCollection(Vec<PodObject>),
-    /// Jobs that a deletecollection removed, as they were before.
+    /// The Jobs that a deletecollection removed, in their last state.
     JobCollection(Vec<Job>),
-    /// A pod, known by its name alone, was evicted.
+    /// The eviction of a pod that is known by its name only.
     Evicted,
-    /// A pod, known by its name alone, was bound to a node.
+    /// The binding of a pod that is known by its name only.
     Bound,
-    /// Something that the trace does not show happened here.
+    /// Writes may be missing here, for this reason.
     Gap(String),
-    /// A controller was restarted, or leadership changed: its memory is empty.
+    /// A controller was restarted, or another replica became the leader. Its memory is empty.
     Restart,
-    /// The Job controller lists Jobs, pods, or both: what came and went since its watch broke it never sees.
+    /// The Job controller lists Jobs, pods, or both again. It never sees objects that were created and deleted in
+    /// between.
     Relist(Option<Resource>),
 }
 
 impl Body {
-    /// Whether the object is gone with it.
+    /// Returns `true` if the object is gone with this event.
     pub fn is_gone(&self) -> bool {
         match self {
             Body::Job(job) => job.gone,
@@ -101,56 +103,56 @@ impl Body {
     }
 }
 
-/// A request on a Job.
+/// The effect of a request on a Job.
 #[derive(Debug)]
 pub struct JobEvent {
-    /// Its UID, where the trace shows it.
+    /// UID, if the trace shows it.
     pub uid: Option<Uid>,
-    /// The Job after the request, or its last state where it is gone.
+    /// The Job after the request, or its last state if it is gone.
     pub after: Option<Arc<Job>>,
-    /// Metadata after the request, where the answer held no more.
-    pub metadata: Option<PartialMetadata>,
-    /// Whether the Job is gone.
+    /// The metadata after the request, if the response contains nothing else.
+    pub metadata: Option<Metadata>,
+    /// The Job is gone.
     pub gone: bool,
-    /// `metadata.resourceVersion` of the request: what it was computed from.
+    /// `metadata.resourceVersion` in the request: the version that it was computed from.
     pub base: Option<u64>,
-    /// What a refused request asked for.
+    /// The Job in a refused request.
     pub attempted: Option<Box<Job>>,
-    /// What a DELETE asked for.
+    /// The options of a DELETE.
     pub deletion: Option<JobDeletion>,
-    /// Whether the trace's level hides the answer.
+    /// The audit level hides the response.
     pub hidden: bool,
-    /// The refusal's message.
+    /// The message of a refusal.
     pub message: Option<String>,
 }
 
-/// A request on a Pod.
+/// The effect of a request on a pod.
 #[derive(Debug)]
 pub struct PodEvent {
-    /// Its UID, where the trace shows it.
+    /// UID, if the trace shows it.
     pub uid: Option<Uid>,
-    /// The pod after the request, or its last state where it is gone.
+    /// The pod after the request, or its last state if it is gone.
     pub after: Option<PodObject>,
-    /// Metadata after the request, where the answer held no more.
-    pub metadata: Option<PartialMetadata>,
-    /// The pod that a refused creation asked for.
+    /// The metadata after the request, if the response contains nothing else.
+    pub metadata: Option<Metadata>,
+    /// The pod in a refused creation.
     pub attempted: Option<Box<Pod>>,
-    /// What its creator wrote, of a creation.
+    /// The pod in the request, for a creation.
     pub birth: Option<Box<PodBirth>>,
-    /// Whether the pod is gone.
+    /// The pod is gone.
     pub gone: bool,
-    /// Whether a PATCH speaks of owners, where the trace shows its body.
+    /// A PATCH contains owner references; `None` if the trace hides its body.
     pub names_owner: Option<bool>,
-    /// Whether it speaks of finalizers.
+    /// A PATCH contains finalizers; `None` if the trace hides its body.
     pub names_finalizers: Option<bool>,
-    /// Whether the trace's level hides the answer.
+    /// The audit level hides the response.
     pub hidden: bool,
-    /// The refusal's message.
+    /// The message of a refusal.
     pub message: Option<String>,
 }
 
 impl JobEvent {
-    /// An answer that tells nothing of the Job.
+    /// An event that shows nothing of the Job.
     #[must_use]
     pub fn nothing() -> JobEvent {
         JobEvent {
@@ -174,25 +176,25 @@ impl JobEvent {
 }
 
 impl Event {
-    /// Whether the API server accepted it.
+    /// Returns `true` if the API server accepted the request.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
-    /// Whether both are about objects of one resource and name.
+    /// Returns `true` if both events concern the same resource and name.
     pub fn is_of_the_object_of(&self, other: &Event) -> bool {
         let is_of_its_resource =
             matches!((&self.body, &other.body), (Body::Job(_), Body::Job(_)) | (Body::Pod(_), Body::Pod(_)));
         self.name == other.name && is_of_its_resource
     }
 
-    /// The latest instant at which it was made, in whole seconds.
+    /// The upper bound for the time of the event, in whole seconds.
     #[must_use]
     pub fn latest(&self) -> Option<Time> {
         self.when.map(|when| Time(when.done.div_euclid(1_000_000)))
     }
 }
 
-/// The specifications of living Jobs, which pods are judged by.
+/// The specifications of living Jobs, for judging their pods.
 pub type Specs = rustc_hash::FxHashMap<Uid, Arc<JobSpec>>;

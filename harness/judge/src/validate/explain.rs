@@ -1,4 +1,19 @@
-//! Finding the views that explain a write, and saying why there are none.
+//! Searches the views that explain a write, and decides what follows if there is none.
+//!
+//! If no view explains a write, these explanations are tried in this order; the first that applies ends the judgement:
+//!
+//! | explanation | consequence |
+//! | --- | --- |
+//! | the sender was replaced while the request was in flight | warning SY-01 |
+//! | a restart has emptied the backoff record | warning, or none if the trace shows the restart |
+//! | earlier writes with a server error were committed | none |
+//! | earlier writes came from a replaced process | warning SY-01 |
+//! | a pod version was read that the trace does not show | inconclusive |
+//! | pods are reported that the trace does not show | inconclusive |
+//! | the pattern of a known deviation (H3, BO-02) | violation, KNOWN |
+//! | the trace has a gap before the write | inconclusive |
+//! | a known way in which the built-in controller misreads its caches | violation, KNOWN |
+//! | none of these | violation |
 
 use std::fmt::Display;
 
@@ -15,7 +30,7 @@ use super::track::Track;
 use super::verdict::ViewRefusal;
 
 impl Track {
-    /// Judges a write by the views; reports a violation where none explains it.
+    /// Judges a write against the views that its sender may have had. Returns `false` if it reports a plain violation.
     pub fn judge_by_views(
         &mut self,
         event: &Event,
@@ -25,7 +40,7 @@ impl Track {
         latest: Option<Time>,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
-        // Who is dead decided by views that its successor left behind.
+        // A terminated process decided from views older than those of its successor.
         if !self.complete || event.posthumous {
             return true;
         }
@@ -37,7 +52,7 @@ impl Track {
                 true
             }
             Explained::Capped => {
-                self.doubt(format!("{write}: more candidate views than are tried"));
+                self.doubt(format!("{write}: the search for an explaining view reached its limit"));
                 true
             }
             Explained::No(views) => {
@@ -76,7 +91,7 @@ impl Track {
         }
     }
 
-    /// Whether all that is wrong is that pods are reported of which the trace shows none.
+    /// Returns `true` if a closest view objects only to reported pods, and the trace shows no pods.
     fn reports_unseen_pods(&self, views: &[ViewRefusal]) -> bool {
         let reported = |broken: &Broken| {
             matches!(
@@ -118,7 +133,7 @@ impl Track {
         if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {
             return explained;
         }
-        // What follows the first status write of a sync rests on what that write rested on.
+        // Writes behind the first status write of a sync may rest on the same caches as that write.
         let sync_start = self.history.sync_start();
         self.history.set_sync_start(self.previous_sync);
         let second = self.frontier.explain(&mut self.history, versions, setting, judge);
@@ -126,7 +141,8 @@ impl Track {
         if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
 
-    /// Whether some view would explain a write that may be somebody else's, so that it says nothing of what was seen.
+    /// Returns `true` if some view explains a write that need not be the manager's. The write then gives no bound for
+    /// the views of the manager.
     pub fn might(
         &mut self,
         settings: &Settings,
@@ -140,8 +156,8 @@ impl Track {
         possible
     }
 
-    /// Whether some view explains a write, or what the built-in is known for; the views that do are taken for those it may
-    /// rest on.
+    /// Returns `true` if some view, or a known deviation, explains a write. The explaining views become the current
+    /// frontier.
     pub(super) fn has_a_reason(
         &mut self,
         settings: &Settings,
@@ -156,7 +172,7 @@ impl Track {
         }
     }
 
-    /// S-01, S-02, S-07, J-01, H1: whether the built-in's way to read what it has explains the write.
+    /// The deviation that explains the write by misread caches: S-01, S-02, S-07, J-01, or H1.
     pub(super) fn known_reading(
         &mut self,
         settings: &Settings,
@@ -178,7 +194,7 @@ impl Track {
                 return Some(known);
             }
         }
-        // What a sync creates and deletes waits for the deletions before it; what it reports does not.
+        // Creations and deletions wait until earlier deletions are visible; reported numbers do not.
         let is_number = |broken: &Broken| matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
         let only_numbers = views.iter().any(|view| view.broken.iter().all(is_number));
         let known = match versions {
@@ -192,8 +208,8 @@ impl Track {
         matches!(explained, Explained::Yes(_)).then_some(known)
     }
 
-    /// H3 in a watch, which does not show the refusal: the Job's end is decided, so that the sync deletes every
-    /// active pod, and of pods that are active still all that is wrong is that fewer are ready.
+    /// H3 in a watch, which does not show the refused deletion. The Job is decided, so the sync deletes every active
+    /// pod; if the only error is a `ready` that is too small, a deletion failed.
     fn unseen_refusal(
         &mut self,
         settings: &Settings,
@@ -211,7 +227,8 @@ impl Track {
         self.explains_by(&pattern, settings, versions, latest, views, judge)
     }
 
-    /// What is broken, as a known deviation: in one of the closest views that is all, and a view that fits explains the rest.
+    /// Reports the only error of a closest view as this known deviation, if a fitting view explains the rest of the
+    /// write.
     pub(super) fn explains_by(
         &mut self,
         pattern: &Pattern<'_>,
@@ -237,13 +254,15 @@ impl Track {
         }
     }
 
-    /// PC-12, J-10. A watch shows no refusals: there it may be so once every pod is being deleted.
+    /// PC-12, J-10: a creation was refused because the namespace is being deleted. A watch shows no refusals; there it
+    /// is assumed as soon as every pod is being deleted.
     fn namespace_goes(&self, settings: &Settings) -> bool {
         let unseen = !settings.has_actors && self.history.stored.iter().all(|pod| pod.deleting);
         unseen || self.setbacks.has_no_namespace()
     }
 
-    /// BO-05: a restart loses the backoff record. It is admitted with a sign of it (judging.md 1).
+    /// BO-05: returns `true` if an empty backoff record explains the write, and the trace has a sign of a restart
+    /// (`docs/reference/judging.md`, *Hidden restarts*).
     fn explains_without_backoff(
         &mut self,
         event: &Event,
@@ -270,7 +289,8 @@ impl Track {
         true
     }
 
-    /// A write that was answered with a server error may have been committed (judging.md 3).
+    /// Returns `true` if the write is explained once earlier writes with a server error count as committed
+    /// (`docs/reference/judging.md`, *Audit logs*).
     fn explains_as_committed(
         &mut self,
         settings: &Settings,
@@ -290,7 +310,7 @@ impl Track {
         matches!(self.explain(settings, versions, latest, Interpretation::Ideal, judge), Explained::Yes(_))
     }
 
-    /// After a status write that a view explains: the record of that view is the controller's.
+    /// Keeps the backoff record of the view that explains a status write.
     pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
         let before = self.backoff.clone();
         let let_go = self.history.released_in_sync();
@@ -325,7 +345,7 @@ impl Track {
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
             None => {
-                // Among the closest views, one in which the refusals of the sync are all that is misreported.
+                // Among the closest views, the first in which refused requests of the sync explain every error.
                 let label = |view: &ViewRefusal| {
                     Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()))
                 };
@@ -339,8 +359,8 @@ impl Track {
         self.resync();
     }
 
-    /// H2, H3, H4, by the refusals of the sync. A watch shows none: there H2 is told by its value, the number of
-    /// pods that were wanted.
+    /// H2, H3, or H4, by the refusals of the sync. A watch shows none; there H2 is recognised by its value, the number
+    /// of wanted pods.
     fn misreport(&self, settings: &Settings, broken: &[Broken]) -> Option<Req> {
         if settings.has_actors {
             return self.refused.misreport(broken);
@@ -363,17 +383,17 @@ impl Track {
     }
 }
 
-/// A known deviation that a view shows by one thing that is wrong in it, and nothing else.
+/// A known deviation with a single error as its pattern.
 pub(super) struct Pattern<'a> {
-    /// What it is called.
+    /// The deviation.
     pub known: Req,
-    /// What is broken, if it is this alone.
+    /// The error, if the findings contain no other.
     pub sole: fn(&[Broken]) -> Option<&Broken>,
-    /// Whether it may happen in a view.
+    /// Returns `true` for a view in which the deviation can occur.
     pub fits: &'a dyn Fn(&View<'_>) -> bool,
 }
 
-/// PC-03 with fewer ready pods than there are, if that is all that is wrong.
+/// The finding, if a `ready` that is too small (PC-03) is the only error.
 fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
     match broken {
         [
@@ -387,3 +407,6 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
-//! Which views may explain a write (judging.md 1, view and truth).
+//! The views that may explain a write (`docs/reference/judging.md`, *View and truth*).
 //!
-//! A view is a version of the Job and a position in the pods' history. Views only advance, so what matters of
-//! all explanations found so far are the earliest: a small set of pairs of which none precedes another.
+//! A view is a version of the Job and a position in the history of its pods. Views only advance. It is therefore enough
+//! to keep the earliest explanations so far: a small set of pairs of which none precedes another.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -19,27 +19,27 @@ use super::history::{History, Position};
 use super::observed::{Bounds, Reach, Seen};
 use super::verdict::ViewRefusal;
 
-/// Evaluations for one write at most; beyond, the verdict is inconclusive.
+/// Maximum number of evaluations for one write. Beyond it the verdict is inconclusive.
 pub const VIEW_CAP: usize = 100_000;
-/// Early entries whose combinations are all tried; of more, none, all, and all up to each.
+/// Number of reorderable entries whose combinations are all tried. For more entries: none, all, and each prefix.
 const COMBINED: usize = 4;
 
-/// The earliest views that explain everything so far.
+/// The earliest views that explain all writes so far.
 #[derive(Clone, Debug, Default)]
 pub struct Frontier {
-    /// The Job's versions that a view may show; the last is stored.
+    /// The Job versions that a view may contain; the last one is stored.
     versions: VecDeque<Version>,
-    /// Whether the manager writes the status whatever it has read: a write tells nothing of when it was decided then.
+    /// The manager writes the status without a `resourceVersion`, so a write gives no lower bound for its decision.
     writes_blindly: bool,
-    /// What the manager's clock has shown, as its writes tell.
+    /// The time that the manager's clock had shown by an earlier write.
     clock: Option<Time>,
     /// Number of the last version that the process wrote itself.
     own: Option<u64>,
-    /// The same when the sync began that is under way, where the trace tells what that sync has read.
+    /// The value of `own` when the current sync began, if the trace shows what the sync had read.
     own_before: Option<u64>,
-    /// Number of the first version that is kept.
+    /// Number of the first kept version.
     start: u64,
-    /// Minimal pairs: version number, position.
+    /// Minimal pairs of version number and position.
     minimal: Vec<(u64, Position)>,
 }
 
@@ -47,73 +47,73 @@ pub struct Frontier {
 #[derive(Clone, Debug)]
 struct Version {
     job: Arc<Job>,
-    /// Its resourceVersion.
+    /// Its `resourceVersion`.
     number: Option<u64>,
-    /// When it was written at the earliest, in microseconds.
+    /// Lower bound for the time of the write, in microseconds.
     written: Option<i64>,
-    /// When a sync that knows it looked at its clock at the earliest. Of what a sync writes it knows itself: it may have
-    /// read the version before that.
+    /// Lower bound for the clock of a sync that knows the version. A process knows its own write without reading it, so
+    /// for such a version it is the bound of the version before.
     read: Option<i64>,
 }
 
-/// What is the same in all candidate views of a write.
+/// The facts that all candidate views of a write share.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// Latest instant of the write.
+    /// Upper bound for the time of the write.
     pub latest: Option<jobcheck_spec::Time>,
-    /// Whether a deletion may have failed in this sync.
+    /// A deletion may have failed in this sync.
     pub deletes_failed: DeletesFailed,
-    /// Whether a creation was refused because the namespace is being deleted.
+    /// A creation was refused because the namespace is being deleted.
     pub namespace_goes: bool,
-    /// Pods that the sync has released without listing them.
+    /// Number of pods whose finalizer the sync has removed without recording them.
     pub released: usize,
     /// The backoff record before the sync.
     pub backoff: &'a BackoffRecord,
-    /// The pods whose finalizers the sync has removed.
+    /// The pods whose finalizer the sync has removed.
     pub let_go: &'a [Uid],
-    /// The subject's constants.
+    /// The constants of the controller.
     pub constants: &'a Constants,
-    /// How counters are read.
+    /// The interpretation of the caches: the ideal one, or a known way to misread them.
     pub reading: Interpretation,
     /// The feature gates of the process.
     pub gates: Gates,
-    /// What the trace says that the sync has seen.
+    /// The views that the trace itself allows.
     pub bounds: Bounds,
 }
 
-/// Whether the deletion of an active pod may have failed (TC-08).
+/// The deletion of an active pod may have failed (TC-08).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletesFailed {
-    /// The trace shows refusals; there was one.
+    /// The trace shows refusals, and there was one.
     Yes,
-    /// The trace shows refusals; there was none.
+    /// The trace shows refusals, and there was none.
     No,
-    /// The trace shows none: possible wherever a pod is left active.
+    /// The trace shows no refusals; one is assumed if a pod stays active.
     Unknown,
 }
 
-/// Which versions of the Job a decision may have been taken from.
+/// The Job versions that a decision may rest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versions {
-    /// The stored one: a status write carries its resourceVersion (SY-04).
+    /// The stored version: a status write contains its `resourceVersion` (SY-04).
     Stored,
-    /// Any that the Job cache may show.
+    /// Any version that the Job cache may contain.
     Any,
 }
 
-/// The outcome of a search.
+/// The result of a search.
 #[derive(Debug)]
 pub enum Explained {
-    /// Some view explains the write; what its guards found.
+    /// A view explains the write; the findings of its guards.
     Yes(Findings),
-    /// None does; the ones that come closest first.
+    /// No view explains the write; the closest ones come first.
     No(Vec<ViewRefusal>),
-    /// There were too many to try.
+    /// The search reached its limit.
     Capped,
 }
 
 impl Frontier {
-    /// The Job as it is stored now is the only version that a view may show.
+    /// Makes the stored Job the only version that a view may contain.
     pub fn restart(&mut self, job: Arc<Job>, number: Option<u64>, position: Position) {
         self.start += self.versions.len() as u64;
         self.versions.clear();
@@ -122,8 +122,8 @@ impl Frontier {
         self.minimal = vec![(self.start, position)];
     }
 
-    /// The Job has a new version. Where the process wrote it itself, every view from now on shows it; but if the trace
-    /// tells what its sync has read, that remains what the rest of the sync may be decided from.
+    /// Adds a version of the Job. All later views contain a version that the process wrote itself. If the trace shows
+    /// what the current sync had read, the rest of the sync is excepted.
     pub fn push(
         &mut self,
         job: Arc<Job>,
@@ -144,13 +144,13 @@ impl Frontier {
         self.forget();
     }
 
-    /// The manager wrote the status without saying which version it had read.
+    /// Notes that the manager wrote the status without a `resourceVersion`.
     pub fn is_written_blindly(&mut self) {
         self.writes_blindly = true;
     }
 
-    /// The deadline that the Job has in every version that a view may show, if it is one, and if the manager's clock is
-    /// not known to have shown it.
+    /// The deadline, if all versions that a view may contain have the same one, and the manager's clock has not shown
+    /// it yet.
     #[must_use]
     pub fn unseen_deadline(&self) -> Option<Time> {
         let mut deadlines = self.versions.iter().map(|version| clock::deadline(&version.job));
@@ -159,24 +159,24 @@ impl Frontier {
         (!is_seen && deadlines.all(|other| other == Some(first))).then_some(first)
     }
 
-    /// The manager's clock has shown this.
+    /// Notes a time that the manager's clock has shown.
     pub fn clock_shows(&mut self, time: Time) {
         self.clock = self.clock.max(Some(time));
     }
 
-    /// Another process takes over, whose clock may be another.
+    /// Forgets the clock of a replaced process.
     pub fn forget_clock(&mut self) {
         self.clock = None;
     }
 
-    /// A sync begins: it knows what its process wrote before.
+    /// Begins a sync, which knows all earlier writes of its process.
     pub fn sync_begins(&mut self) {
         self.own_before = self.own;
         self.show_own();
         self.forget();
     }
 
-    /// Views show what the process wrote itself.
+    /// Removes views that lack a write of the process itself.
     fn show_own(&mut self) {
         let Some(own) = self.own else { return };
         if self.minimal.iter().any(|(version, _)| *version < own) {
@@ -185,34 +185,35 @@ impl Frontier {
         }
     }
 
-    /// The earliest position that a view may have.
+    /// The earliest position of a view.
     #[must_use]
     pub fn earliest(&self) -> Position {
         self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0)
     }
 
-    /// Which versions of the Job a cache shows that has come so far. The first is not a change: there is always one.
+    /// The versions in a cache that had come this far. The first version is not a change, so there is always one.
     #[must_use]
     pub fn reach(&self, seen: Seen) -> Reach {
         let changes = self.versions.iter().skip(1).map(|version| version.number);
         Reach::behind(changes, self.start, seen)
     }
 
-    /// The numbers of the versions that a view may show.
+    /// The numbers of the versions that a view may contain.
     fn versions_in(&self, versions: Versions, bounds: Bounds) -> RangeInclusive<u64> {
         let last = self.last();
         if versions == Versions::Stored {
             return last..=last;
         }
         let Some(reach) = bounds.versions else { return self.start..=last };
-        // What it wrote itself it knows without its cache; in the same sync it may still go by what it read.
+        // A process knows its own writes without its cache, but the rest of the same sync may still rest on what it had
+        // read.
         let own = self.own.unwrap_or(self.start);
         let known = if reach.to.is_some() { self.own_before.unwrap_or(self.start) } else { own };
         let to = reach.to.unwrap_or(last).max(own).clamp(self.start, last);
         reach.from.max(known).clamp(self.start, to)..=to
     }
 
-    /// The positions that a view of this version may have; none where an earlier write excludes the version.
+    /// The positions that a view of this version may have; `None` if an earlier write excludes the version.
     fn positions_in(
         &self,
         version: u64,
@@ -246,7 +247,7 @@ impl Frontier {
         }
     }
 
-    /// Searches the views that explain a write; on success only they and their successors remain.
+    /// Searches the views that explain a write. On success only they and later views remain.
     pub fn explain(
         &mut self,
         history: &mut History,
@@ -297,7 +298,7 @@ impl Frontier {
         }
     }
 
-    /// Shows the earliest view.
+    /// Calls `show` with the earliest view.
     pub fn with_earliest(
         &self,
         history: &mut History,
@@ -332,14 +333,14 @@ struct Search<'a> {
     best: Vec<ViewRefusal>,
     end: Position,
     last: u64,
-    /// When a sync that knows the version looked at its clock at the earliest, in microseconds.
+    /// Lower bound for the clock of a sync that knows the version, in microseconds.
     read: Option<i64>,
-    /// What the clock of its process had shown before.
+    /// The time that the clock of the process had shown before.
     shown: Option<Time>,
 }
 
 impl Search<'_> {
-    /// Tries the position with every combination of entries that may have come early.
+    /// Tries a position with every combination of reorderable entries.
     fn try_position(&mut self, history: &mut History, job: &Arc<Job>, version: u64) -> Option<Findings> {
         let floating = history.floating();
         for pulled in combinations(&floating) {
@@ -388,7 +389,7 @@ impl Search<'_> {
         view
     }
 
-    /// By each record of failures that the process may keep.
+    /// Evaluates the guards with each backoff record that the process may have.
     fn evaluate(&self, history: &History, job: &Arc<Job>) -> Findings {
         let record = self.setting.backoff;
         let findings = self.evaluate_by(record, history, job);
@@ -405,13 +406,13 @@ impl Search<'_> {
         let mut findings = Findings::new();
         (self.judge)(&view, &mut findings);
         if self.setting.bounds.is_read() {
-            // What is internal to a process binds nobody (PC-27): it is asked to find out which view was read.
+            // Internal rules such as PC-27 bind nobody. They only help to find the view of the sync.
             findings.broken.retain(|broken| broken.req.entry().binds != Binds::Internal);
         }
         findings
     }
 
-    /// Keeps the refusals that come closest: fewest false guards, then the freshest view.
+    /// Keeps the closest refusals: those with the fewest false guards, then the latest views.
     fn remember(&mut self, findings: Findings, position: Position, version: u64) {
         const KEPT: usize = 3;
         let refusal = ViewRefusal {
@@ -419,7 +420,7 @@ impl Search<'_> {
             pod_lag: self.end - position,
             broken: findings.broken,
         };
-        // What no trace shows, such as unmet expectations (PC-27), is no verdict of its own.
+        // A rule that no trace shows, such as PC-27, cannot be the reported one.
         let hidden =
             |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
         let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), it.job_lag + it.pod_lag);
@@ -431,7 +432,7 @@ impl Search<'_> {
     }
 }
 
-/// Which of the entries that may have come early are taken to have done so.
+/// The subsets of reorderable entries that are tried.
 fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
     if floating.len() > COMBINED {
         return (0..=floating.len())
@@ -451,3 +452,6 @@ fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

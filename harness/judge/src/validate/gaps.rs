@@ -1,9 +1,8 @@
-//! What a trace does not show: writes that must have been made, since their effects are seen (judging.md 3).
+//! Finds writes that the trace lacks (`docs/reference/judging.md`, *Audit logs*).
 //!
-//! An audit log can lack lines. Where an object is seen in a state that the writes shown do not lead to, one is
-//! missing: what was reported of the Job since it was last seen as it was may have no other reason, and is taken
-//! back; what comes later is judged as far as it does not rest on what is not known. A watch skips nothing
-//! between its marks.
+//! An audit log can lack lines. A write is missing if an object is in a state that the recorded writes do not lead to.
+//! Violations since the last certain state may have no other reason and are withdrawn. Later writes are judged as far
+//! as they do not rest on the missing part. A watch skips nothing between its marks.
 
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
@@ -16,44 +15,44 @@ use super::history::Position;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
-/// Refused writes on unseen versions that are remembered.
+/// Maximum number of refused writes on unseen versions that are kept.
 const UNSEEN_KEPT: usize = 64;
 
-const ENDED_UNSEEN: &str = "a write of a pod may be missing: it ended without having run";
+const ENDED_UNSEEN: &str = "a write of a pod may be missing: the pod terminated before it was ready";
 
-/// From when on something is missing.
+/// The beginning of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// Behind the event with this number.
     Order(u64),
-    /// From this instant on, in microseconds.
+    /// At this time, in microseconds.
     Time(i64),
 }
 
-/// When a pod was seen last.
+/// The last event of a pod.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sighting {
     /// The number of the event.
     pub order: u64,
-    /// The latest resourceVersion.
+    /// The latest `resourceVersion`.
     pub version: u64,
 }
 
-/// A pod that was seen as being deleted before any DELETE was shown.
+/// A pod that was being deleted before the trace showed a DELETE.
 #[derive(Clone, Copy, Debug)]
 pub struct Undeleted {
-    /// The number of the event that showed it as not being deleted.
+    /// Number of the last event without the deletion.
     since: u64,
-    /// The number of the event that showed it as being deleted.
+    /// Number of the first event with the deletion.
     until: u64,
-    /// When that was answered, in microseconds.
+    /// Time of that event in microseconds.
     when: i64,
-    /// Where the pods' history is whole again.
+    /// The position from which the history of the pods is complete again.
     position: Position,
 }
 
 impl Track {
-    /// A write is missing: violations that it may explain are taken back.
+    /// Notes that a write is missing, and withdraws the violations that it may explain.
     pub fn lacks(&mut self, event: &Event, reason: &str, since: Since) {
         let before = self.violations.len();
         self.violations.retain(|it| match since {
@@ -64,20 +63,20 @@ impl Track {
         self.gap = Some(event.order);
         let reason = match lost {
             0 => reason.to_owned(),
-            1 => format!("{reason}, which may be why a write before seemed wrong"),
-            _ => format!("{reason}, which may be why {lost} writes before seemed wrong"),
+            1 => format!("{reason}, which may explain an earlier violation"),
+            _ => format!("{reason}, which may explain {lost} earlier violations"),
         };
         self.tell(event.place, &reason);
         self.doubt(reason);
     }
 
-    /// Whether a pod's state is that before a gap.
+    /// Returns `true` if the last known state of a pod is older than a gap.
     #[must_use]
     pub fn is_unsure(&self, pod: Uid) -> bool {
         self.gap.is_some_and(|gap| self.pods_seen.get(&pod).is_none_or(|seen| seen.order < gap))
     }
 
-    /// An event of this Job, or of a pod of it, was taken.
+    /// Notes an event of this Job or of one of its pods.
     pub fn saw(&mut self, event: &Event, pod: Option<Uid>) {
         self.latest_version = self.latest_version.max(event.version.unwrap_or(0));
         self.latest_answer = self.latest_answer.max(event.when.map_or(i64::MIN, |when| when.done));
@@ -91,10 +90,10 @@ impl Track {
         }
     }
 
-    /// Whether an event comes after one that etcd took later: the log is out of order by more than the window.
-    /// One that was taken before is a repetition.
+    /// Returns `true` if the event precedes one that was judged already, so that the log is out of order by more than
+    /// the window. A version that was seen before is a repetition.
     pub fn comes_late(&mut self, event: &Event) -> bool {
-        // By its version alone it may be the answer to a request that changed nothing.
+        // Its version alone may come from a response that repeats an old version.
         let late = event.version.map_or(event.late, |version| version < self.latest_version)
             && event.when.is_none_or(|when| when.done < self.latest_answer);
         if !late || event.form == Form::Watch {
@@ -103,14 +102,13 @@ impl Track {
         let again = |version| self.versions_seen.iter().any(|(seen, _)| *seen == version);
         if !event.version.is_some_and(again) {
             let since = event.when.map_or(Since::Order(0), |when| Since::Time(when.done));
-            self.lacks(event, "the log is out of order by more than is looked ahead", since);
+            self.lacks(event, "the log is out of order by more than the reorder window", since);
             self.stale = true;
         }
         true
     }
 
-    /// A write of the Job that the trace does not show, as far as an accepted write tells: the state that is held
-    /// is not the one that it was made on.
+    /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
         let (Some(after), Some(before)) = (&it.after, self.shown()) else { return };
         let missing = match (it.base, self.version) {
@@ -127,18 +125,22 @@ impl Track {
         self.stale = true;
     }
 
-    /// What the garbage collector does to a pod that shows that its Job was deleted.
+    /// Finds a missing deletion of the Job: the garbage collector deletes or orphans its pods.
     pub fn find_missing_deletion(&mut self, event: &Event, role: Role, it: &PodEvent) {
         let collects = event.verb == Some(Verb::Delete) || it.names_owner == Some(true);
         let lives = self.shown().is_some_and(|job| !job.deleting);
         if role == Role::GarbageCollector && collects && lives && self.complete {
             let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
-            self.lacks(event, "a write of the Job is missing: its pods are collected", Since::Order(since));
+            self.lacks(
+                event,
+                "a write of the Job is missing: the garbage collector deletes or orphans its pods",
+                Since::Order(since),
+            );
             self.stale = true;
         }
     }
 
-    /// A DELETE of a pod was answered, perhaps after requests that saw what it did.
+    /// Notes the response to a DELETE of a pod, which may come after requests that saw its effect.
     pub fn explain_deletion(&mut self, event: &Event, pod: Uid) {
         let received = event.when.map_or(i64::MIN, |when| when.received);
         if self.undeleted.get(&pod).is_some_and(|found| received <= found.when) {
@@ -146,8 +148,8 @@ impl Track {
         }
     }
 
-    /// No view explains a write. Where its sync had read the pods as they were before something that is missing, that
-    /// may be why; whether it is certain that it cannot be told.
+    /// Returns `true` if a gap before the write may be the reason why no view explains it. Withdraws violations that
+    /// the gap may explain.
     pub fn rests_on_gaps(&mut self, event: &Event, views: &[ViewRefusal]) -> bool {
         let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return false };
         for found in self.undeleted.values_mut().filter(|found| read < found.position) {
@@ -161,7 +163,7 @@ impl Track {
         true
     }
 
-    /// A refused write was made on a version that was not shown yet: the answer to what made it may follow.
+    /// Notes a refused write on a version that the trace has not shown yet. The write of that version may follow.
     pub fn find_unseen_base(&mut self, it: &JobEvent) {
         let (Some(base), Some(stored)) = (it.base, self.version) else { return };
         let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.uid);
@@ -171,14 +173,14 @@ impl Track {
         }
     }
 
-    /// The trace has no more of this Job: what was waited for is missing.
+    /// Reports the writes that the trace should have shown before its end.
     pub fn find_never_shown(&mut self) {
         for (base, since) in std::mem::take(&mut self.unseen_bases) {
             self.violations.retain(|it| it.order <= since);
             self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
         }
         for (_, found) in std::mem::take(&mut self.undeleted) {
-            // Where it explains one, what was reported after that may be a consequence.
+            // If the gap explains a violation, later violations may be consequences.
             let explains = |it: &Violation| it.order > found.since && it.order <= found.until;
             if self.violations.iter().any(explains) {
                 self.violations.retain(|it| it.order <= found.since);
@@ -187,16 +189,16 @@ impl Track {
         }
     }
 
-    /// Whether more ready pods were reported than there were. A kubelet may write no more than a pod's end, so
-    /// that alone does not tell that its start is missing.
+    /// Returns `true` if a violation reports more ready pods than exist. A kubelet may write only the end of a pod, so
+    /// this alone proves no gap.
     fn reported_readier(&self, since: u64) -> bool {
         self.violations.iter().filter(|it| it.order > since).any(|it| says_more_ready(&it.broken))
     }
 
-    /// The same of a pod.
+    /// Finds a missing write of a pod.
     pub fn find_missing_pod_write(&mut self, event: &Event, it: &PodEvent, before: &Pod, after: &Pod) {
         let seen = self.pods_seen.get(&before.uid).copied().unwrap_or_default();
-        // An answer that carries an old version tells of what came before it all the same.
+        // A response with an old version still shows the state at that version.
         if event.form == Form::Watch || event.answered.is_none_or(|version| version <= seen.version) {
             return;
         }
@@ -218,7 +220,7 @@ impl Track {
     }
 }
 
-/// PC-03 with more ready pods than there are.
+/// Returns `true` for a `ready` that is too large (PC-03).
 fn says_more_ready(broken: &Broken) -> bool {
     match (&broken.expected, &broken.found) {
         (Operand::Number(expected), Operand::Number(found)) => broken.req == Req::PC03 && found > expected,
@@ -226,7 +228,7 @@ fn says_more_ready(broken: &Broken) -> bool {
     }
 }
 
-/// Why a change is none that a single write makes.
+/// The reason why no single write makes a change.
 fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> {
     let spec = before.spec != after.spec;
     let status = before.status != after.status;
@@ -234,27 +236,27 @@ fn two_writes(event: &Event, before: &Job, after: &Job) -> Option<&'static str> 
     let deletes = event.verb == Some(Verb::Delete) && event.actor.is_some();
     match () {
         () if spec && status => Some("no write changes spec and status together"),
-        () if event.is_status && spec => Some("the answer to a write of the status shows another spec"),
-        () if main && status => Some("the answer to a write of the spec shows another status"),
+        () if event.is_status && spec => Some("the response to a status write has another spec"),
+        () if main && status => Some("the response to a write of the spec has another status"),
         () if event.form != Form::Watch && skips(before, after) => {
             Some("the generation rose by more than one")
         }
-        () if deletes && (spec || status) => Some("the answer to a DELETE shows another spec or status"),
+        () if deletes && (spec || status) => Some("the response to a DELETE has another spec or status"),
         () => None,
     }
 }
 
-/// Whether the generation rose by more than one write of the spec, or one deletion, makes it rise.
+/// Returns `true` if the generation rose by more than one write of the spec, or one deletion, can explain.
 fn skips(before: &Job, after: &Job) -> bool {
     before.generation > 0 && after.generation.saturating_sub(1) > before.generation
 }
 
-/// Whether a pod that was never ready has ended.
+/// Returns `true` if a pod terminated that was never ready.
 fn is_skip(event: &Event, before: &Pod, after: &Pod) -> bool {
     event.is_status && !before.ready && !before.is_terminated() && after.is_terminated()
 }
 
-/// A change of a pod that this kind of request does not make.
+/// The reason why this kind of request cannot make a change of a pod.
 fn impossible(event: &Event, it: &PodEvent, before: &Pod, after: &Pod) -> Option<&'static str> {
     let status = before.phase != after.phase || before.ready != after.ready;
     match event.verb {
@@ -273,9 +275,12 @@ fn impossible(event: &Event, it: &PodEvent, before: &Pod, after: &Pod) -> Option
     }
 }
 
-/// Whether this request cannot have changed the pod's owner.
+/// Returns `true` if this request cannot have changed the owner of the pod.
 #[must_use]
 pub fn keeps_owner(event: &Event, it: &PodEvent) -> bool {
     let silent = event.is_status || event.verb == Some(Verb::Delete) || it.names_owner == Some(false);
     event.form != Form::Watch && silent
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! BO-02 as the built-in breaks it before 1.36 (kubernetes#139428): while a replacement waits for its delay, it reports
-//! `active` 0, whatever runs.
+//! BO-02 as the built-in controller broke it before 1.36 (kubernetes#139428). While a replacement waits for its delay,
+//! the controller reports `active` 0, although other pods run.
 
 use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
@@ -14,11 +14,12 @@ use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
 
-/// The first minor version whose built-in controller reports what runs.
+/// The first minor version with the fix.
 const MENDED: u32 = 36;
 
 impl Track {
-    /// An accepted status write: in some view nothing is wrong but `active`, and the delay runs there.
+    /// The violation of an accepted status write as BO-02, if `active` is the only error in a view in which the delay
+    /// runs.
     pub(super) fn hides_active(
         &mut self,
         settings: &Settings,
@@ -34,8 +35,8 @@ impl Track {
         self.explains_by(&pattern, settings, versions, latest, views, judge)
     }
 
-    /// A status write that was refused for `ready` above `active`: `active` is 0, and in some view `ready` is right and the
-    /// delay runs.
+    /// Returns `true` for a refused status write with `active` 0 and a greater `ready`, if the delay runs in some view
+    /// with this `ready`.
     pub(super) fn was_refused_for_hidden_active(
         &mut self,
         settings: &Settings,
@@ -50,7 +51,7 @@ impl Track {
             let is_ready = i64::from(view.post.sums().ready) == i64::from(ready);
             findings.require(Req::BO02, is_ready && awaits_delay(view), "active", "what runs", active);
         };
-        // That it was refused is no evidence of what the next write rests on.
+        // A refused write gives no bound for the views of the next write.
         let kept = self.frontier.clone();
         let explained = self.explain(settings, Versions::Stored, latest, Interpretation::Ideal, &fits);
         self.frontier = kept;
@@ -58,7 +59,7 @@ impl Track {
     }
 }
 
-/// PC-01 with nothing active where something is, if that is all that is wrong.
+/// The finding, if `active` 0 in place of another number (PC-01) is the only error.
 fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
     match broken {
         [it @ Broken { req: Req::PC01, expected: Operand::Number(1..), found: Operand::Number(0), .. }] => {
@@ -68,7 +69,7 @@ fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
     }
 }
 
-/// Whether the sync of this view manages pods, wants more of them, and a delay keeps it from creating any.
+/// Returns `true` if the sync of this view needs more pods, and only a delay keeps it from creating them.
 fn awaits_delay(view: &View<'_>) -> bool {
     let tally = Tally::of(view);
     let ends = view.job.deleting || view.job.status.is_decided() || decide(view, &tally).is_some();

@@ -1,9 +1,9 @@
-//! The history of one Job's pods, and any state that a Pod cache may have been in.
+//! The history of the pods of one Job, and every state that a Pod cache may have been in.
 //!
-//! A cache is a prefix of the history; what its process wrote itself is contained in any case (judging.md 1).
-//! So a cache state is a position in the log plus the process's own later writes folded in. Two states are
-//! kept for the current position: what the sync read, and that with the sync's own writes (see
-//! [`jobcheck_spec::view::View`]). Both move along the log one entry at a time, in either direction.
+//! A cache is a prefix of the history, and its process also knows its own writes (`docs/reference/judging.md`, *View
+//! and truth*). A state of a cache is therefore a position in the history, with the process's own later writes folded
+//! in. Two states can move along it: the pods that the sync read ([`History::cache`]), and the same with the writes of
+//! the sync itself ([`History::post`]; see [`jobcheck_spec::view::View`]).
 
 use std::collections::VecDeque;
 
@@ -26,77 +26,77 @@ struct Entry {
     before: Option<Pod>,
     after: Option<Pod>,
     own: Option<OwnWrite>,
-    /// From which position on a view may contain the entry although it stands later: requests that
-    /// overlapped may have committed in either order.
+    /// The position from which on a view may contain the entry although its place is later. Overlapping requests may
+    /// have been committed in either order.
     early: Position,
-    /// The write that this was if it was the manager's, where the trace does not tell whose it was.
+    /// If the trace does not show the sender: the write, in case it was the manager's.
     perhaps: Option<OwnWrite>,
-    /// Its resourceVersion, where a native trace shows it.
+    /// `resourceVersion`, in a native trace.
     version: Option<u64>,
-    /// When it and all that stands before it were written at the earliest, in microseconds.
+    /// Lower bound for the time of this entry and of all entries before it, in microseconds.
     written: Option<i64>,
 }
 
-/// The history of one Job's pods.
+/// The history of the pods of one Job.
 #[derive(Debug, Default)]
 pub struct History {
-    /// What etcd holds of the pods that the Job controls.
+    /// The pods in etcd that the Job controls.
     pub stored: Pods,
-    /// What it holds of those that the Job did control, that nobody does, and that have its finalizer.
+    /// The pods in etcd that the Job controlled, that have no controller now, and that hold its finalizer.
     pub ownerless: Pods,
     entries: VecDeque<Entry>,
-    /// Position of the first entry that is kept.
+    /// Position of the first kept entry.
     start: Position,
-    /// The last resourceVersion before it.
+    /// The last `resourceVersion` before the first kept entry.
     pub forgotten: Option<u64>,
     /// Own writes before this position belong to earlier syncs.
     sync_start: Position,
-    /// Where [`History::cache`] and [`History::post`] stand.
+    /// The position of [`History::cache`] and [`History::post`].
     at: Position,
     cache: Pods,
     post: Pods,
-    /// Those of [`History::post`] that have no controller.
+    /// The pods in [`History::post`] without a controller.
     post_strays: Pods,
-    /// Positions of own writes, by pod, oldest first.
+    /// The positions of own writes by pod, oldest first.
     own: FxHashMap<Uid, Vec<Position>>,
-    /// Entries that a view may contain early and that the current states contain.
+    /// Later entries that the current states contain.
     pulled: Vec<Position>,
-    /// Whether caches may lack the deletions of earlier syncs (J-01).
+    /// Caches may lack deletions of earlier syncs (J-01).
     forgets_deletions: bool,
-    /// The resourceVersion of the write that is taken in.
+    /// `resourceVersion` of the next entry.
     version: Option<u64>,
-    /// When that write was made.
+    /// Time of the next entry.
     written: Written,
-    /// When what was forgotten was written at the earliest; unknown where views show it that need not have.
+    /// Lower bound for the time of the dropped entries; `None` if views need not contain them.
     forgotten_written: Option<i64>,
 }
 
 impl History {
-    /// The position after the last entry.
+    /// The position behind the last entry.
     #[must_use]
     pub fn end(&self) -> Position {
         self.start + self.entries.len() as u64
     }
 
-    /// Where the current states stand.
+    /// The current position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// The pods as the cache shows them at the current position.
+    /// The pods in the cache at the current position.
     #[must_use]
     pub fn cache(&self) -> &Pods {
         &self.cache
     }
 
-    /// The pods as the sync left them, at the current position.
+    /// The pods at the current position after the writes of the sync.
     #[must_use]
     pub fn post(&self) -> &Pods {
         &self.post
     }
 
-    /// The pods that nobody controls, as the sync left them.
+    /// The pods without a controller after the writes of the sync.
     #[must_use]
     pub fn post_strays(&self) -> &Pods {
         &self.post_strays
@@ -108,13 +108,13 @@ impl History {
         self.stored.get(uid).or_else(|| self.ownerless.get(uid))
     }
 
-    /// Whether any pod has the tracking finalizer.
+    /// Returns `true` if a pod holds the tracking finalizer.
     #[must_use]
     pub fn holds_finalizers(&self) -> bool {
         !self.ownerless.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
     }
 
-    /// Appends what happened to a pod in etcd. `early` is the position from which a view may contain it.
+    /// Appends a new state of a pod in etcd. A view may contain it from position `early` on.
     pub fn push(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>, early: Position) {
         let before = put(&mut self.stored, &mut self.ownerless, uid, after.clone());
         let position = self.end();
@@ -128,18 +128,18 @@ impl History {
         self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version, written });
     }
 
-    /// What is appended next comes with this resourceVersion; returns the one that was told before.
+    /// Sets the `resourceVersion` of the next entries; returns the previous one.
     pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.version, version)
     }
 
-    /// What is appended next was written then; returns what was told before.
+    /// Sets the time of the next entries; returns the previous one.
     pub fn date(&mut self, written: Written) -> Written {
         std::mem::replace(&mut self.written, written)
     }
 
-    /// When what a cache at this position shows was written, at the earliest, in microseconds. What it may contain of
-    /// what stands behind says nothing.
+    /// Lower bound for the time of the content of a cache at this position, in microseconds. Reorderable entries behind
+    /// the position give no bound.
     fn written_before(&self, position: Position) -> Option<i64> {
         match position.checked_sub(self.start + 1) {
             Some(last) => self.entries.get(last as usize).and_then(|entry| entry.written),
@@ -153,19 +153,19 @@ impl History {
         self.written_before(self.at)
     }
 
-    /// Where a cache stands that has come so far.
+    /// The positions of a cache that had come this far.
     #[must_use]
     pub fn reach(&self, seen: Seen) -> Reach {
         Reach::behind(self.entries.iter().map(|entry| entry.version), self.start, seen)
     }
 
-    /// The position of the first entry that is kept.
+    /// The position of the first kept entry.
     #[must_use]
     pub fn start(&self) -> Position {
         self.start
     }
 
-    /// Makes the current states contain a write of the process.
+    /// Folds a write of the process into the current states.
     fn fold_in(&mut self, uid: Uid, write: &OwnWrite) {
         if write.precedes_the_count() {
             let before = self.cache.get(uid).cloned();
@@ -175,8 +175,7 @@ impl History {
         put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
     }
 
-    /// Appends what happened to a pod in etcd where it may have been the manager's doing: a view may then know
-    /// of it from `early` on.
+    /// Appends a state of a pod that may be the manager's doing. A view may contain it from `early` on.
     pub fn push_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite, early: Position) {
         self.push(uid, after, None, early);
         if let Some(entry) = self.entries.back_mut() {
@@ -184,24 +183,25 @@ impl History {
         }
     }
 
-    /// A status write was tried: what the process did so far belongs to an earlier sync from now on.
+    /// Ends a sync at a status write: earlier writes of the process belong to an earlier sync.
     pub fn end_sync(&mut self) {
         self.set_sync_start(self.end());
     }
 
-    /// Where the current sync began.
+    /// The position at which the current sync began.
     #[must_use]
     pub fn sync_start(&self) -> Position {
         self.sync_start
     }
 
-    /// The pods that the process released in the current sync.
+    /// The pods whose finalizer the process has removed in the current sync.
     #[must_use]
     pub fn released_in_sync(&self) -> Vec<Uid> {
         self.releases().map(|entry| entry.uid).collect()
     }
 
-    /// How many pods that ended well, and are not listed, it released in the current sync: those of newly completed indexes.
+    /// Number of succeeded, unrecorded pods whose finalizer the current sync has removed: pods of newly completed
+    /// indexes.
     #[must_use]
     pub fn released_unlisted(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
         let ended_well = |pod: &Pod| pod.phase == Phase::Succeeded && !is_listed(pod.uid);
@@ -213,7 +213,7 @@ impl History {
         entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)))
     }
 
-    /// Takes another position as the beginning of the current sync.
+    /// Sets the position at which the current sync began.
     pub fn set_sync_start(&mut self, position: Position) {
         let position = position.clamp(self.start, self.end());
         let (from, to) = (position.min(self.sync_start), position.max(self.sync_start));
@@ -225,14 +225,15 @@ impl History {
         }
     }
 
-    /// Whether the cache at `position` shows every pod that the process gained in earlier syncs (PC-27).
+    /// Returns `true` if the cache at `position` contains every pod that the process created or adopted in earlier
+    /// syncs (PC-27).
     #[must_use]
     pub fn shows_earlier_gains(&self, position: Position) -> bool {
         !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
     }
 
-    /// Whether the cache at `position` may lack a deletion that the process asked for in an earlier sync, finalizer
-    /// first (PC-26).
+    /// Returns `true` if the cache at `position` may lack a deletion by an earlier sync, which had removed the
+    /// finalizer before (PC-26).
     #[must_use]
     pub fn lacks_earlier_deletions(&self, position: Position) -> bool {
         let uncounted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| !pod.finalizer);
@@ -243,8 +244,8 @@ impl History {
         })
     }
 
-    /// A write of the process changed nothing. What somebody else had done to the pod, which its cache may lack, is
-    /// known by the answer.
+    /// Notes a write of the process that changed nothing. Its response shows the process what another actor had done to
+    /// the pod.
     pub fn acknowledge(&mut self, uid: Uid, write: OwnWrite) {
         let Some(number) = self.entries.iter().rposition(|entry| entry.uid == uid) else { return };
         let entry = &mut self.entries[number];
@@ -256,7 +257,7 @@ impl History {
         self.restore(uid);
     }
 
-    /// Another process takes over: what the one before was told is lost with it.
+    /// Forgets responses to a replaced process.
     pub fn forget_misses(&mut self) {
         let missed = self.entries.iter().filter(|entry| matches!(entry.own, Some(OwnWrite::Miss)));
         for uid in missed.map(|entry| entry.uid).collect::<Vec<_>>() {
@@ -264,8 +265,8 @@ impl History {
         }
     }
 
-    /// H1: whether pods that terminate changed as often as the process asked for deletions in earlier syncs, before the
-    /// last of these deletions was made. Who counts deletions waits for no more then.
+    /// H1: returns `true` if terminating pods changed as often as earlier syncs asked for deletions, before the last of
+    /// these deletions was made. A controller that counts deletions then waits for no more.
     #[must_use]
     pub fn counts_deletions_early(&self) -> bool {
         let asked = |entry: &&Entry| matches!(entry.own, Some(OwnWrite::Delete));
@@ -280,12 +281,12 @@ impl History {
         wanted > 1 && before_last.filter(terminates).count() >= wanted
     }
 
-    /// The process does not know that it released the pod: the answer was lost.
+    /// Forgets that the process removed the finalizer of a pod, since it got no response.
     pub fn unhear_release(&mut self, uid: Uid) {
         self.disown(uid, |write| matches!(write, OwnWrite::Release));
     }
 
-    /// The process does not know of the write at this position: it was another's.
+    /// Forgets an own write: it came from another process.
     pub fn unhear(&mut self, uid: Uid, at: Position) {
         if at < self.start || at >= self.end() {
             return;
@@ -316,7 +317,7 @@ impl History {
         self.restore(uid);
     }
 
-    /// Takes the process for one that does not wait to see the deletions of its earlier syncs (J-01), or no longer.
+    /// Lets views lack deletions of earlier syncs (J-01), or no longer.
     pub fn forget_deletions(&mut self, forgets: bool) {
         self.forgets_deletions = forgets;
         let written: Vec<Uid> = self.own.keys().copied().collect();
@@ -325,7 +326,7 @@ impl History {
         }
     }
 
-    /// Whether a cache at `position` lacks this pod.
+    /// Returns `true` if a cache at `position` lacks this pod.
     #[must_use]
     pub fn gains_after(&self, position: Position, uid: Uid) -> bool {
         let owned = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.controlled);
@@ -333,13 +334,13 @@ impl History {
             .any(|entry| entry.uid == uid && !owned(&entry.before) && owned(&entry.after))
     }
 
-    /// The states of pods that a cache from `position` on may show.
+    /// The states of pods in caches from `position` on.
     pub fn states_since(&self, position: Position) -> impl Iterator<Item = &Pod> {
         let past = self.range(position, self.end()).flat_map(|entry| [&entry.before, &entry.after]);
         past.flatten().chain(self.stored.iter())
     }
 
-    /// Moves both states to `position`, without any early entry.
+    /// Moves both states to `position`, without reorderable entries.
     pub fn seek(&mut self, position: Position) {
         self.pull(&[]);
         while self.at < position.min(self.end()) {
@@ -352,7 +353,7 @@ impl History {
         }
     }
 
-    /// The entries behind the current position that a view here may contain already.
+    /// The entries behind the current position that a view at this position may contain.
     #[must_use]
     pub fn floating(&self) -> Vec<Position> {
         const FAR: usize = 4096;
@@ -366,7 +367,7 @@ impl History {
             .collect()
     }
 
-    /// Makes the current states contain these later entries, and no others.
+    /// Makes the current states contain exactly these later entries.
     pub fn pull(&mut self, positions: &[Position]) {
         let previous = std::mem::take(&mut self.pulled);
         for position in previous {
@@ -377,7 +378,7 @@ impl History {
             let entry = self.entry(*position);
             let (uid, after) = (entry.uid, entry.after.clone());
             match entry.perhaps.clone() {
-                // If it was the manager's own write, its cache need not show it.
+                // A cache need not contain a write of its own process.
                 Some(write) => self.fold_in(uid, &write),
                 None => self.set_folded(uid, after, position + 1),
             }
@@ -385,7 +386,7 @@ impl History {
         }
     }
 
-    /// Drops entries that no view can lack any more.
+    /// Drops entries that every view contains.
     pub fn forget_before(&mut self, position: Position) {
         let position = position.min(self.end());
         if position <= self.start {
@@ -406,7 +407,7 @@ impl History {
         self.sync_start = self.sync_start.max(position);
     }
 
-    /// Forgets all lag: every view shows what etcd holds.
+    /// Drops all lag: every view contains the state of etcd.
     pub fn settle(&mut self) {
         self.seek(self.end());
         self.sync_start = self.end();
@@ -414,7 +415,7 @@ impl History {
         self.forgotten_written = None;
     }
 
-    /// Gives back memory that nothing uses.
+    /// Frees unused memory.
     pub fn shrink(&mut self) {
         self.entries.shrink_to_fit();
         self.own.shrink_to_fit();
@@ -441,7 +442,7 @@ impl History {
         self.entries.iter().skip(skip).take(take)
     }
 
-    /// Sets a pod after the entry at `position` was passed (`forward`), or was taken back.
+    /// Sets a pod after a step over the entry at `position`, forward or backward.
     fn refresh(&mut self, position: Position, forward: bool) {
         let entry = self.entry(position);
         let uid = entry.uid;
@@ -450,7 +451,7 @@ impl History {
         self.set_folded(uid, base, from);
     }
 
-    /// The state of a pod at the current position, recomputed from the log.
+    /// Recomputes the state of a pod at the current position from the entries.
     fn restore(&mut self, uid: Uid) {
         let later = self.range(self.at, self.end()).find(|entry| entry.uid == uid);
         let base = match later {
@@ -460,7 +461,7 @@ impl History {
         self.set_folded(uid, base, self.at);
     }
 
-    /// Folds the process's own writes from `from` on into `base`.
+    /// Folds the own writes from `from` on into `base`, and sets the pod.
     fn set_folded(&mut self, uid: Uid, base: Option<Pod>, from: Position) {
         let mut cached = base.clone();
         let mut left = base;
@@ -473,13 +474,13 @@ impl History {
                     continue;
                 }
                 if is_earlier && matches!(write, OwnWrite::Miss) {
-                    // What else the pod was, it still seems to be.
+                    // The process still believes the other facts about the pod.
                     cached = OwnWrite::Release.fold(cached);
                     left = OwnWrite::Release.fold(left);
                     continue;
                 }
                 if is_earlier {
-                    // An earlier sync's write is known by its answer, a state that etcd held.
+                    // An earlier sync knows the response to its write, which is a state of etcd.
                     cached = entry.after.clone();
                     left = cached.clone();
                     continue;
@@ -494,3 +495,6 @@ impl History {
         put(&mut self.post, &mut self.post_strays, uid, left);
     }
 }
+
+#[cfg(test)]
+mod tests;

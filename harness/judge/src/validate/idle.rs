@@ -1,4 +1,4 @@
-//! Requests of a manager that come to nothing, again and again, while nothing happens (judging.md 4).
+//! Repeated requests of a manager without effect (`docs/reference/judging.md`, *Refusals and quiescence*).
 
 use jobcheck_spec::job::Text;
 use jobcheck_traces::Verb;
@@ -7,28 +7,28 @@ use rustc_hash::FxHashMap;
 use super::event::Event;
 use super::track::Track;
 
-/// So many of the same requests are a loop.
+/// Number of equal requests that make a loop.
 const LOOP: u32 = 10;
-/// If they come within this time, in microseconds. After an error a sync waits for 1 s at least, and each time twice as long
-/// (SY-02), so that ten retries take minutes.
+/// Time within which they make a loop, in microseconds. After an error a sync waits for at least 1 s, and each time
+/// twice as long (SY-02), so that ten retries take minutes.
 const WITHIN: i64 = 5_000_000;
 
-/// The verb, the name of the object, and how it was answered.
+/// The verb, the name of the object, and the code of the response.
 type Request = (Verb, Text, u16);
 
-/// Requests of the manager since the Job or one of its pods has changed.
+/// Requests of the manager since the last change of the Job or its pods.
 #[derive(Clone, Debug, Default)]
 pub struct IdleRequests {
-    /// The highest resourceVersion of the Job and its pods by then: what is asked for at another one may be new.
+    /// The highest `resourceVersion` of the Job and its pods. A request at another version may be a new one.
     version: u64,
-    /// How often each was made, and when first, in microseconds.
+    /// For each request, its number and the time of the first, in microseconds.
     made: FxHashMap<Request, (u32, i64)>,
-    /// Whether a loop was reported: one is enough.
+    /// A loop was reported already.
     reported: bool,
 }
 
 impl IdleRequests {
-    /// One more, answered at `now`; whether it is the first that makes a loop.
+    /// Adds a request that was answered at `now`. Returns `true` if it is the first that completes a loop.
     fn is_loop(&mut self, request: Request, version: u64, now: i64) -> bool {
         if self.version != version {
             self.version = version;
@@ -44,7 +44,8 @@ impl IdleRequests {
 }
 
 impl Track {
-    /// A request of the manager was refused, or has changed nothing. Of creations one sync may make many that are alike.
+    /// Notes a request of the manager that was refused or changed nothing. Creations are left out, since one sync may
+    /// create many equal pods.
     pub fn came_to_nothing(&mut self, event: &Event) {
         let (Some(when), Some(verb)) = (event.when, event.verb.filter(|verb| *verb != Verb::Create)) else {
             return;
@@ -55,10 +56,10 @@ impl Track {
         }
         let (verb, name, code) = (verb.name(), &event.name, event.code);
         let advice = if event.is_accepted() {
-            format!("SY-05: {verb} of {name}, again and again, changes nothing")
+            format!("SY-05: {verb} of {name} repeatedly changes nothing")
         } else {
             format!(
-                "SY-02: {verb} of {name}, again and again, is refused with {code}: a retry waits for a second and more"
+                "SY-02: {verb} of {name} is repeatedly refused with {code}; a retry waits for at least a second"
             )
         };
         self.warnings.push((event.place, advice));
@@ -69,7 +70,7 @@ impl Track {
 mod tests {
     use super::*;
 
-    /// Which of so many requests of one kind, so many microseconds apart, makes a loop.
+    /// The number of the request that completes a loop, of `count` equal requests at this distance in microseconds.
     fn found(count: u32, apart: i64, version: impl Fn(u32) -> u64) -> Option<u32> {
         let mut idle = IdleRequests::default();
         let request = || (Verb::Delete, "job-a".into(), 404);
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn the_same_request_again_and_again_without_a_change_is_a_loop() {
         assert_eq!(found(50, 10_000, |_| 7), Some(9));
-        // Fewer, slower, or each after a change.
+        // Fewer requests, slower requests, and requests that follow changes are no loop.
         assert_eq!(found(9, 10_000, |_| 7), None);
         assert_eq!(found(50, 1_000_000, |_| 7), None);
         assert_eq!(found(50, 10_000, u64::from), None);

@@ -1,4 +1,4 @@
-//! Judging writes to a Job.
+//! Judges writes to a Job.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
@@ -34,28 +34,28 @@ use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
 use super::track::Track;
-use super::unannounced;
+use super::without_interim;
 
-/// Who made a write, from the Job's point of view.
+/// The role of the sender of a write towards a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The Job's manager.
+    /// The manager of the Job.
     Manager,
-    /// The built-in, on a Job of another manager.
+    /// The built-in controller, for a Job of another manager.
     Intruder,
     /// The TTL controller.
     Ttl,
-    /// The environment.
+    /// Any other actor: the environment.
     Other,
 }
 
-/// The creation of a Job (SP, PC-15).
+/// Judges the creation of a Job (SP, PC-15).
 pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings) {
     let mut findings = Findings::new();
     validate_create(&settings.rules, job, &mut findings);
     let name = format!("creation of Job {}", job.name);
     if !job.is_managed_by_built_in() {
-        // MB-03: the built-in has something to stay away from.
+        // MB-03: there is a Job that the built-in controller must leave alone.
         findings.premise(Req::MB03);
         findings.premise(Req::MB02);
     }
@@ -63,11 +63,11 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
     track.tell(event.place, &name);
 }
 
-/// An accepted write that left the Job in a new state.
+/// Judges an accepted write that gave the Job a new state.
 pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
     if track.stale {
-        // What lies between is not shown: the new state cannot be held against the old one.
+        // The old state is not known, so the change cannot be judged.
         store(track, event, after, false);
         track.resync();
         track.stale = false;
@@ -86,8 +86,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             Req::MB12,
             false,
             "spec after a write to the status subresource",
-            "the stored one",
-            "another",
+            "the stored spec",
+            "another spec",
         );
         track.take(event, &"status write", findings);
     }
@@ -107,8 +107,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
         if by == By::Manager && track.executor && event.actor.is_some() && before.status.is_finished() {
-            let expected = "as the Job finished with it";
-            findings.require(Req::TC11, !spec_changed, "spec", expected, "a write of the Job's controller");
+            let expected = "unchanged after the Job has finished";
+            findings.require(Req::TC11, !spec_changed, "spec", expected, "changed by the Job's controller");
         }
         track.take(event, &what, findings);
         track.tell(event.place, &what);
@@ -116,14 +116,15 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
-/// Whether a write went to the main resource, which leaves the status alone (SS-32). A watch does not tell.
+/// Returns `true` for a write to the main resource, which leaves the status alone (SS-32). A watch does not show the
+/// resource.
 fn is_main_write(event: &Event) -> bool {
     !event.is_status && matches!(event.verb, Some(Verb::Update | Verb::Patch))
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     let before = track.stored.take();
-    // A change of the metadata alone is nothing to who looks after the Job.
+    // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
     if let (Some(before), Some(when)) = (before, event.when) {
         track.replaced = Some((before, when.done));
@@ -135,7 +136,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     if let Some(version) = event.version {
         track.has_version(version, event.order);
     }
-    // J-06: an event of the finished Job wakes its clean-up.
+    // J-06: an event of the finished Job triggers its clean-up.
     track.occasions.late.clear();
     if !is_idle {
         track.changed = event.when.map(|when| when.done).or(track.changed);
@@ -187,7 +188,7 @@ fn status_written(
             let truth = |before: &Job, new: &JobStatus, findings: &mut Findings| {
                 executor_truth(track, before, new, gates, findings);
             };
-            unannounced::judge_truth(track, gates, &read, &after.status, &truth, &mut findings);
+            without_interim::judge_truth(track, gates, &read, &after.status, &truth, &mut findings);
             let cap = settings.constants.max_uncounted_pods;
             judge_list_size(&after.status, cap, &mut findings);
             if track.executor {
@@ -200,7 +201,7 @@ fn status_written(
         By::Ttl | By::Other => {}
     }
     rank(&mut findings);
-    // A known deviation says nothing of the rest of the write.
+    // A known deviation excuses nothing else in the write.
     if by == By::Manager {
         times::advise(track, event, &before.status, &after.status);
     }
@@ -220,8 +221,7 @@ fn status_written(
     track.tell(event.place, &write);
 }
 
-/// The most telling finding first: what was counted or decided wrongly before what the API server refuses, and
-/// a documented deviation last, since its pattern is the weakest evidence of something else.
+/// Sorts known deviations behind other findings: their patterns are the weakest evidence of another error.
 fn rank(findings: &mut Findings) {
     findings.broken.sort_by_key(|broken| broken.known.is_some());
 }
@@ -247,7 +247,7 @@ fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, fi
     }
 }
 
-/// The decisions of a status write, by the views. They are not judged where the write is wrong already.
+/// Judges the decisions of a status write against the views. They are not judged if the write is wrong already.
 fn executor_decision(
     track: &mut Track,
     event: &Event,
@@ -266,27 +266,27 @@ fn executor_decision(
     }
     let old = track.stored.clone();
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
-    // One that is listed all the same has been told as S-05: what else is written, is judged as it was seen.
+    // A pod that is recorded again was reported as S-05; the rest of the write is judged as the manager saw it.
     let readopted: FxHashSet<Uid> =
         track.counted.readopted.iter().filter(|uid| !new.is_recorded(**uid)).copied().collect();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             let cache = without_finalizer(view.cache, &readopted);
-            unannounced::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
+            without_interim::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
         });
     known::check_watched_h2(track, event, after);
     if explained && !event.overlapped {
         track.late.settle();
     }
-    // What a dead process remembers is no record.
+    // A terminated process has no backoff record.
     if explained && track.complete && !event.posthumous {
         let heard = !track.unheard(event);
         track.keep_backoff(heard, settings);
     }
 }
 
-/// S-05: a pod that was counted and got its finalizer again is not to be listed once more; that it was adopted is told where
-/// it happened.
+/// S-05: removes the finalizer of pods that were counted and adopted again, since they must not be recorded. The
+/// adoption was reported where it happened.
 fn without_finalizer<'a>(pods: &'a Pods, readopted: &FxHashSet<Uid>) -> Cow<'a, Pods> {
     let held = |uid: &&Uid| pods.get(**uid).is_some_and(|pod| pod.finalizer);
     readopted.iter().filter(held).fold(Cow::Borrowed(pods), |mut pods, uid| {
@@ -296,7 +296,8 @@ fn without_finalizer<'a>(pods: &'a Pods, readopted: &FxHashSet<Uid>) -> Cow<'a, 
     })
 }
 
-/// The instant of a status write: its answer, or the transition that it makes. One that it repeats is older.
+/// Upper bound for the time of a status write: its response, or the condition that it sets. A condition that was set
+/// before is older.
 fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<Time> {
     let transition = [ConditionKind::FailureTarget, ConditionKind::SuccessCriteriaMet]
         .iter()
@@ -307,22 +308,22 @@ fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<
     event.latest().or(transition)
 }
 
-/// The UIDs that left the lists are in the counters now.
+/// Moves the UIDs that left the lists into the counters.
 fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
     let left = added(new.uncounted_succeeded(), old.uncounted_succeeded())
         .chain(added(new.uncounted_failed(), old.uncounted_failed()));
     track.counted.counted.extend(left);
 }
 
-/// Somebody else wrote the status: an environment step, after which the counters are not the manager's.
+/// Notes a status write by another actor. The counters are then not the manager's.
 fn foreign(track: &mut Track, before: &Job, after: &Job) {
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
-        track.doubt("somebody else wrote counters of this Job's status".to_owned());
+        track.doubt("another actor wrote counters of this Job's status".to_owned());
     }
 }
 
-/// SU-14, SS-34: what a mirror should do.
+/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
 fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
     let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
     let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
@@ -339,7 +340,7 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
     }
 }
 
-/// A refused write of the Job by its manager (judging.md 4).
+/// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
@@ -350,8 +351,8 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     track.trouble.refused(event);
     track.came_to_nothing(event);
     if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
-        // BO-05: 1.36 keeps the record of a sync after its status write alone, others may when they decide. What that rests on
-        // is known where the trace tells what the sync had read.
+        // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
+        // decide. The trace shows the basis of the record if it shows what the sync had read.
         track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|_, _| {});
         track.keep_backoff(false, settings);
     }
@@ -375,7 +376,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         return;
     };
     if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
-        // What it was validated against is not what is stored here.
+        // The server validated the write against another version.
         return;
     }
     // The API server validates the new status against the stored spec (SS-32).
@@ -388,13 +389,13 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
             track.judged += 1;
             let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
             let broken =
-                Broken { req: Req::SS37, what: "answer to the status write", expected, found, known: None };
+                Broken { req: Req::SS37, what: "response to the status write", expected, found, known: None };
             track.report(event, &write, broken, Vec::new());
             return;
         }
         track.warnings.push((
             event.place,
-            format!("a status write was refused for a reason outside the rules: {message}"),
+            format!("a status write was refused for a reason that no rule names: {message}"),
         ));
         return;
     };
@@ -423,14 +424,14 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
     let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
     let mut findings = Findings::new();
-    let expected = "accepted: the request carries the stored resourceVersion";
-    findings.require(Req::SS32, explained, "answer to the status write", expected, "409 Conflict");
+    let expected = "accepted, since the request has the stored resourceVersion";
+    findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
     let judged = track.judged;
     track.take(event, &"refused status write", findings);
     track.judged = judged;
 }
 
-/// A DELETE of a Job.
+/// Judges a DELETE of a Job.
 pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let write = "deletion of the Job";
     let mut findings = Findings::new();
@@ -461,7 +462,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         updated(track, event, it, by, settings);
         track.stored = Some(after);
         if by == By::Ttl {
-            // TT-09: what it reads after its own DELETE shows the deletion.
+            // TT-09: a read after the own DELETE shows the deletion.
             track.replaced = None;
         }
     }
@@ -470,7 +471,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
 }
 
-/// Versions that a live GET just before this request may have shown (TT-06).
+/// The versions that a GET just before this request may have returned (TT-06).
 fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
     const WINDOW: i64 = 1_000_000;
     match (&track.replaced, event.when) {
@@ -479,14 +480,14 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
     }
 }
 
-/// The Job object is gone; its pods may remain.
+/// Notes that the Job is gone; its pods may remain.
 pub fn gone(track: &mut Track, event: &Event) {
     track.stored = None;
     track.changed = event.when.map(|when| when.done).or(track.changed);
     track.tell(event.place, &"the Job is gone");
 }
 
-/// The role an actor plays for a Job.
+/// The role of an actor towards a Job.
 #[must_use]
 pub fn by(role: Role, is_manager: bool, built_in: bool) -> By {
     match role {

@@ -1,35 +1,35 @@
-//! Which violations are documented deviations of the built-in (judging.md 1).
+//! Patterns of the known deviations of the built-in controller (`docs/reference/deviations.md`).
 //!
-//! A deviation is KNOWN by an exact pattern: the occasion that leads the built-in there must be in the trace. A
-//! write that is wrong in any other way is a plain violation. The patterns:
+//! A deviation is KNOWN by an exact pattern: the trace must contain the occasion that leads the built-in controller to
+//! it. A write that is wrong in any other way is a plain violation.
 //!
-//! | id | a write is the deviation if |
+//! | id | pattern |
 //! | --- | --- |
-//! | S-01 | `Complete` lacks no more successes than there are pods that were listed as failed and ended Succeeded; of the decision before it, if reading those pods as successes explains all of the write |
-//! | S-02 | the same reading explains all of it; of a refused write, if each index in both texts has a pod that failed and one that succeeded |
-//! | S-03 | the matching pod is in the list, and a deletion was refused in this sync or created pods are unseen; a watch must show another active pod |
-//! | S-04 | the interim write leaves a `startTime` absent that was absent; or the terminal one is refused for that alone |
-//! | S-05 | the pod was adopted when it had terminated, or after it had been counted |
-//! | S-07 | the write is refused for UIDs that are listed as succeeded and whose pods show Failed now; of what the sync did before, if counting those pods as failures explains all of it |
-//! | S-08 | some view that explains everything before lacks the active pod |
-//! | S-09 | the write is refused for `ready` alone, which exceeds `active` by no more than the removals of a finalizer that found no pod |
-//! | S-12 | one interim condition with status True is appended to a list whose first of that type is not True |
-//! | S-25 | the pod held the finalizer when it was adopted, and had no owner; its first release after that |
-//! | BO-02 | before 1.36: `active` is 0 and nothing else is wrong, in a view in which pods are wanted and the delay of a failure runs; or the write is refused for `ready` alone, which is right in such a view (its other counters are not compared) |
-//! | H1 | pods that terminate changed as often as pods were to be deleted, before the last deletion, and a view that lacks deletions of earlier syncs explains the release; the deletion that follows it |
-//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted; in a watch it is the number of pods that were wanted, and the Job gets no pod any more |
-//! | H3 | `ready` falls short by deletions that were refused |
-//! | H4 | `terminating` exceeds the truth by deletions that found no pod |
-//! | J-01 | nothing but `active`, `ready` and `terminating` is wrong, and a view that lacks deletions of earlier syncs explains all of the write |
-//! | J-02 | the lists were full, a removal was refused since, and the write adds one UID at most |
-//! | J-03 | the UID was listed when the PATCH that releases its pod was answered with 404 |
-//! | J-04 | the released pod has not ended, and the first rule that its condition DisruptionTarget matches ignores it |
-//! | J-05 | the pod of the UID lost its owner, and nothing has shown it without the finalizer |
-//! | J-06 | every pod that keeps its finalizer appeared after the Job's last change, which finished it, and is not being deleted |
-//! | J-07 | of the Job of this name before, the manager created a pod when this Job was there, and this Job has none |
-//! | J-08 | the trace says that the manager listed the Jobs when another had this name, and nothing that it had done or seen tells that the former was gone; of the former, no pod that keeps its finalizer changed since while it was being deleted; the other one gets no pods before the delay of the former is over |
-//! | J-09 | the trace says that the manager listed the pods when one that the process had created was being deleted, and a view that explains all so far lacks it; nothing was created since, and nothing happened to the Job after the expectation had expired |
-//! | TC-09 | the terminal condition is an entry that was not True, turned in its place; it was not the manager who had set it |
+//! | S-01 | `Complete` lacks no more successes than pods that were recorded as failed and succeeded later. For the decision before: counting those pods as successes explains the whole write |
+//! | S-02 | the same count explains the whole write. For a refused write: each index in both texts has a failed and a succeeded pod |
+//! | S-03 | the matching pod is recorded, and in this sync a deletion was refused, or created pods are not visible yet. A watch must show another active pod |
+//! | S-04 | the interim write leaves an absent `startTime` absent, or the terminal write is refused for that alone |
+//! | S-05 | the pod was adopted after it had terminated, or after it had been counted |
+//! | S-07 | the write is refused for UIDs that are recorded as succeeded and whose pods are Failed now. For the rest of the sync: counting those pods as failures explains the whole write |
+//! | S-08 | some view that explains all earlier writes lacks the active pod |
+//! | S-09 | the write is refused for `ready` alone, which exceeds `active` by at most the number of finalizer removals that found no pod |
+//! | S-12 | one interim condition with status True is appended to a list whose first condition of the type is not True |
+//! | S-25 | the adopted pod held the finalizer and had no owner; this is the first finalizer removal after the adoption |
+//! | BO-02 | before 1.36: `active` is 0, this is the only error, and in the view pods are wanted and the delay of a failure runs. Or the write is refused for `ready` alone, which is right in such a view (its other counters are not compared) |
+//! | H1 | terminating pods changed as often as deletions were requested, before the last deletion, and a view without deletions of earlier syncs explains the finalizer removal; the deletion after it |
+//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted. In a watch: it equals the number of wanted pods, and the Job gets no more pods |
+//! | H3 | `ready` is too small by the number of refused deletions |
+//! | H4 | `terminating` is too large by the number of deletions that found no pod |
+//! | J-01 | only `active`, `ready`, and `terminating` are wrong, and a view without deletions of earlier syncs explains the whole write |
+//! | J-02 | the lists were full, a finalizer removal was refused since then, and the write adds at most one UID |
+//! | J-03 | the UID was recorded when the PATCH that removes the finalizer got a 404 |
+//! | J-04 | the pod has not terminated, and the first rule that matches its condition DisruptionTarget ignores it |
+//! | J-05 | the pod of the UID lost its owner, and no event has shown it without the finalizer |
+//! | J-06 | every pod that keeps its finalizer appeared after the last change of the Job, which finished it, and is not being deleted |
+//! | J-07 | the manager created a pod of the previous Job when this Job existed already, and this Job has no pods |
+//! | J-08 | the trace shows that the manager listed Jobs when another Job had the name, and that it had not seen the end of the previous one. No pod of the previous Job that keeps its finalizer changed since while it was being deleted; or the new Job gets no pods before the delay of the previous one has passed |
+//! | J-09 | the trace shows that the manager listed pods when a pod that it had created was being deleted, and a view that explains all earlier writes lacks the pod. Nothing was created since, and nothing happened to the Job after the expectation had expired |
+//! | TC-09 | the terminal condition replaces an entry that was not True, and that the manager had not set |
 
 use jobcheck_spec::apiserver::{RuleSet, validate_status_update};
 use jobcheck_spec::guards::counting::added;
@@ -43,7 +43,7 @@ use super::setbacks::Refused;
 use super::track::Track;
 use super::verdict::Violation;
 
-/// Remembers pods that are listed as failed and have ended well (S-01).
+/// Notes pods that are recorded as failed and have succeeded (S-01).
 pub fn note_flips(track: &mut Track, listed: &JobStatus) {
     let pods = &track.history.stored;
     let ended_well = |uid: &&_| pods.get(**uid).is_some_and(|pod| pod.phase == Phase::Succeeded);
@@ -51,7 +51,7 @@ pub fn note_flips(track: &mut Track, listed: &JobStatus) {
     track.counted.flipped.extend(flipped);
 }
 
-/// Whether a write sets a terminal condition to something else than True (TC-09).
+/// Returns `true` if a write sets a terminal condition to another status than True (TC-09).
 pub fn denies_the_end(before: &JobStatus, after: &JobStatus) -> bool {
     let is_denied = |status: &JobStatus, kind: &ConditionKind| {
         status.conditions.iter().any(|it| it.kind == *kind && it.status != ConditionStatus::True)
@@ -60,7 +60,7 @@ pub fn denies_the_end(before: &JobStatus, after: &JobStatus) -> bool {
     ends.iter().any(|kind| is_denied(after, kind) && !is_denied(before, kind))
 }
 
-/// Takes the label from the deviations of an accepted status write whose occasion is missing.
+/// Removes the label of a deviation in an accepted status write if its occasion is missing.
 pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
     for broken in &mut findings.broken {
         let has_occasion = match broken.known {
@@ -76,8 +76,8 @@ pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
     }
 }
 
-/// J-03: a manager that counts a pod again does not know that the pod was released, by itself or by others. Where the
-/// log shows a release of its own before the one that found no pod, it never got that answer.
+/// J-03: a manager that counts a pod again does not know about the finalizer removal. If the log shows its own
+/// successful removal before the one that found no pod, it never got that response.
 pub fn unhear_counted_twice(track: &mut Track, listed: &JobStatus, findings: &Findings) {
     if !findings.broken.iter().any(|broken| broken.known == Some(Req::J03)) {
         return;
@@ -90,7 +90,7 @@ pub fn unhear_counted_twice(track: &mut Track, listed: &JobStatus, findings: &Fi
     }
 }
 
-/// J-02: lists that are full grow by the first new pod that each sync meets, once removals were refused.
+/// J-02: after a refused removal, full lists grow by the first new pod of each sync.
 pub fn check_full_lists(track: &mut Track, before: &Job, after: &Job, cap: usize, findings: &mut Findings) {
     let (old, new) = (&before.status, &after.status);
     let enter = added(old.uncounted_succeeded(), new.uncounted_succeeded()).count()
@@ -112,16 +112,16 @@ fn lacks_only_flips(track: &Track, after: &Job) -> bool {
     missing <= i64::try_from(track.counted.flipped.len()).unwrap_or(i64::MAX)
 }
 
-/// Whether the built-in has its occasion to release the pod of a FailJob match undecided (S-03). A watch shows
-/// neither refusals nor whose write it is: there a pod that is left active hints at the refused deletion.
+/// Returns `true` if the built-in controller has its occasion to remove the finalizer of a FailJob match undecided
+/// (S-03). A watch shows neither refusals nor senders; there another active pod is a sign of the refused deletion.
 pub fn drops_fail_job(track: &Track, event: &Event, status: &JobStatus, pod: &Pod) -> bool {
     let others_left = || track.history.stored.iter().any(|other| other.is_active() && other.uid != pod.uid);
     let refused = if event.actor.is_none() { others_left() } else { track.refused.deletions > 0 };
     status.is_recorded(pod.uid) && (refused || track.awaits_pods())
 }
 
-/// Which documented deviation leads to a refused status write; none where another rule is broken as well.
-/// `refused` is what else was refused in the same sync.
+/// The deviation that leads to a refused status write; `None` if it breaks another rule as well. `refused` contains the
+/// other refusals of the sync.
 pub fn of_refusal(
     track: &Track,
     rules: &RuleSet,
@@ -145,7 +145,8 @@ pub fn of_refusal(
     }
 }
 
-/// Whether the numbers grow by the pods that the lists lose, and the successes of an Indexed Job are its completed indexes.
+/// Returns `true` if the counters grow by the pods that leave the lists, and the successes of an Indexed Job are its
+/// completed indexes.
 fn counts_what_it_drops(stored: &Job, new: &JobStatus) -> bool {
     let old = &stored.status;
     let fits = |before: &[Uid], after: &[Uid], growth: i32| {
@@ -163,13 +164,13 @@ pub fn sole_rule(rules: &RuleSet, stored: &Job, attempted: &Job) -> Option<Req> 
     let mut findings = Findings::new();
     validate_status_update(rules, stored, attempted, &mut findings);
     let rule = findings.broken.first()?.req;
-    // SS-36, SS-32 and SP-11 are no reasons for a refusal.
+    // SS-36, SS-32, and SP-11 never lead to a refusal.
     let alone =
         |broken: &Broken| broken.req == rule || matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11);
     findings.broken.iter().all(alone).then_some(rule)
 }
 
-/// S-02: each index in both texts has a pod that failed and one that succeeded, as some view shows them.
+/// S-02: returns `true` if each index in both texts has a failed and a succeeded pod in some view.
 fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
     let completions = stored.spec.completion_count();
     let (completed, failed) = (new.completed(completions), new.failed_set(completions));
@@ -188,7 +189,7 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
     })
 }
 
-/// S-07: every UID in both lists was listed as succeeded, and its pod shows Failed.
+/// S-07: returns `true` if every UID in both lists was recorded as succeeded and its pod is Failed.
 fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool {
     let mut both =
         new.uncounted_failed().iter().filter(|uid| new.uncounted_succeeded().contains(uid)).peekable();
@@ -196,7 +197,7 @@ fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool
     both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
 }
 
-/// H2 in a watch, which shows no refusals, is told by its value: the number of pods that were wanted.
+/// H2 in a watch: removes the label if `active` is not the number of wanted pods. A watch shows no refusals.
 pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
     let is_wanted = track.is_built_in() && pods_wanted(after) == Some(i64::from(after.status.active));
     if event.actor.is_none() && !is_wanted {
@@ -204,8 +205,8 @@ pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
     }
 }
 
-/// How many pods a Job wants that may want any: it is not decided, nor suspended, nor deleted, and without completions
-/// nothing has succeeded yet (PC-05).
+/// Number of pods that a Job wants. `None` for a Job that is decided, suspended, or being deleted, and after the first
+/// success without `completions` (PC-05).
 fn pods_wanted(job: &Job) -> Option<i64> {
     let (spec, status) = (&job.spec, &job.status);
     if status.is_decided() || status.is_finished() || spec.is_suspended() || job.deleting {
@@ -223,7 +224,8 @@ fn pods_wanted(job: &Job) -> Option<i64> {
     Some(missing.clamp(0, parallelism))
 }
 
-/// H2 in a watch, whose violations these are: before the last birth in its namespace that was not being deleted.
+/// Removes the label H2 in a watch from violations before the last creation in the namespace, which shows that the
+/// namespace was not being deleted.
 pub fn unlabel_watched_h2(violations: &mut [Violation], birth: u64) {
     unlabel_h2(violations, |it| it.done.is_none() && it.order < birth);
 }

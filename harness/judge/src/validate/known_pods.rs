@@ -1,4 +1,4 @@
-//! Which wrong writes to pods, and which debts, are documented deviations of the built-in (see [`super::known`]).
+//! Patterns of known deviations in writes to pods and in overdue obligations (see [`super::known`]).
 
 use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
 use jobcheck_spec::job::FailureAction;
@@ -11,24 +11,25 @@ use super::relists::Unseen;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
-/// What leads the built-in to wrong writes about pods later. All of it is forgotten with the Job's counts.
+/// Occasions that lead the built-in controller to deviations later. They are dropped with the counts of the Job.
 #[derive(Debug, Default)]
 pub struct Occasions {
-    /// Pods without owner that held the finalizer when the manager adopted them: the orphan path was woken, too (S-25).
+    /// Ownerless pods that held the finalizer when the manager adopted them; their release also triggered the orphan
+    /// path (S-25).
     pub adopted_strays: FxHashSet<Uid>,
-    /// Pods that appeared after the Job had finished and changed for the last time (J-06).
+    /// Pods that appeared after the finished Job had changed for the last time (J-06).
     pub late: FxHashSet<Uid>,
-    /// The manager created a pod of a Job that went, when this Job had its name already (J-07).
+    /// The manager created a pod of the previous Job when this Job had the name already (J-07).
     pub inherits: bool,
-    /// Pods that were released in the place of one whose deletion was counted, not seen (H1).
+    /// Pods whose finalizer was removed in place of a pod whose deletion was counted, but not visible (H1).
     pub displaced: FxHashSet<Uid>,
-    /// What it does not see, because it has listed anew (J-08, J-09).
+    /// Changes that the manager has missed between two lists (J-08, J-09).
     pub unseen: Unseen,
-    /// The manager itself has set a terminal condition to something else than True (TC-09).
+    /// The manager itself has set a terminal condition to another status than True (TC-09).
     pub denied_itself: bool,
 }
 
-/// Gives the violation of a release its label, where the pod itself is the occasion.
+/// Labels the violation of a finalizer removal, if the pod itself is the occasion.
 pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
     if passes_over(track, pod) {
         relabel(track, event, Req::FT15, Req::J04);
@@ -42,18 +43,21 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
     }
 }
 
-/// The deletion that follows a release (FT-16) has its label.
+/// Labels the deletion that follows a labelled finalizer removal (FT-16).
 pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
     if track.occasions.displaced.contains(&pod.uid) {
         relabel(track, event, Req::PC04, Req::H1);
     }
 }
 
-/// J-06: nothing that wakes the clean-up has happened since the pods appeared that hold their finalizer.
-/// J-07: the Job has no pods, and one more creation is expected than will be observed.
-/// J-08: nothing has told the manager that the Job of its pods is gone; or the Job that it saw in its place waits for the
-/// delay of the other.
-/// J-09: the manager waits for a pod that it created, and creates no other.
+/// Labels an overdue obligation.
+///
+/// | id | occasion |
+/// | --- | --- |
+/// | J-06 | no event has triggered the clean-up since the pods with a finalizer appeared |
+/// | J-07 | the Job has no pods, and expects one more creation than it will observe |
+/// | J-08 | no event has shown the manager that the Job of its pods is gone, or its successor waits for the delay of that Job |
+/// | J-09 | the manager waits for a pod that it created, and creates no other |
 pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
     let unnoticed = held().all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
@@ -71,13 +75,13 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     }
 }
 
-/// H1: whether the views refuse nothing but that a pod goes, as surplus, that is none.
+/// H1: returns `true` if some view objects only that the pod is no surplus.
 pub fn is_no_surplus(views: &[ViewRefusal]) -> bool {
     let broken = |view: &ViewRefusal| view.broken.iter().all(|it| matches!(it.req, Req::FT14 | Req::PC04));
     views.iter().any(broken)
 }
 
-/// J-04: a rule ignores the pod, which has not ended, by its condition DisruptionTarget.
+/// J-04: returns `true` if a rule ignores a running pod for its condition DisruptionTarget.
 fn passes_over(track: &Track, pod: &Pod) -> bool {
     let policy = track.stored.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
     let conditions = vec![("DisruptionTarget".into(), "True".into())];

@@ -1,5 +1,8 @@
-//! Requests of a process that was replaced while they were under way (SY-01, judging.md 6), where a log tells that by
-//! the times of requests alone: the actor was silent for a second or more, and heard of again before the answer.
+//! Requests whose sender was replaced while they were in flight (SY-01; `docs/reference/judging.md`, *In the
+//! explorer*).
+//!
+//! A log shows such a replacement only by times. The actor was silent for a second or more, and then sent other
+//! requests before this one was answered.
 
 use std::fmt::Display;
 
@@ -14,20 +17,19 @@ use super::setbacks::RefusedWrite;
 use super::settings::Settings;
 use super::track::Track;
 
-/// What is known of such requests.
+/// Possible requests of a replaced process.
 #[derive(Debug, Default)]
 pub struct LateRequests {
-    /// Whether there may have been one since the last status write that a view explains. What its sender had seen, its
-    /// successor need not have.
+    /// There may have been one since the last explained status write. Its sender may have seen more than the successor.
     pub possible: bool,
-    /// The last event that is taken for one.
+    /// The last event that is treated as one.
     last: Option<u64>,
-    /// Writes to pods that may have been such requests, and where they stand.
+    /// Writes to pods that may be such requests, with their positions.
     writes: Vec<(Uid, Position)>,
 }
 
 impl LateRequests {
-    /// A view explains a status write: its process knows of all that it rests on.
+    /// Forgets them after a status write that a view explains, since its process knows all the writes that it rests on.
     pub fn settle(&mut self) {
         self.possible = false;
         self.writes.clear();
@@ -35,7 +37,7 @@ impl LateRequests {
 }
 
 impl Track {
-    /// What the manager knows of its write without its caches.
+    /// The write, if the manager knows about it without its caches.
     #[must_use]
     pub fn heard(&mut self, event: &Event, uid: Uid, write: OwnWrite) -> Option<OwnWrite> {
         if event.overlapped {
@@ -50,20 +52,20 @@ impl Track {
         None
     }
 
-    /// TC-08: who is not answered takes a write to a pod for one that may have failed.
+    /// TC-08: a sender without a response treats a write to a pod as one that may have failed.
     pub fn misses_answer(&mut self, event: &Event) {
         if self.unheard(event) && !event.posthumous {
             self.pod_write_refused(RefusedWrite::Unheard);
         }
     }
 
-    /// Whether the process that works now does not know of this request.
+    /// Returns `true` if the current process does not know about this request.
     #[must_use]
     pub fn unheard(&self, event: &Event) -> bool {
         event.unheard || self.late.last == Some(event.order)
     }
 
-    /// SY-01: no view of the process that works now explains the write, and its sender may have been another one.
+    /// SY-01: returns `true`, with a warning, if the sender may have been replaced.
     pub(super) fn is_late(&mut self, event: &Event, write: &dyn Display) -> bool {
         if event.overlapped {
             self.late.last = Some(event.order);
@@ -72,7 +74,8 @@ impl Track {
         event.overlapped
     }
 
-    /// SY-01: requests before this one seemed to be its sender's, and may have been those of its predecessor.
+    /// SY-01: returns `true`, with a warning, if the write is explained once such earlier writes count as those of a
+    /// replaced process.
     pub(super) fn explains_beside_late_requests(
         &mut self,
         event: &Event,
@@ -101,8 +104,8 @@ impl Track {
 
     fn warn_of_late_request(&mut self, event: &Event, write: &dyn Display) {
         let advice = format!(
-            "SY-01: {write}: only a request of a process that was replaced while it was under way explains it, and \
-             nothing but a silence of a second or more hints at one"
+            "SY-01: {write}: only a request whose sender was replaced in flight explains it, and the only sign of a \
+             replacement is a silence of a second or more"
         );
         self.warnings.push((event.place, advice));
     }

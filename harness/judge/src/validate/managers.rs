@@ -1,4 +1,4 @@
-//! Who may write to a Job at all, and what must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
+//! Judges which actors may write to a Job, and which requests must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
 
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
 use jobcheck_spec::{Findings, Operand, Req};
@@ -9,7 +9,7 @@ use super::event::Event;
 use super::job_writes::By;
 use super::track::Track;
 
-/// Which actors manage Jobs of other managers than the built-in.
+/// Actors that manage Jobs with `managedBy`.
 #[derive(Debug, Default)]
 pub struct Managers {
     values: FxHashMap<ActorId, Text>,
@@ -21,17 +21,17 @@ impl Managers {
         self.values.entry(actor).or_insert_with(|| value.clone());
     }
 
-    /// MB-09, MB-14: a controller that manages Jobs by `managedBy` leaves the status of others alone. Anybody
-    /// else who writes one is the environment (judging.md 1).
+    /// MB-09, MB-14: a controller that manages Jobs by `managedBy` leaves the status of other Jobs alone. Any other
+    /// writer of a status is part of the environment (`docs/reference/judging.md`, *Identifying the controller*).
     pub fn judge(&self, track: &mut Track, event: &Event) {
         let Some(value) = event.actor.and_then(|actor| self.values.get(&actor)) else { return };
         let mut findings = Findings::new();
         let own = track.managed_by.as_ref() == Some(value);
         let req = if own { Req::MB14 } else { Req::MB09 };
         let expected = match (&track.managed_by, own) {
-            (_, true) => "status writes of one manager alone".to_owned(),
-            (Some(other), false) => format!("no write but by {other}"),
-            (None, false) => "no write but by the built-in".to_owned(),
+            (_, true) => "status writes of one manager only".to_owned(),
+            (Some(other), false) => format!("status writes of {other} only"),
+            (None, false) => "status writes of the built-in controller only".to_owned(),
         };
         let found = Operand::Text(format!("a status write by the manager of {value}"));
         findings.require(req, false, "the manager of a Job", expected, found);
@@ -39,8 +39,8 @@ impl Managers {
     }
 }
 
-/// MB-10: what the built-in is granted, an external executor is as well. A refusal by admission, by a quota, or
-/// in a namespace that is being deleted has other words.
+/// MB-10: an external executor has the permissions of the built-in controller. Refusals by admission, by a quota, or in
+/// a namespace that is being deleted have other messages.
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
     let unauthorized =
         message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
@@ -53,8 +53,8 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
     track.take(event, &"refused request", findings);
 }
 
-/// MB-12, SS-32: what a write to the status subresource leaves of the specification. Only a PUT on the stored
-/// version proves that nothing came between.
+/// MB-12, SS-32: returns `true` if a write to the status subresource changed the spec. Only a PUT on the stored version
+/// proves that no other write came between.
 pub fn changes_spec_by_status(
     track: &Track,
     event: &Event,
@@ -75,7 +75,7 @@ pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
     findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
     track.take(event, &"write of the Job", findings);
 }
-/// MB-02, MB-03: the built-in leaves Jobs of other managers alone.
+/// MB-02, MB-03: the built-in controller leaves Jobs of other managers alone.
 pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findings) {
     if by == By::Intruder && !track.is_built_in() {
         findings.require(
@@ -88,20 +88,20 @@ pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findi
     }
 }
 
-/// Whose status write it is: in a watch, which does not tell, not the manager's where nothing but conditions of other types
-/// changes. No controller of Jobs writes these alone.
+/// The role of the sender of a status write. A watch does not show the sender; there a write that changes only
+/// conditions of unknown types is attributed to the environment, since no Job controller makes such writes.
 pub fn whose_status(event: &Event, by: By, old: &JobStatus, new: &JobStatus) -> By {
     let is_anothers = by == By::Manager && event.actor.is_none() && differ_in_strange_conditions(old, new);
     if is_anothers { By::Other } else { by }
 }
 
 fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
-    let is_strange = |condition: &Condition| matches!(condition.kind, ConditionKind::Other(_));
-    if !old.conditions.iter().chain(&new.conditions).any(is_strange) {
+    let has_another_owner = |condition: &Condition| matches!(condition.kind, ConditionKind::Other(_));
+    if !old.conditions.iter().chain(&new.conditions).any(has_another_owner) {
         return false;
     }
     let known = |status: &JobStatus| {
-        let conditions = status.conditions.iter().filter(|it| !is_strange(it)).cloned().collect();
+        let conditions = status.conditions.iter().filter(|it| !has_another_owner(it)).cloned().collect();
         JobStatus { conditions, ..status.clone() }
     };
     old != new && known(old) == known(new)

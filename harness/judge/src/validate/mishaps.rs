@@ -1,26 +1,26 @@
-//! What a trace says of single requests beside their answers: that one was lost, that no API server gave it, or that the
-//! sender was replaced meanwhile.
+//! Lost responses, refusals by an injected fault, and requests whose sender was replaced in flight. Only fault lines
+//! and marks of a native trace show them.
 
 use jobcheck_traces::{Fault, FaultKind, Mark, MarkKind, Request};
 
-/// Restarts that are remembered: a request is not held back for longer than so many.
+/// Number of restarts that are kept. No request is delayed for longer.
 const REMEMBERED: usize = 16;
 /// The HTTP status of a [`FaultKind::Conflict`].
 const CONFLICT: u16 = 409;
 
-/// What happened to controllers that send requests.
+/// Faults and restarts of the senders.
 #[derive(Debug, Default)]
 pub struct Mishaps {
-    /// Controllers whose next request is not answered; `None` is any.
+    /// Controllers whose next response is lost; `None` for any controller.
     lost: Vec<Option<String>>,
-    /// Controllers whose next request is refused by a fault, and by which kind of it.
+    /// Controllers whose next request is refused by a fault of this kind.
     refused: Vec<(Option<String>, FaultKind)>,
-    /// The latest restarts: which controller, and when.
+    /// The latest restarts: controller and time.
     restarts: Vec<(String, i64)>,
 }
 
 impl Mishaps {
-    /// The trace marks something.
+    /// Notes a mark.
     pub fn marked(&mut self, mark: &Mark) {
         let (MarkKind::Restart { actor, .. } | MarkKind::Leader { actor }, Some(at)) = (&mark.kind, mark.at)
         else {
@@ -32,7 +32,7 @@ impl Mishaps {
         self.restarts.push((actor.clone(), at));
     }
 
-    /// The trace says that a fault was injected.
+    /// Notes an injected fault.
     pub fn faulted(&mut self, fault: &Fault) {
         match fault.kind {
             FaultKind::LostResponse => self.lost.push(fault.actor.clone()),
@@ -47,7 +47,7 @@ impl Mishaps {
         }
     }
 
-    /// Whether this is the request whose answer is lost.
+    /// Returns `true` if the response to this request was lost.
     pub fn loses_answer(&mut self, request: &Request<'_>) -> bool {
         let Some(position) = self.lost.iter().position(|actor| may_send(actor.as_deref(), request)) else {
             return false;
@@ -56,8 +56,8 @@ impl Mishaps {
         true
     }
 
-    /// Whether this request was refused by a fault, and not by the API server: it is the next one of a controller of which
-    /// the trace says so, and is answered as such a fault answers. If it is answered otherwise, the fault did not come to be.
+    /// Returns `true` if an injected fault refused this request. It must be the next request of the controller in a
+    /// fault line, with a code that fits the fault. With another code the fault did not take effect.
     pub fn refuses(&mut self, request: &Request<'_>) -> bool {
         let Some(position) = self.refused.iter().position(|(actor, _)| may_send(actor.as_deref(), request))
         else {
@@ -67,24 +67,24 @@ impl Mishaps {
         !request.is_accepted() && (kind == FaultKind::Conflict) == (request.code == CONFLICT)
     }
 
-    /// Whether the process that sent this was replaced before the server had handled it.
+    /// Returns `true` if the sender was replaced before the server had handled the request.
     pub fn outlives_its_sender(&self, request: &Request<'_>) -> bool {
         let between = |at: i64| request.interval.received < at && at < request.interval.done;
         self.restarts.iter().any(|(actor, at)| between(*at) && sends(actor, request))
     }
 }
 
-/// Whether the client is this controller, or any is meant.
+/// Returns `true` if `actor` is the sender, or any sender.
 fn may_send(actor: Option<&str>, request: &Request<'_>) -> bool {
     actor.is_none_or(|actor| sends(actor, request))
 }
 
-/// Whether a controller that the trace names is the client: by its user, or by the end of either name.
+/// Returns `true` if `actor` is the user of the sender, or the last part of its user or user agent.
 fn sends(actor: &str, request: &Request<'_>) -> bool {
     is_called(actor, request.actor.user, request.actor.agent)
 }
 
-/// Whether a trace that names this controller means the client with this user and agent.
+/// Returns `true` if a trace that names `actor` means the sender with this user and user agent.
 #[must_use]
 pub fn is_called(actor: &str, user: &str, agent: &str) -> bool {
     let ends = |name: &str| name.rsplit(['/', ':']).next() == Some(actor);
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// A DELETE of a pod, in microseconds of 2026.
+    /// A DELETE of a pod, with times in microseconds.
     fn request(received: u32, done: u32, user: &str) -> String {
         format!(
             r#"{{"request":{{"received":"2026-11-21T00:00:00.{received:06}Z","done":"2026-11-21T00:00:00.{done:06}Z",
@@ -106,12 +106,12 @@ mod tests {
         .replace('\n', "")
     }
 
-    /// For each request, whether its answer is lost, and whether its sender is dead.
+    /// For each request: its response is lost, its sender is terminated.
     fn mishaps(lines: &[String]) -> Vec<(bool, bool)> {
         asked(lines, |mishaps, request| (mishaps.loses_answer(request), mishaps.outlives_its_sender(request)))
     }
 
-    /// What is asked of each request.
+    /// The result of `ask` for each request.
     fn asked<R>(lines: &[String], ask: impl Fn(&mut Mishaps, &Request<'_>) -> R) -> Vec<R> {
         let header = r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#.to_owned();
         let text = std::iter::once(&header).chain(lines).map(String::as_str).collect::<Vec<_>>().join("\n");
@@ -152,7 +152,7 @@ mod tests {
             ("rejected", "409", false),
             ("rejected", "422", true),
             ("rejected", "500", true),
-            // It is handled: what comes after it is refused by nobody but the API server.
+            // The request was accepted, so the fault is over.
             ("rejected", "200", false),
             ("delay", "422", false),
         ] {

@@ -1,9 +1,20 @@
-//! Validation: is there a behaviour of the specification that explains a recorded trace?
+//! Decides whether a behaviour of the specification explains a recorded trace.
 //!
-//! Records become events ([`normalize`]), events are put in order ([`sequence`]), and each Job is judged on its
-//! own ([`track`]): what etcd held as it was, decisions by the views that the manager may have had
-//! ([`frontier`]). Memory is bounded by living objects, sixteen bytes for each pod UID of a living Job, and the
-//! reorder window, and the ids of the latest events.
+//! [`Validator::feed`] takes records in the order of the trace, [`Validator::finish`] returns the verdicts. A record
+//! passes these stages:
+//!
+//! | stage | modules | result |
+//! | --- | --- | --- |
+//! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
+//! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
+//! | route | [`router`], `pod_routes`, `births`, `ownerless`, `relists` | the Job of each event |
+//! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
+//! | judge | `job_writes`, `pod_writes`, `refused_pods`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
+//! | explain | [`frontier`], `explain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had |
+//! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
+//! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
+//!
+//! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
 
 pub mod actor;
 mod backoff;
@@ -14,6 +25,8 @@ mod clock;
 pub mod counted;
 pub mod event;
 mod explain;
+#[cfg(test)]
+mod fixtures;
 pub mod frontier;
 mod gaps;
 mod hidden_active;
@@ -45,9 +58,9 @@ mod standing;
 mod story;
 mod times;
 pub mod track;
-mod unannounced;
 pub mod verdict;
+mod without_interim;
 
 pub use actor::Role;
 pub use router::{Options, Summary, Validator};
-pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};
+pub use verdict::{JobVerdict, Obligation, Outcome, Unreadable, Violation};

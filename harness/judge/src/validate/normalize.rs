@@ -1,11 +1,11 @@
-//! From records of a trace to events.
+//! Converts records to events.
 //!
 //! | fact of an event | audit and native request | watch |
 //! | --- | --- | --- |
-//! | state after | `responseObject` | `object` |
-//! | gone | deletionTimestamp set, no finalizer, no grace left; or a `Status` answers the DELETE | `DELETED` |
-//! | own version | the answer's `resourceVersion`, unless it was seen before | `object`'s `resourceVersion` |
-//! | what it was computed from | `requestObject`'s `resourceVersion` | not shown |
+//! | state after the request | `responseObject` | `object` |
+//! | the object is gone | deletionTimestamp set, no finalizer, no grace period left; or a `Status` in response to the DELETE | `DELETED` |
+//! | own version | `resourceVersion` of the response, unless it was seen before | `resourceVersion` of `object` |
+//! | base of the request | `resourceVersion` of `requestObject` | not shown |
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,8 @@ use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::TRACKING_FINALIZER;
 use jobcheck_traces::{
-    Answer, Body as Said, Fault, FaultKind, Form, Level, Mark, MarkKind, Object, Record, Request, Resource,
-    Subresource, Verb, WatchKind, Watched,
+    Answer, Body as Operand, Fault, FaultKind, Form, Level, Mark, MarkKind, Object, Record, Request,
+    Resource, Subresource, Verb, WatchKind, Watched,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -29,25 +29,25 @@ use super::router::DEPARTED;
 use super::verdict::Unreadable;
 use jobcheck_projection::{PodBirth, PodObject, ProjectError, Projector};
 
-/// Turns records into events.
+/// Converts records to events.
 #[derive(Debug)]
 pub struct Normalizer {
     projector: Projector,
-    /// Who appears in the trace.
+    /// The actors of the trace.
     pub actors: Actors,
-    /// Specifications of the Jobs that live.
+    /// Specifications of the living Jobs.
     specs: Specs,
     /// The latest versions of each living object.
     versions: FxHashMap<Uid, [u64; 4]>,
-    /// Objects that went lately, by a request.
+    /// Objects that were recently removed by a request.
     departed: VecDeque<Uid>,
-    /// What tells a request that was read before.
+    /// Recognises requests that were read before.
     repetitions: Repetitions,
-    /// Objects that live and that a watch has shown.
+    /// Living objects that a watch has shown.
     watched: FxHashSet<Uid>,
-    /// What happened to controllers on the way.
+    /// Faults and restarts of the senders.
     mishaps: Mishaps,
-    /// Requests whose answer the trace's level hides.
+    /// Number of requests whose response is hidden by the audit level.
     pub hidden: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct Normalizer {
 struct DeleteOptions {
     preconditions: Option<Preconditions>,
     propagation_policy: Option<String>,
-    /// What came before `propagationPolicy`.
+    /// The predecessor of `propagationPolicy`.
     orphan_dependents: Option<bool>,
 }
 
@@ -73,7 +73,7 @@ struct List<'a> {
 }
 
 impl Normalizer {
-    /// Starts with the actors that `--actor` named.
+    /// A normaliser with the roles from `--actor`.
     #[must_use]
     pub fn new(actors: Actors) -> Normalizer {
         Normalizer {
@@ -89,7 +89,7 @@ impl Normalizer {
         }
     }
 
-    /// The event that a record tells of; `None` where it tells of none.
+    /// The event of a record; `None` if the record contains none.
     ///
     /// # Errors
     ///
@@ -97,24 +97,24 @@ impl Normalizer {
     pub fn event(&mut self, record: &Record<'_>) -> Result<Option<Event>, Unreadable> {
         let unreadable = |error: ProjectError| Unreadable::object(record.place, &error);
         match &record.body {
-            Said::Request(request) if request.dry_run || self.repetitions.is_one(request) => Ok(None),
-            Said::Request(request) => self.request(record, request).map_err(unreadable),
-            Said::Watched(watched) if self.is_echo(watched) => Ok(None),
-            Said::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
-            Said::Mark(mark) => {
+            Operand::Request(request) if request.dry_run || self.repetitions.is_one(request) => Ok(None),
+            Operand::Request(request) => self.request(record, request).map_err(unreadable),
+            Operand::Watched(watched) if self.is_echo(watched) => Ok(None),
+            Operand::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
+            Operand::Mark(mark) => {
                 self.mishaps.marked(mark);
                 Ok(mark_body(mark).map(|body| bare(record, body)))
             }
-            Said::Fault(fault) => {
+            Operand::Fault(fault) => {
                 self.mishaps.faulted(fault);
                 Ok(lists(fault).then(|| bare(record, Body::Relist(fault.resource))))
             }
-            Said::Header(_) | Said::Observed(_) | Said::Expected(_) => Ok(None),
+            Operand::Header(_) | Operand::Observed(_) | Operand::Expected(_) => Ok(None),
         }
     }
 
-    /// Where a watch and an audit log show the same writes, the request tells more: its echo is left out. An
-    /// object that went by the log has no more to tell.
+    /// Returns `true` if a watch repeats a write that a log shows in more detail, or shows an object that the log
+    /// removed.
     fn is_echo(&self, watched: &Watched<'_>) -> bool {
         let uid = Uid::parse(watched.uid);
         let shown = self.versions.get(&uid).is_some_and(|seen| seen.contains(&watched.version));
@@ -180,8 +180,8 @@ impl Normalizer {
         Ok(Some(event))
     }
 
-    /// Which controller of a shared account this is, where nobody else makes such a request; else it is as unknown
-    /// as in a watch.
+    /// The controller behind a shared account, if only this controller sends such requests; otherwise `None`, as in a
+    /// watch.
     fn told_by_request(&mut self, request: &Request<'_>, body: &Body) -> Option<ActorId> {
         let asks = |text: &str| request.request.is_some_and(|object| object.text().contains(text));
         let is_job_controllers = match body {
@@ -202,8 +202,8 @@ impl Normalizer {
         is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
     }
 
-    /// A version that this object had before marks a no-op. The request that removes the last finalizer of a
-    /// deleted object answers with the version before the removal, whether the trace showed it or not.
+    /// The version that the write produced. A version that the object had before marks a request without effect. The
+    /// removal of the last finalizer of a deleted object returns the version before the removal.
     fn own_version(&mut self, body: &Body, verb: Verb, version: Option<u64>) -> Option<u64> {
         let removal = |gone: bool| gone && verb != Verb::Delete;
         let uid = match body {
@@ -267,7 +267,7 @@ impl Normalizer {
         if request.verb == Verb::Delete {
             event.deletion = Some(deletion(request));
             let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
-            // Where the level hides the answer, the Job may wait for a finalizer.
+            // Without a response, the Job may wait for a finalizer.
             event.gone = request.is_accepted() && !hidden && !finalizer_left && event.metadata.is_none();
         }
         if !request.is_accepted() && request.verb == Verb::Update {
@@ -320,7 +320,7 @@ impl Normalizer {
         Ok(event)
     }
 
-    /// What a refused creation asked for; nothing where the body cannot be read, for what a client sends may be anything.
+    /// Reads the body of a refused creation. A client may send anything, so an unreadable body is ignored.
     fn pod_wish(&mut self, request: &Request<'_>, event: &mut PodEvent) {
         let Some(asked) = request.request else { return };
         event.metadata = self.projector.metadata(asked.text()).ok();
@@ -328,7 +328,7 @@ impl Normalizer {
         event.birth = self.pod_birth(asked, Some(asked)).ok();
     }
 
-    /// A pod as it was created, and what its creator had asked for.
+    /// A pod at its creation, with the values in the request.
     fn pod_birth(
         &mut self,
         created: Object<'_>,
@@ -347,7 +347,7 @@ impl Normalizer {
 
     fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
         let mut pod = self.projector.pod(text, None)?;
-        let spec = pod.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
+        let spec = pod.metadata.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
         if let (Some(policy), Some(evidence)) =
             (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence)
         {
@@ -356,11 +356,11 @@ impl Normalizer {
         Ok(pod)
     }
 
-    /// The answer to a deletecollection lists what it deleted, as it was before.
+    /// The objects of a deletecollection, in the state before. The response lists them.
     fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
-            let reason = format!("a deletecollection of {} whose answer is not recorded", resource.name());
+            let reason = format!("the response to a deletecollection of {} is not recorded", resource.name());
             return Ok(Body::Gap(reason));
         };
         let texts = list.items.iter().map(|item| item.get());
@@ -379,9 +379,12 @@ impl Normalizer {
     }
 }
 
-/// Whether nothing keeps a deleted pod any more (SY-12).
+/// Returns `true` if nothing keeps a deleted pod any longer (SY-12).
 fn is_gone(pod: &PodObject) -> bool {
-    pod.pod.deleting && pod.finalizers.is_empty() && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
+    let metadata = &pod.metadata;
+    pod.pod.deleting
+        && metadata.finalizers.is_empty()
+        && metadata.deletion_grace_period_seconds.unwrap_or(0) == 0
 }
 
 fn deletion(request: &Request<'_>) -> JobDeletion {
@@ -397,8 +400,8 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
     }
 }
 
-/// The version that a request was computed from. A request is long and this is asked of every one, so it is
-/// looked for as text: an unescaped key can only stand in the structure, and before `spec` only in `metadata`.
+/// The version that a request was computed from. Requests are long, so the version is searched for as text. An
+/// unescaped key can only be part of the structure, and before `spec` only of `metadata`.
 fn base_version(object: Object<'_>) -> Option<u64> {
     let text = object.text();
     let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
@@ -421,7 +424,7 @@ fn mark_body(mark: &Mark) -> Option<Body> {
     }
 }
 
-/// Whether the Job controller is to list anew. A fault that names nobody is about every controller.
+/// Returns `true` if the Job controller lists again. A fault without an actor concerns every controller.
 fn lists(fault: &Fault) -> bool {
     let last = |actor: &str| actor.rsplit(['/', ':']).next().and_then(Role::named);
     let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), last);
@@ -439,8 +442,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         overlapped: false,
         observer: None,
         place: record.place,
-        // A native trace holds what watches show, too: without actors, and without gaps between its marks.
-        form: if matches!(record.body, Said::Watched(_)) { Form::Watch } else { record.form },
+        // Watch events in a native trace have no actors, and no gaps between marks.
+        form: if matches!(record.body, Operand::Watched(_)) { Form::Watch } else { record.form },
         when: None,
         actor: None,
         verb: None,
@@ -470,7 +473,7 @@ fn no_pod() -> PodEvent {
     }
 }
 
-/// The form of an event that carries actors.
+/// Returns `true` for a form with actors.
 #[must_use]
 pub fn has_actors(form: Form) -> bool {
     match form {

@@ -1,7 +1,7 @@
-//! What a native trace says that a controller had seen (`observed`), as bounds of its views.
+//! Bounds for views from the `observed` lines of a native trace.
 //!
-//! A line that names a Job begins a sync: the sync reads the caches as the line says, no older and no newer. A line
-//! that names none says how far a cache had come at least. What the process wrote itself it knows in any case.
+//! A line with a Job begins a sync, which reads the caches exactly as stated. A line without a Job gives a lower bound
+//! for a cache. In both cases the process also knows its own writes.
 
 use std::collections::VecDeque;
 
@@ -19,35 +19,35 @@ use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
 
-/// How long a line is remembered, in microseconds, behind the one that follows it and behind what was judged last: a
-/// request that was received before and is judged later lies in the reorder window, however long the trace is silent then.
+/// Time for which a line is kept, in microseconds, behind its successor and behind the last judged event. A request
+/// that was received earlier and is judged later lies in the reorder window, however long the trace is silent.
 const KEPT: i64 = 2 * WINDOW_MICROS;
-/// So many lines of one cache are remembered at most.
+/// Maximum number of lines for one cache.
 const LINES: usize = 1 << 16;
-/// So many caches are remembered before those are dropped of which nothing was said lately.
+/// Number of caches from which on those without recent lines are dropped.
 const CACHES: usize = 1024;
 
-/// So many of the latest resourceVersions of pods are remembered.
+/// Number of the latest pod versions that are kept.
 const VERSIONS: usize = 4096;
 
-/// How lines call the Job controller.
+/// The name of the Job controller in the lines.
 const JOB_CONTROLLER: &str = "job-controller";
 
-/// A controller that lines are about.
+/// A controller with `observed` lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Observer(u16);
 
 /// The lines so far.
 #[derive(Debug, Default)]
 pub struct Observations {
-    /// The controllers, as the lines name them.
+    /// The names of the controllers.
     names: Vec<String>,
     caches: FxHashMap<Cache, VecDeque<Line>>,
-    /// How many caches were left when they were last gone through.
+    /// Number of caches after the last clean-up.
     left: usize,
-    /// When what was judged last was done, in microseconds.
+    /// End of the last judged event, in microseconds.
     judged: i64,
-    /// The latest resourceVersions of objects that a native trace has shown.
+    /// The latest versions of objects in a native trace.
     shown: VecDeque<u64>,
 }
 
@@ -55,7 +55,7 @@ pub struct Observations {
 struct Cache {
     observer: Observer,
     resource: Resource,
-    /// `NAMESPACE/NAME` of the Job whose syncs read it.
+    /// `NAMESPACE/NAME` of the Job whose syncs read the cache.
     job: Option<String>,
 }
 
@@ -65,32 +65,33 @@ struct Line {
     version: u64,
 }
 
-/// What a cache had shown.
+/// The progress of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The last resourceVersion.
+    /// The last `resourceVersion` in the cache.
     pub version: u64,
-    /// When the sync that reads it began, in microseconds; where none did, the cache may have shown more.
+    /// The time at which a sync that reads the cache began, in microseconds. Without a sync, the cache may contain
+    /// more.
     pub sync: Option<i64>,
 }
 
-/// What a controller had seen when it decided something about a Job.
+/// The progress of both caches at a decision about a Job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
-    /// Of Jobs.
+    /// The Job cache.
     pub jobs: Option<Seen>,
-    /// Of pods.
+    /// The Pod cache.
     pub pods: Option<Seen>,
 }
 
 impl Sight {
-    /// When the sync began, as far as the trace says so.
+    /// The beginning of the sync, if the trace shows it.
     #[must_use]
     pub fn sync(self) -> Option<i64> {
         self.jobs.and_then(|seen| seen.sync).max(self.pods.and_then(|seen| seen.sync))
     }
 
-    /// The earliest second in which it began, where both caches say so.
+    /// The earliest second in which the sync began, if the trace shows it for both caches.
     fn began(self) -> Option<Time> {
         let (jobs, pods) = (self.jobs?.sync?, self.pods?.sync?);
         Some(Time(jobs.min(pods).div_euclid(1_000_000)))
@@ -98,7 +99,7 @@ impl Sight {
 }
 
 impl Observations {
-    /// The last resourceVersion that any cache of the Job controller is said to have had of a resource.
+    /// The last `resourceVersion` of a resource in any cache of the Job controller.
     #[must_use]
     pub fn reached(&self, resource: Resource) -> u64 {
         let is_meant = |cache: &Cache| {
@@ -109,7 +110,7 @@ impl Observations {
         of_it.filter_map(|(_, lines)| lines.back()).map(|line| line.version).max().unwrap_or(0)
     }
 
-    /// The trace says what a cache had shown. One that does not say when bounds nothing.
+    /// Adds a line. A line without a time gives no bound.
     pub fn take(&mut self, observed: &Observed) {
         let Some(at) = observed.at else { return };
         let Some(observer) = self.named(&observed.actor) else { return };
@@ -126,7 +127,7 @@ impl Observations {
         }
     }
 
-    /// What was done then has been judged, and so has what was done before, but for a reorder window.
+    /// Notes that events up to this time were judged, except for the reorder window.
     pub fn judged(&mut self, done: i64) {
         self.judged = self.judged.max(done);
     }
@@ -140,7 +141,7 @@ impl Observations {
         Some(observer)
     }
 
-    /// An object was shown with this resourceVersion.
+    /// Notes a version of an object.
     pub fn shows(&mut self, version: u64) {
         if self.shown.len() == VERSIONS {
             self.shown.pop_front();
@@ -148,27 +149,27 @@ impl Observations {
         self.shown.push_back(version);
     }
 
-    /// Whether an object had this resourceVersion, as far back as is remembered.
+    /// Returns `true` if an object had this version, as far as versions are kept.
     fn has_shown(&self, version: u64) -> bool {
         let forgotten =
             self.shown.len() == VERSIONS && self.shown.front().is_some_and(|first| version < *first);
         version == 0 || forgotten || self.shown.contains(&version)
     }
 
-    /// Whether no line bounds anything.
+    /// Returns `true` if no line gives a bound.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Which of the controllers this client is.
+    /// The controller that this client is.
     #[must_use]
     pub fn observer(&self, client: &Actor) -> Option<Observer> {
         let number = self.names.iter().position(|name| is_called(name, &client.user, &client.agent))?;
         u16::try_from(number).ok().map(Observer)
     }
 
-    /// What a controller had seen when a request was received that it sent about a Job.
+    /// The progress of the caches of a controller when its request for a Job was received.
     #[must_use]
     pub fn sight(&self, observer: Observer, namespace: &str, name: &str, received: i64) -> Sight {
         let job = format!("{namespace}/{name}");
@@ -185,18 +186,18 @@ impl Observations {
     }
 }
 
-/// Numbers of versions, or positions, of which a view may have one.
+/// A range of version numbers or positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// The earliest.
     pub from: u64,
-    /// The latest, where the trace tells.
+    /// The latest, if there is an upper bound.
     pub to: Option<u64>,
 }
 
 impl Reach {
-    /// Where a cache stands that has shown everything up to a resourceVersion. Position `start + n` stands behind the
-    /// first `n` of these changes, which came with these resourceVersions; where one is not shown, either may be.
+    /// The range of a cache that had come this far. Position `start + n` lies behind the first `n` of these changes,
+    /// with their versions. A change without a version may or may not be included.
     pub fn behind(
         changes: impl DoubleEndedIterator<Item = Option<u64>> + Clone,
         start: u64,
@@ -213,21 +214,21 @@ impl Reach {
     }
 }
 
-/// The views that a trace leaves possible: all where it says nothing.
+/// The views that a trace allows; all of them by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// Numbers of versions of the Job.
+    /// Version numbers of the Job.
     pub versions: Option<Reach>,
-    /// Positions in the pods' history.
+    /// Positions in the history of the pods.
     pub positions: Option<Reach>,
-    /// When the sync began at the earliest.
+    /// Lower bound for the beginning of the sync.
     pub began: Option<Time>,
-    /// Whether the write is none of a sync: what it shows of the caches, a sync under way need not have seen.
+    /// The write belongs to no sync, so it gives no bound for the current sync.
     pub beside: bool,
 }
 
 impl Bounds {
-    /// What bounds the orphan path of the same process, which may have seen more (FT-22).
+    /// The bounds for the orphan path of the same process, which may have seen more (FT-22).
     #[must_use]
     pub fn beside(self) -> Bounds {
         let open = |reach: Reach| Reach { to: None, ..reach };
@@ -235,19 +236,19 @@ impl Bounds {
         Bounds { versions, positions, began: None, beside: true }
     }
 
-    /// The same for a write that may be of an earlier sync.
+    /// The bounds for a write that may belong to an earlier sync.
     #[must_use]
     pub fn of_any_sync(self) -> Bounds {
         Bounds { began: None, beside: true, ..self }
     }
 
-    /// Whether the write is none of a sync, or the trace says what its sync has read.
+    /// Returns `true` if the write belongs to no sync, or the trace shows what its sync has read.
     #[must_use]
     pub fn tells_sync(self) -> bool {
         self.beside || [self.versions, self.positions].iter().flatten().any(|reach| reach.to.is_some())
     }
 
-    /// Whether the trace says which pods the sync has read.
+    /// Returns `true` if the trace shows which pods the sync has read.
     #[must_use]
     pub fn is_read(self) -> bool {
         self.positions.is_some_and(|reach| reach.to.is_some())
@@ -255,8 +256,8 @@ impl Bounds {
 }
 
 impl Track {
-    /// The version that the sync of its manager had read of the pods, if no pod was ever shown with it: a write is
-    /// missing, unless it is that of a removal, which is shown without.
+    /// The pod version that the current sync has read, if no pod was ever shown with it: a write is missing. Removals
+    /// are excluded, since the trace shows them without a version.
     #[must_use]
     pub fn read_unseen(&self, settings: &Settings) -> Option<u64> {
         let read = self.sight.pods.filter(|seen| seen.sync.is_some() && self.bounds.is_read())?;
@@ -265,7 +266,8 @@ impl Track {
         (!removal && !settings.observations.has_shown(read.version)).then_some(read.version)
     }
 
-    /// Its manager sent this: what it has seen may be told, and a sync may have begun. Who is dead was in another one.
+    /// Begins a sync if the trace shows one at this request of the manager. A terminated process belongs to another
+    /// sync.
     pub fn enter_sync(&mut self, event: &Event, settings: &Settings) {
         let (Some(observer), Some(when)) = (event.observer, event.when) else { return };
         let sight = settings.observations.sight(observer, &self.namespace, &self.name, when.received);
@@ -286,8 +288,8 @@ impl Track {
         };
     }
 
-    /// How far the pods were that the sync had read which sent this; none where the trace does not tell, or where that is
-    /// forgotten by now.
+    /// The position in the pods' history that the sender's sync had read; `None` if the trace does not show it, or it
+    /// was dropped.
     #[must_use]
     pub fn reach_of_sender(&self, event: &Event, settings: &Settings) -> Option<Position> {
         let (observer, when) = event.observer.zip(event.when)?;
@@ -297,15 +299,15 @@ impl Track {
         Some(self.history.reach(seen).from)
     }
 
-    /// Whether the trace says that the sync under way began when the Job was being deleted already.
+    /// Returns `true` if the trace shows that the current sync began after the deletion of the Job.
     #[must_use]
     pub fn began_after_deletion(&self) -> bool {
         let began = self.sight.sync();
         began.zip(self.deleting_since).is_some_and(|(began, since)| since < began)
     }
 
-    /// A write of its manager to a pod changed nothing, and the answer says why. Where the trace does not tell what was
-    /// read, a view may be as new as that in any case.
+    /// Notes a write of the manager to a pod that changed nothing, if the trace shows what the sync had read. Otherwise
+    /// a view may contain the effect in any case.
     pub fn acknowledges(&mut self, uid: Uid, write: OwnWrite) {
         if self.sight.sync().is_some() {
             self.history.acknowledge(uid, write);
@@ -347,7 +349,7 @@ mod tests {
         for at in 0..10 {
             observations.take(&line(at * KEPT, Some("n/a"), 1));
         }
-        // Nothing was judged yet: a request may rest on any of them.
+        // Nothing was judged yet, so a request may rest on any of them.
         assert!(observations.caches.values().all(|lines| lines.len() == 10));
         for at in 10..20 {
             observations.judged(at * KEPT);

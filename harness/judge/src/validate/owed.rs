@@ -1,4 +1,4 @@
-//! What still has to happen when a trace ends (judging.md 4).
+//! Obligations that are open at the end of a trace (`docs/reference/judging.md`, *Pending*).
 
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::guards::ttl::expiry;
@@ -13,58 +13,58 @@ use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::Owed;
+use super::verdict::{Obligation, Owed};
 
-/// What is owed is a violation only after this much trace time, in microseconds: twice the longest retry.
+/// Trace time after which an open obligation is overdue, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
 
-/// Requests of a Job's controllers that were refused, and may still have to be made good.
+/// Refused requests of a Job's controllers whose work may still have to be done.
 #[derive(Clone, Debug, Default)]
 pub struct Trouble {
-    /// Pods of which the manager could not remove the finalizer (EN-06).
+    /// Pods whose finalizer the manager could not remove (EN-06).
     pub unreleased: FxHashSet<Uid>,
-    /// The last request of the manager was answered with a server error (EN-07).
+    /// The last response to the manager was a server error (EN-07).
     pub server_error: bool,
     /// A DELETE of the Job by the TTL controller was refused (TT-07).
     pub deletion_refused: bool,
-    /// What came to nothing since the Job or its pods changed.
+    /// Requests without effect since the last change of the Job or its pods.
     pub idle: IdleRequests,
 }
 
 impl Trouble {
-    /// A request of the manager was refused.
+    /// Notes a refused request of the manager.
     pub fn refused(&mut self, event: &Event) {
         self.server_error = event.code >= 500;
     }
 
-    /// What a debt is called: EN-07 where the work never went on after a server error.
+    /// The requirement of an obligation: EN-07 if the work never continued after a server error.
     fn name(&self, req: Req) -> Req {
         if self.server_error { Req::EN07 } else { req }
     }
 }
 
-/// Ends of the trace.
+/// The last events of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// Last time that the trace shows, in microseconds.
+    /// The last time in the trace, in microseconds.
     pub last: Option<i64>,
-    /// Last request of a Job controller.
+    /// The last request of a Job controller.
     pub job_controller: Option<i64>,
-    /// Last request of the TTL controller.
+    /// The last request of the TTL controller.
     pub ttl_controller: Option<i64>,
-    /// Last requests of managers that are known by what they do.
+    /// The last requests of managers that are recognised by their writes.
     pub managers: FxHashMap<ActorId, i64>,
 }
 
 impl Owed {
-    /// Whether patience is over: long ago by the trace's own time, and the same actor has worked since, which is the Job's
-    /// `manager` where that is none that is known by its name.
+    /// Returns `true` if the obligation has been open for long enough by the time in the trace, and its controller has
+    /// made a request since. The controller is `manager`, or one that is recognised by its name.
     #[must_use]
     pub fn is_overdue(&self, end: &End, manager: Option<ActorId>) -> bool {
         let by_ttl = matches!(self.req, Req::TT07 | Req::TT14 | Req::MB07);
         let worked = match manager {
             _ if by_ttl => end.ttl_controller,
-            // MB-05: of a Job that is gone the built-in releases the pods, whoever managed it.
+            // MB-05: the built-in controller removes the finalizers of any deleted Job's pods.
             Some(manager) if self.req != Req::MB05 => end.managers.get(&manager).copied(),
             Some(_) | None => end.job_controller,
         };
@@ -74,31 +74,31 @@ impl Owed {
         }
     }
 
-    /// The violation that an overdue debt is.
+    /// The violation for an overdue obligation.
     #[must_use]
     pub fn broken(&self) -> Broken {
         Broken {
             req: self.req,
-            what: "what had to happen",
-            expected: Operand::Text(self.what.clone()),
-            found: Operand::Words("nothing for 120 s and more, while the controller worked"),
+            what: "overdue obligation",
+            expected: Operand::Text(self.obligation.to_string()),
+            found: Operand::Words("not met for 120 s or more, although the controller was active"),
             known: None,
         }
     }
 }
 
-/// Everything that a Job's controllers still owe it.
+/// All open obligations of a Job's controllers.
 #[must_use]
 pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
-    // What is owed follows from the Job and its pods: it is owed since they changed last.
+    // An obligation follows from the state of the Job and its pods, so it is as old as their last change.
     let since = track.changed.max(track.pods_changed);
     let mut list = Vec::new();
     let mut owe =
-        |req: Req, what: &str, since: Option<i64>| list.push(Owed { req, what: what.to_owned(), since });
+        |req: Req, obligation: Obligation, since: Option<i64>| list.push(Owed { req, obligation, since });
     let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
         if track.history.holds_finalizers() {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
-            owe(req, "release the pods of the deleted Job", since);
+            owe(req, Obligation::ReleaseOfDeletedJob, since);
         }
         return list;
     };
@@ -108,16 +108,16 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
             () if track.is_built_in() => Req::TT14,
             () => Req::MB07,
         };
-        owe(req, "delete the expired Job", Some(expiry.0.saturating_mul(1_000_000)));
+        owe(req, Obligation::DeleteExpiredJob, Some(expiry.0.saturating_mul(1_000_000)));
     }
     if !track.executor && !job.is_managed_by_built_in() || !track.complete {
         return list;
     }
     if job.status.is_finished() {
         if track.history.holds_finalizers() {
-            // TT-15: its foreground deletion waits for them.
+            // TT-15: the foreground deletion waits for the pods.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, "release the pods of the finished Job", since);
+            owe(req, Obligation::ReleaseOfFinishedJob, since);
         }
         return list;
     }
@@ -129,7 +129,7 @@ fn unfinished(
     track: &Track,
     job: &jobcheck_spec::job::Job,
     settings: &Settings,
-    owe: &mut impl FnMut(Req, &str, Option<i64>),
+    owe: &mut impl FnMut(Req, Obligation, Option<i64>),
 ) {
     let since = track.changed.max(track.pods_changed);
     let pods = &track.history.stored;
@@ -152,29 +152,26 @@ fn unfinished(
         interpretation: Interpretation::Ideal,
     };
     view.backoff = track.backoff.in_view(&view, &[]);
-    for (req, what, since) in owed_work(track, &view) {
-        owe(req, what, since);
+    for (req, obligation, since) in owed_work(track, &view) {
+        owe(req, obligation, since);
     }
     let decided = job.status.is_decided();
     let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
     if decided && nothing_lives {
-        let terminal = if job.status.is_true(&ConditionKind::FailureTarget) { "Failed" } else { "Complete" };
-        owe(
-            track.trouble.name(Req::TC04),
-            &format!("write {terminal}: the fate is decided and no pod lives"),
-            last_try(track),
-        );
+        let fails = job.status.is_true(&ConditionKind::FailureTarget);
+        let obligation = if fails { Obligation::WriteFailed } else { Obligation::WriteComplete };
+        owe(track.trouble.name(Req::TC04), obligation, last_try(track));
     } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
         let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(track.trouble.name(req), "write the interim condition: the fate is decided", last_try(track));
+        owe(track.trouble.name(req), Obligation::WriteInterim, last_try(track));
     }
     let deadline =
         job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
     if let Some((seconds, start)) = deadline.filter(|_| !decided) {
         let due = start.plus(seconds).0.saturating_mul(1_000_000);
-        owe(Req::SU10, "write FailureTarget at the deadline", Some(due).max(track.setbacks.status));
+        owe(Req::SU10, Obligation::FailAtDeadline, Some(due).max(track.setbacks.status));
     }
     if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
-        owe(Req::SU01, "delete the pods of the suspended Job", since);
+        owe(Req::SU01, Obligation::DeleteSuspended, since);
     }
 }

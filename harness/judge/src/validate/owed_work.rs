@@ -1,5 +1,5 @@
-//! What the executor of an unfinished Job still owes it: counting, creating, deleting, reporting (PC-04, PC-06,
-//! PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
+//! Open obligations of the executor of an unfinished Job: counting, creating, deleting, and reporting pods (PC-04,
+//! PC-06, PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
 
 use jobcheck_spec::guards::counting::delays_finalizer_removal;
 use jobcheck_spec::guards::creation::want_active;
@@ -10,14 +10,12 @@ use jobcheck_spec::view::View;
 use jobcheck_spec::{Req, Time};
 
 use super::track::Track;
+use super::verdict::Obligation;
 
-/// A debt: the requirement, what it asks for, and since when.
-pub type Debt = (Req, &'static str, Option<i64>);
+/// An obligation: the requirement, the kind, and the time since which it is open, in microseconds.
+pub type Debt = (Req, Obligation, Option<i64>);
 
-/// What is owed where the living are not reported.
-pub const REPORT: &str = "report active, ready and terminating";
-
-/// Everything that is owed to a Job that is neither finished nor being deleted.
+/// All obligations for a Job that is neither finished nor being deleted.
 #[must_use]
 pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
     if view.job.deleting || view.spec().completion_mode == Some(CompletionMode::Unknown) {
@@ -35,18 +33,18 @@ pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
     debts
 }
 
-/// When something last happened, or the status could last not be written: until then what a status write does was tried.
+/// The last event, or the last refused status write: until then the work of a status write was attempted.
 pub(super) fn last_try(track: &Track) -> Option<i64> {
     track.last_setback().max(track.setbacks.status)
 }
 
-/// Whose requirement it is that work goes on: EN-07 if an error of the API server was the last that happened.
+/// The requirement of an obligation: EN-07 if a server error was the last event.
 fn after_outage(track: &Track, otherwise: Req) -> Req {
     if track.setbacks.server_error > track.last_event() { Req::EN07 } else { otherwise }
 }
 
-/// FT-02: finished pods are listed, released, and counted; whatever else fails meanwhile (PC-13), and again once
-/// removals are no longer refused (EN-06).
+/// FT-02: terminated pods are recorded, lose their finalizer, and are counted. PC-13: other failures do not stop that.
+/// EN-06: it continues as soon as removals are no longer refused.
 fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let status = &view.job.status;
     let waits = |pod: &Pod| {
@@ -66,10 +64,10 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         () if track.setbacks.creation > track.last_event() => Req::PC13,
         () => after_outage(track, Req::FT02),
     };
-    Some((req, "count the pods that have ended", since))
+    Some((req, Obligation::Count, since))
 }
 
-/// The pods that are wanted are created once no delay runs.
+/// Missing pods are created once no delay runs.
 fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let sums = view.cache.sums();
     let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
@@ -85,12 +83,10 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let req = after_outage(track, req);
     let micros = |time: Time| time.0.saturating_mul(1_000_000);
     let since = track.last_setback().max(track.setbacks.creation);
-    since.map(|since| {
-        (req, "create the pods that are wanted", Some(since.max(delay_end(view).map_or(0, micros))))
-    })
+    since.map(|since| (req, Obligation::Create, Some(since.max(delay_end(view).map_or(0, micros)))))
 }
 
-/// When no delay of a failure in this view runs any more.
+/// The end of the last delay in this view.
 pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
     let end = |last: Time, failures: u32| last.plus(view.constants.backoff_ms(failures) / 1000 + 1);
     let globally = view.backoff.last_failure.map(|last| end(last, view.backoff.failures));
@@ -101,7 +97,7 @@ pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
     if view.spec().backoff_limit_per_index.is_some() { by_index.max() } else { globally }
 }
 
-/// PC-04, PC-06: what is too much is deleted.
+/// PC-04, PC-06: surplus pods are deleted.
 fn deletion(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     let completions = view.spec().completion_count();
     let misplaced = |pod: &Pod| match pod.valid_index(completions) {
@@ -113,7 +109,7 @@ fn deletion(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         return None;
     }
     let since = track.last_setback();
-    Some((if bad { Req::PC06 } else { Req::PC04 }, "delete the pods that are too many", since))
+    Some((if bad { Req::PC06 } else { Req::PC04 }, Obligation::DeleteSurplus, since))
 }
 
 /// PC-01, PC-03, RP-08: a change of the living pods is reported.
@@ -126,5 +122,5 @@ fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
         () if !same(status.terminating, sums.terminating) => Req::RP08,
         () => return None,
     };
-    Some((after_outage(track, req), REPORT, last_try(track)))
+    Some((after_outage(track, req), Obligation::Report, last_try(track)))
 }

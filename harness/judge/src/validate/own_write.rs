@@ -1,26 +1,26 @@
-//! What a process knows of a pod because it wrote it itself (judging.md 1).
+//! The effects of a process's own writes on its knowledge of a pod (`docs/reference/judging.md`, *View and truth*).
 
 use jobcheck_spec::pod::Pod;
 
-/// What the manager did to a pod, as far as it knows of it without its cache.
+/// A write of the manager to a pod that it knows about without its cache.
 #[derive(Clone, Debug)]
 pub enum OwnWrite {
     /// It created the pod.
     Gain(Box<Pod>),
-    /// It made itself the pod's controller.
+    /// It adopted the pod.
     Adopt(Box<Pod>),
     /// It removed the tracking finalizer.
     Release,
     /// It deleted the pod.
     Delete,
-    /// It gave up being the pod's controller.
+    /// It released the pod.
     GiveUp,
-    /// It was told that there is no such pod any more.
+    /// A request returned 404, so the pod is gone.
     Miss,
 }
 
 impl OwnWrite {
-    /// The pod with this write, if it lacks it.
+    /// The pod with this write.
     #[must_use]
     pub fn fold(&self, pod: Option<Pod>) -> Option<Pod> {
         match self {
@@ -31,13 +31,14 @@ impl OwnWrite {
             OwnWrite::Release => pod.map(|pod| Pod { finalizer: false, ..pod }),
             OwnWrite::Delete => pod.map(|pod| Pod { deleting: true, ..pod }),
             OwnWrite::GiveUp => None,
-            // What was to be deleted is gone; of another it learns no more than that nothing holds it.
+            // An active pod that was to be deleted is gone. For any other pod the process learns only that it holds no
+            // finalizer.
             OwnWrite::Miss => pod.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod }),
         }
     }
 
-    /// Whether a sync does it before it looks at its pods (FT-25, FT-26), or to pods that it looks at no more: what
-    /// the finalizers that it removes held is recorded.
+    /// Returns `true` for writes that a sync makes before it counts its pods (FT-25, FT-26), and for finalizer
+    /// removals, since these pods are recorded already.
     #[must_use]
     pub fn precedes_the_count(&self) -> bool {
         match self {

@@ -1,4 +1,5 @@
-//! Pods that a Job controlled, that nobody controls now, and that hold its finalizer (FT-20, FT-21, J-05).
+//! Ownerless pods: a Job controlled them, they have no controller now, and they hold its finalizer (FT-20, FT-21,
+//! J-05).
 
 use std::fmt::Formatter;
 
@@ -22,14 +23,14 @@ use super::story::{self, Words};
 use super::track::Track;
 
 impl Judge {
-    /// A pod that this Job controlled, and that holds its finalizer, is controlled by nobody now.
+    /// Notes a pod of this Job that lost its controller and holds the finalizer.
     pub(super) fn stray_appears(&mut self, uid: Uid, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
             track.counted.strayed.insert(uid);
         }
     }
 
-    /// A pod that nobody controls has a new state.
+    /// Judges a new state of an ownerless pod.
     pub(super) fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, role: Role) {
         let Some(job) = self.former.get(&pod.uid).copied() else { return };
         let by = self.by(event, role, job, false);
@@ -45,9 +46,8 @@ impl Judge {
         }
     }
 
-    /// A pod that nobody controls, and that was never shown before, has the tracking finalizer and the labels of a Job
-    /// whose pods are all known: its creation is missing, and what became of it since. The late answer to a request for
-    /// one that went shows it without finalizer.
+    /// Finds a missing creation: an ownerless pod is new to the trace. It holds the tracking finalizer, and has the
+    /// labels of a Job whose pods are all known. A late response to a request for a removed pod has no finalizer.
     pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
         let known = self.ownerless.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
         if known || !pod.finalizer || event.verb == Some(Verb::Create) || event.form == Form::Watch {
@@ -59,10 +59,10 @@ impl Judge {
             return;
         };
         let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
-        track.lacks(event, "a write of a pod is missing: how it came to the Job that its labels name", since);
+        track.lacks(event, "a write of a pod is missing: its creation for the Job in its labels", since);
     }
 
-    /// A pod that nobody controls is gone without a last state.
+    /// Removes an ownerless pod whose last state is not shown.
     pub(super) fn stray_gone(&mut self, event: &Event, uid: Uid) {
         let Some(job) = self.former.get(&uid).copied() else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
@@ -80,7 +80,7 @@ impl Judge {
         self.close_if_over(job);
     }
 
-    /// A pod that nobody controls has a controller now: it is no business of another Job any more.
+    /// Notes that an ownerless pod has a controller again.
     pub(super) fn stray_adopted(&mut self, uid: Uid, by: Uid) {
         let Some(job) = self.former.remove(&uid) else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
@@ -99,7 +99,7 @@ impl Track {
     fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
         let own = by == By::Manager && event.actor.is_some();
         let deletes = own && event.verb == Some(Verb::Delete);
-        // To the sync that gives it up, it is the Job's still.
+        // The sync that releases the pod still counts it as the Job's.
         let gives_up = own && it.names_owner == Some(true);
         if deletes {
             self.misses_answer(event);
@@ -129,14 +129,15 @@ impl Track {
         }
         match (deletes, release && own) {
             (true, _) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Delete),
-            // A sync may do it to a pod that it lists (J-05), and the orphan path, of which no sync knows (FT-22).
+            // A sync may do this to a recorded pod (J-05), and so may the orphan path, which is part of no sync
+            // (FT-22).
             (false, true) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Release),
             (false, false) => self.pod_changed(pod.uid, after, None),
         }
-        self.tell(event.place, &format_args!("{}, which nobody controls", story::pod(pod)));
+        self.tell(event.place, &format_args!("ownerless {}", story::pod(pod)));
     }
 
-    /// FT-21: what nobody controls nobody counts. Who has not seen that has to have another reason.
+    /// FT-21: nobody counts ownerless pods. A manager that has not seen the loss of the owner needs another reason.
     fn judge_stray_release(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
         let counted = &self.counted.counted;
         if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
@@ -145,10 +146,10 @@ impl Track {
             return;
         }
         let write = Words(|f: &mut Formatter<'_>| {
-            write!(f, "removal of the finalizer of {}, which nobody controls", story::pod(pod))
+            write!(f, "removal of the finalizer of ownerless {}", story::pod(pod))
         });
         let chosen = self.history.released_in_sync();
-        // It is no sync that does it (FT-22).
+        // The orphan path is part of no sync (FT-22).
         let read = self.bounds;
         self.bounds = read.beside();
         self.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
@@ -162,11 +163,11 @@ impl Track {
     }
 }
 
-/// Puts a pod where it belongs; its state before. `strays` are those that nobody controls.
+/// Puts a pod into the set that it belongs to, and returns its previous state.
 pub(super) fn put(owned: &mut Pods, ownerless: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
     let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
     let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
-    // Strays are few.
+    // Ownerless pods are rare.
     let unused = ownerless.is_empty() && stray.is_none();
     let was_stray = if unused { None } else { ownerless.set(uid, stray) };
     owned.set(uid, own).or(was_stray)

@@ -1,4 +1,4 @@
-//! Leads every event of a pod to the Job that it belongs to.
+//! Routes each event of a pod to its Job.
 
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_spec::job::Text;
@@ -29,22 +29,22 @@ impl Judge {
             self.settings.pods_missing = None;
         }
         if it.hidden && it.after.is_none() {
-            self.settings.pods_missing = Some("the trace's level hides writes of pods");
+            self.settings.pods_missing = Some("the audit level hides writes of pods");
             if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
-                track.doubt("the trace's level hides a write of a pod".to_owned());
+                track.doubt("the audit level hides a write of a pod".to_owned());
                 track.gap = Some(event.order);
             }
             return;
         }
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
-                let controller = job_controller(pod.controller.as_ref());
-                // Where a cache stands is told in native traces alone.
+                let controller = job_controller(pod.metadata.controller.as_ref());
+                // Only native traces show the progress of caches.
                 let owner = owner.or_else(|| self.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();
                 let version = event.version.filter(|_| event.form == Form::Native);
                 self.take_in(jobs.clone(), version, Written::by(event));
-                self.pod_state(event, it, &pod.pod, &pod.labels, controller, role);
+                self.pod_state(event, it, &pod.pod, &pod.metadata.labels, controller, role);
                 self.take_in(jobs, None, Written::default());
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
@@ -56,7 +56,7 @@ impl Judge {
         }
     }
 
-    /// What comes next to the pods of these Jobs has this resourceVersion, and was written then.
+    /// Sets the version and the time of the next entries in the histories of these Jobs.
     fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>, written: Written) {
         for job in jobs {
             if let Some(track) = self.tracks.get_mut(&job) {
@@ -101,7 +101,7 @@ impl Judge {
         &mut self,
         event: &Event,
         it: &PodEvent,
-        metadata: &jobcheck_projection::PartialMetadata,
+        metadata: &jobcheck_projection::Metadata,
         role: Role,
     ) {
         let uid = metadata.uid;
@@ -162,7 +162,7 @@ impl Judge {
                 } else if pod.finalizer
                     || event.verb == Some(Verb::Create)
                     || event.actor.is_none()
-                    // What is known of one that may be adopted later is kept up to date.
+                    // A known ownerless pod stays up to date, since it may be adopted.
                     || self.ownerless.contains_key(&pod.uid)
                 {
                     self.ownerless.insert(pod.uid, pod.clone());
@@ -174,8 +174,8 @@ impl Judge {
         }
     }
 
-    /// PC-14: a pod that the manager of a Job creates, and that looks like a pod of this Job, but is not
-    /// controlled by it.
+    /// PC-14: judges a pod that the manager of a Job creates with the labels of this Job, but not with the Job as its
+    /// controller.
     fn judge_ownerless_birth(
         &mut self,
         event: &Event,
@@ -198,14 +198,15 @@ impl Judge {
         track.take(event, &format_args!("creation of {}", super::story::pod(pod)), findings);
     }
 
-    /// The Job that a pod's labels or owners name. A name alone may be that of an earlier Job.
+    /// The Job in a pod's labels or owner references. A name alone may be that of a previous Job.
     fn job_by_looks(&self, event: &Event, labels: &[(Text, Text)], birth: &PodBirth) -> Option<Uid> {
         let label = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
         let is_known = |uid: &Uid| self.tracks.contains_key(uid);
         if let Some(uid) = label(CONTROLLER_UID_LABEL) {
             return Some(Uid::parse(uid)).filter(is_known);
         }
-        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
+        let owners =
+            birth.metadata.controller.iter().chain(&birth.metadata.other_owners).map(|owner| owner.uid);
         let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
@@ -296,7 +297,7 @@ impl Judge {
         role: Role,
     ) {
         if it.gone {
-            // A late answer to the DELETE of a pod that went in the meantime.
+            // A late response to the DELETE of a pod that has gone.
             let by = self.by(event, role, job, false);
             if let Some(track) = self.tracks.get_mut(&job) {
                 pod_writes::updated(track, event, pod, true, by, &self.settings);
@@ -320,16 +321,16 @@ impl Judge {
             self.note_birth(event);
         }
         let Some(track) = self.tracks.get_mut(&job) else { return };
-        // A creation that was answered with a server error may have been committed.
+        // A creation with a server error may have been committed.
         if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
             if track.complete {
                 let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
-                track.lacks(event, "a write of a pod is missing: how it came to the Job", since);
+                track.lacks(event, "a write of a pod is missing: the Job became its owner", since);
             }
             track.pod_changed(pod.uid, Some(pod.clone()), None);
             return;
         }
-        // What a watch shows of a Job in mid-life may have been there before it began.
+        // A pod of a Job that was first seen in mid-life may be older than the watch.
         if created && (event.actor.is_some() || track.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
@@ -337,7 +338,8 @@ impl Judge {
         }
     }
 
-    /// J-07: the creation was sent for a Job that is gone, and is expected of the Job that has its name now.
+    /// J-07: the creation was sent for a Job that is gone, and counts as an expectation of the Job that has its name
+    /// now.
     fn leaves_an_expectation(&mut self, job: Uid) {
         let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
         if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(heir)) {
@@ -345,7 +347,7 @@ impl Judge {
         }
     }
 
-    /// A pod of a Job that was not shown yet: the Job is older than what shows it first.
+    /// Notes a pod whose Job was not shown yet: the Job is older than its first event.
     fn names_unseen_job(&mut self, job: Uid) {
         if self.early_pods.contains(&job) {
             return;
@@ -363,7 +365,7 @@ impl Judge {
         let Some(before) = track.history.stored.get(uid).cloned() else { return };
         let pod = Pod { deleting: true, ..before };
         let at_once = !pod.scheduled || pod.is_terminated();
-        let gone = object.finalizers.is_empty() && at_once;
+        let gone = object.metadata.finalizers.is_empty() && at_once;
         pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
         if gone {
             self.owners.remove(&uid);
@@ -376,11 +378,11 @@ impl Judge {
         self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
     }
 
-    /// An eviction is answered with a Status: the pod is being deleted from now on.
+    /// Marks an evicted pod as being deleted. The response is a `Status`.
     pub(super) fn evicted(&mut self, event: &Event) {
         let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
         let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
-        // The API server adds the condition before it deletes.
+        // The API server sets the condition before the deletion.
         let after = Pod { deleting: true, disrupted: true, ..pod };
         if let Some(track) = self.tracks.get_mut(&job) {
             pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);

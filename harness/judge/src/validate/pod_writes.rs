@@ -1,4 +1,4 @@
-//! Judging writes to the pods of a Job.
+//! Judges writes to the pods of a Job.
 
 use std::fmt::{Display, Formatter};
 
@@ -23,11 +23,11 @@ use super::own_write::OwnWrite;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
-use super::unannounced::with_the_job_in_mind;
+use super::without_interim::with_the_job_in_mind;
 use super::{known, known_pods};
 use jobcheck_projection::PodBirth;
 
-/// A pod appears with this Job as its controller.
+/// Judges a new pod with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
@@ -37,7 +37,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Manager => {
             judge_new_pod(track, event, it.birth.as_deref(), pod, &write, settings);
             track.executor = true;
-            // S-08: who never heard of it waits for no pod.
+            // S-08: a sender without a response does not wait for the pod.
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
             }
@@ -56,7 +56,8 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
     track.tell(event.place, &write);
 }
 
-/// Judges the manager's decision to create `pod`, whatever the answer was. `birth` is what it asked for, where that is known.
+/// Judges the manager's decision to create `pod`, whether it was accepted or not. `birth` is the pod in the request, if
+/// the trace shows it.
 pub fn judge_new_pod(
     track: &mut Track,
     event: &Event,
@@ -80,12 +81,12 @@ pub fn judge_new_pod(
     });
 }
 
-/// A pod of this Job has a new state; `gone` if it was removed with it.
+/// Judges a new state of a pod of this Job. `gone`: the pod was removed with it.
 pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
     let deletes = by == By::Manager && event.verb == Some(Verb::Delete) && event.actor.is_some();
     let Some(before) = track.history.stored.get(after.uid).cloned() else {
-        // The answer to a DELETE may come after the pod has gone; its sender knows of it all the same. Of a
-        // finished Job the pods are not kept.
+        // The response to a DELETE may come after the pod has gone, and its sender knows about it. The pods of a
+        // finished Job are not kept.
         if deletes && track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
             delete(track, event, after, after, by, settings);
             return;
@@ -96,14 +97,14 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     };
     track.uncertain.remove(&after.uid);
     track.occasions.unseen.pod_changed(after);
-    // A pod that a watch shows as deleted has lost its finalizer, whatever its last state says.
+    // A pod that a watch shows as deleted has lost its finalizer, whatever its last state contains.
     let finalizer_left = after.finalizer && !gone;
     let released = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if released {
-        // The removal is a write of its own; where the pod was changed by somebody else as well, that came first.
+        // The removal is a write of its own. A change by another actor came before it.
         let mut own_write = None;
         if own {
             track.counted.let_go.insert(after.uid);
@@ -116,8 +117,8 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         track.pod_changed(after.uid, Some(released), own_write);
     }
     let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
-    // What nothing holds goes at once. The API server marks it first, in a write of its own, and a cache shows that for an
-    // instant: it is reckoned with where the trace tells what was read, for elsewhere it would explain all of H4.
+    // The API server marks a pod before it removes it at once, and a cache shows the mark for an instant. This state is
+    // used only if the trace shows what was read; elsewhere it would explain every case of H4.
     if at_once && deletion && !settings.observations.is_empty() {
         let version = track.history.take_in(None);
         track.pod_changed(after.uid, Some(Pod { deleting: true, ..state.clone() }), None);
@@ -129,7 +130,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     } else if !released && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
         if own && !before.finalizer && event.verb == Some(Verb::Patch) {
-            // A process before it has removed the finalizer already.
+            // An earlier process has removed the finalizer.
             match track.unheard(event) {
                 true => track.misses_answer(event),
                 false => track.acknowledges(after.uid, OwnWrite::Release),
@@ -149,13 +150,13 @@ fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool)
     }
 }
 
-/// A pod of this Job is gone without a last state.
+/// Removes a pod of this Job whose last state is not shown.
 pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
     track.pod_removed(event, uid);
     track.tell(event.place, &format_args!("pod {} is gone", story::short(uid)));
 }
 
-/// The tracking finalizer was removed by the manager, or was to be.
+/// Judges a finalizer removal by the manager, accepted or not.
 pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
     let refused = refused_or_not(event);
     let write = Words(|f: &mut Formatter<'_>| {
@@ -172,7 +173,7 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
     }
     let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
     let stored = track.stored.clone().map(read);
-    // What was decided of a Job in mid-life, and from what, is not shown (S-03 rests on refusals before).
+    // The basis of decisions is not known for a Job that was first seen in mid-life (S-03 depends on earlier refusals).
     let had_failed = track.complete
         && match event.posthumous {
             true => had_seen_it_fail(track, event, before, settings),
@@ -202,7 +203,8 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
     }
 }
 
-/// FT-16, PF-09: a pod that is let go to be deleted may fail before the request comes; no sync has seen it fail then.
+/// FT-16, PF-09: a pod whose finalizer is removed for its deletion may fail before the request arrives. No sync has
+/// seen the failure then.
 fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     if !finalizer_removal::is_fail_job(pod) {
         return false;
@@ -211,7 +213,7 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
     let explained =
         track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|view, findings| {
             let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
-            findings.require(Req::PF09, alive, "the pod", "one that was not seen to fail", pod.uid);
+            findings.require(Req::PF09, alive, "the pod", "a pod without a visible failure", pod.uid);
             with_the_job_in_mind(view, |view| {
                 judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings)
             });
@@ -219,14 +221,14 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
     matches!(explained, Explained::Yes(_))
 }
 
-/// Whether the trace tells that a process had seen the pod fail that was dead when its request came.
+/// Returns `true` if the trace shows that the terminated sender of the request had seen the pod fail.
 fn had_seen_it_fail(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     let Some(reach) = track.reach_of_sender(event, settings) else { return false };
     track.history.seek(reach);
     track.history.cache().get(pod.uid).is_some_and(finalizer_removal::is_fail_job)
 }
 
-/// S-03, PF-09: the verdict of a FailJob rule is stored before the pod that it rests on is released.
+/// S-03, PF-09: the decision of a FailJob rule is stored before the finalizer of its pod is removed.
 fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &Pod, write: &dyn Display) {
     let Some(job) = stored else { return };
     let occasion = || known::drops_fail_job(track, event, &job.status, pod);
@@ -235,13 +237,13 @@ fn judge_fail_job(track: &mut Track, event: &Event, stored: Option<&Job>, pod: &
     track.take(event, write, findings);
 }
 
-/// A pod of this Job was marked for deletion.
+/// Judges a deletion of a pod of this Job.
 fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "deletion of {}", story::pod(before)));
     match by {
         By::Manager if event.actor.is_none() => {
-            // A watch does not tell whose deletion it was: the manager may know of it before its cache does, where it had a
-            // reason to delete the pod.
+            // A watch does not show the sender. If the manager had a reason for the deletion, it may know about it
+            // without its cache.
             match may_be_the_managers(track, event, before, settings) {
                 true => track.pod_changed_perhaps(after.uid, Some(after.clone()), OwnWrite::Delete),
                 false => track.pod_changed(after.uid, Some(after.clone()), None),
@@ -262,16 +264,16 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
     }
 }
 
-/// Whether some view gives a reason to delete a pod, be it with what the built-in is known for.
+/// Returns `true` if some view, or a known deviation, is a reason to delete the pod.
 fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     let chosen_before = !pod.finalizer;
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
     !track.complete || track.might(settings, event.latest(), &judge)
 }
 
-/// Judges the manager's decision to delete a pod, whatever the answer was. `pod` is what etcd held.
+/// Judges the manager's decision to delete a pod, whether it was accepted or not. `pod` is the state in etcd.
 pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
-    // Whom a user has let go, no sync has chosen (S-11).
+    // A pod without a finalizer because of a user's write was not chosen by a sync (S-11).
     let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
     let chosen_before = !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
@@ -281,12 +283,12 @@ pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Di
     known_pods::of_deletion(track, event, pod);
 }
 
-/// How a write is called that was refused, or was not.
+/// A prefix for the description of a refused write.
 fn refused_or_not(event: &Event) -> &'static str {
     if event.is_accepted() { "" } else { "refused " }
 }
 
-/// A pod without controller got this Job as its controller (FT-24).
+/// Judges the adoption of an ownerless pod (FT-24).
 pub fn adopted(
     track: &mut Track,
     event: &Event,
@@ -298,10 +300,10 @@ pub fn adopted(
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
-        // What a watch shows of a Job in mid-life may have been adopted long before, and by anybody.
+        // A watch of a Job that was first seen in mid-life does not show who adopted a pod, and when.
         let told = event.actor.is_some() || track.complete;
         match (track.shown(), before.filter(|_| told)) {
-            // Between the GET and the PATCH the Job may have been deleted.
+            // The Job may have been deleted between the GET and the PATCH.
             (Some(job), Some(before)) if job.deleting && !track.began_after_deletion() => {
                 let write = "adoption of a pod";
                 track.judge_by_views(
@@ -330,7 +332,7 @@ pub fn adopted(
         let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
-        // S-08: the pod of a creation whose answer was lost.
+        // S-08: the pod may come from a creation whose response was lost.
         if track.setbacks.lost_creations > 0 && by == By::Other {
             track.setbacks.lost_creations -= 1;
             track.counted.made.insert(after.uid);
@@ -340,7 +342,7 @@ pub fn adopted(
     track.tell(event.place, &format_args!("adoption of {}", story::pod(after)));
 }
 
-/// A pod lost this Job as its controller: released by the manager (FT-26), or taken by somebody else.
+/// Judges the loss of the controller: the manager released the pod (FT-26), or another actor took it.
 pub fn given_up(
     track: &mut Track,
     event: &Event,
@@ -358,7 +360,7 @@ pub fn given_up(
     if own {
         let write = "release of a pod";
         match (track.shown(), after) {
-            // Its sync may not have seen the Job's deletion.
+            // The sync may not have seen the deletion of the Job.
             (Some(job), Some(after)) if job.deleting => {
                 track.judge_by_views(
                     event,

@@ -1,4 +1,4 @@
-//! Refused writes to the pods of a Job: what they asked for is judged as if it had been granted, and changes nothing.
+//! Judges refused writes to the pods of a Job. They change nothing, and are judged as if they had been accepted.
 
 use std::fmt::Formatter;
 
@@ -16,7 +16,7 @@ use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
 
-/// A refused write to a pod of this Job.
+/// Judges a refused write to a pod of this Job.
 pub fn refused(
     track: &mut Track,
     event: &Event,
@@ -38,7 +38,7 @@ pub fn refused(
         track.trouble.unreleased.insert(uid);
     }
     if let Some(uid) = uid.filter(|_| event.code == 404) {
-        // FT-26: to a pod that is given up, it is all the same.
+        // FT-26: a released pod does not matter to the Job any more.
         let gives_up = it.names_owner == Some(true);
         track.acknowledges(uid, if gives_up { OwnWrite::GiveUp } else { OwnWrite::Miss });
     }
@@ -49,7 +49,7 @@ pub fn refused(
             let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.is_recorded(*uid));
             track.counted.vanished.extend(uid.filter(listed));
         }
-        // A failed release keeps a surplus pod alive just as a failed deletion does.
+        // A refused finalizer removal keeps a surplus pod alive, just like a refused deletion.
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
             let listed = track.stored.as_ref().map_or(0, |job| job.status.recorded());
@@ -64,10 +64,9 @@ pub fn refused(
     track.tell(event.place, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
 }
 
-/// Judges what the request asked for as if it had been granted.
+/// Judges the request as if it had been accepted.
 fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>, settings: &Settings) {
-    // Of a pod that is gone the cache may show any state that it ever had.
-    // Who it was is not known of a shared account.
+    // With a 404 the cache may show any earlier state of the pod. Behind a shared account the sender is unknown.
     let is_told = event.code != 404 && event.actor.is_some();
     let Some(pod) = uid.filter(|_| is_told).and_then(|uid| track.history.stored.get(uid)).cloned() else {
         return;
@@ -76,7 +75,7 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
     if it.message.as_deref().is_some_and(|message| message.contains("Precondition failed")) {
         return;
     }
-    // The orphan path may have asked before it saw the adoption, and no sync at all (FT-22, FT-29).
+    // The orphan path, which is part of no sync, may have decided before it saw the adoption (FT-22, FT-29).
     let of_sync = !track.occasions.adopted_strays.contains(&pod.uid);
     let names_finalizer_alone = it.names_finalizers == Some(true) && it.names_owner != Some(true);
     let releases = names_finalizer_alone && pod.finalizer && of_sync;
@@ -92,7 +91,7 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
     }
 }
 
-/// A 5xx may have been committed: both are tried.
+/// Keeps a write with a server error, which may have been committed.
 fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) {
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
     let committed = match event.verb {
@@ -103,13 +102,13 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
     track.uncertain.insert(pod.uid, committed);
 }
 
-/// A creation was refused (PC-12, PC-13). It takes no room.
+/// Judges a refused creation, which adds no pod (PC-12, PC-13).
 pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), By::Manager);
     track.trouble.refused(event);
     track.occasions.unseen.creates(None);
     if let Some(asked) = &it.attempted {
-        // As young as it would be now (BO-09).
+        // The pod would have been created at this time (BO-09).
         let pod = Pod { created: event.latest().unwrap_or(asked.created), ..(**asked).clone() };
         let write = "refused creation of a pod";
         pod_writes::judge_new_pod(track, event, it.birth.as_deref(), &pod, &write, settings);

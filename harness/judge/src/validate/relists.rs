@@ -1,5 +1,5 @@
-//! What the manager of a Job does not see, because it lists anew: occasions of J-08 and J-09 (see [`super::known`]). And what
-//! a new process does not know any more.
+//! Changes that the manager misses between two lists: occasions of J-08 and J-09 (see [`super::known`]). Also the
+//! memory that a new process lacks.
 
 use std::collections::VecDeque;
 
@@ -14,76 +14,77 @@ use super::event::Event;
 use super::router::{DEPARTED, Judge};
 use super::track::Track;
 
-/// After so many microseconds 1.36 waits for no creation any more that it expects (`ExpectationsTimeout`).
+/// Time after which 1.36 stops waiting for an expected creation, in microseconds (`ExpectationsTimeout`).
 const EXPECTATION: i64 = 300_000_000;
 
-/// What new lists hid from the manager of a Job.
+/// Changes that the manager of a Job has missed between two lists.
 #[derive(Debug, Default)]
 pub struct Unseen {
-    /// The resourceVersion with which the trace first shows the Job.
+    /// The `resourceVersion` of the Job's first event.
     pub version: u64,
-    /// Pods that held the finalizer when a list showed another Job in the place of this one, and at which nothing has
-    /// happened since that releases them (J-08).
+    /// Pods that held the finalizer when a list showed another Job under the name of this one, and that nothing has
+    /// released since (J-08).
     held: FxHashSet<Uid>,
-    /// A list has shown this Job in the place of another: until when the record of the other delays its pods (J-08).
+    /// A list showed this Job in place of the previous one: the end of the delay by the previous Job's backoff record
+    /// (J-08).
     in_place: Option<i64>,
-    /// The manager has had to do with the Job.
+    /// The manager has handled the Job.
     attended: bool,
-    /// Pods that the process which manages the Job now has created, with the resourceVersions of then.
+    /// Pods that the current process of the manager has created, with their versions.
     created: FxHashMap<Uid, u64>,
-    /// A list has shown a pod for the first time when it was being deleted: until when the process waits for it, if nothing
-    /// happens to the Job after that (J-09).
+    /// A list first showed a pod while it was being deleted. The time until which the process waits for it, if nothing else happens to the Job (J-09).
     awaited: Option<i64>,
 }
 
 impl Unseen {
-    /// The manager has asked for something about the Job or a pod of it: it knows of the Job.
+    /// Notes a request of the manager for the Job or one of its pods: it knows the Job.
     pub fn attended(&mut self) {
         self.attended = true;
     }
 
-    /// The manager has tried to do something with a pod. What it writes to the status, it may until the list arrives.
+    /// Notes a request of the manager for a pod. Status writes do not count, since they are possible until the list
+    /// arrives.
     pub fn pod_attended(&mut self) {
         self.held.clear();
     }
 
-    /// The manager has created a pod, or tried to: it waits for nothing.
+    /// Notes a creation by the manager, accepted or not: it waits for nothing.
     pub fn creates(&mut self, pod: Option<(Uid, u64)>) {
         (self.in_place, self.awaited) = (None, None);
         self.created.extend(pod);
     }
 
-    /// Another process manages the Job, which has a list of its own and no memory.
+    /// Notes that another process manages the Job. It has a list of its own and an empty memory.
     pub fn restarted(&mut self) {
         (self.in_place, self.awaited) = (None, None);
         self.held.clear();
         self.created.clear();
     }
 
-    /// A pod has changed. One that is being deleted is released then, one that is not is left alone.
+    /// Notes a change of a pod. The manager then releases a pod that is being deleted, and no other.
     pub fn pod_changed(&mut self, pod: &Pod) {
         if pod.deleting {
             self.held.remove(&pod.uid);
         }
     }
 
-    /// J-08: nothing tells the manager of these pods that their Job is gone.
+    /// J-08: returns `true` if no event shows the manager that the Job of these pods is gone.
     pub fn hides_the_end(&self, mut held: impl Iterator<Item = Uid>) -> bool {
         !self.held.is_empty() && held.all(|uid| self.held.contains(&uid))
     }
 
-    /// J-08: the record of failures of another Job still delays the pods of this one.
+    /// J-08: returns `true` if the backoff record of the previous Job still delays the pods of this one.
     pub fn inherits_delay(&self, now: Option<i64>) -> bool {
         self.in_place.is_some_and(|until| now.is_some_and(|now| now <= until))
     }
 
-    /// J-09: the manager waits for a pod, or did when something last happened that makes it look.
+    /// J-09: returns `true` if the manager waits for a pod, or did so at the last event that triggers a sync.
     pub fn awaits_creation(&self, last_event: Option<i64>) -> bool {
         self.awaited.is_some_and(|until| last_event.is_some_and(|last| last <= until))
     }
 }
 
-/// Jobs that went lately: another may come under such a name (BO-06).
+/// Jobs that are gone. Another Job may get such a name (BO-06).
 #[derive(Debug, Default)]
 pub struct Departures(VecDeque<Departure>);
 
@@ -92,14 +93,14 @@ pub struct Departures(VecDeque<Departure>);
 struct Departure {
     key: (Text, Text),
     uid: Uid,
-    /// Whoever has seen this resourceVersion of a Job knows that it is gone.
+    /// A process that has seen this version of any Job knows that the Job is gone.
     version: u64,
-    /// Until when its failures delay pods, by the record of the built-in controller.
+    /// The time until which its failures delay pods, by the backoff record of the built-in controller.
     delay: Option<i64>,
 }
 
 impl Departures {
-    /// A Job is gone, by a write with this resourceVersion, or by one after `latest`.
+    /// Adds a Job that is gone since a write with this version, or since a later one than `latest`.
     pub fn add(&mut self, track: &Track, version: Option<u64>, latest: u64, constants: &Constants) {
         if self.0.len() == DEPARTED {
             self.0.pop_front();
@@ -110,17 +111,17 @@ impl Departures {
         self.0.push_back(Departure { key, uid: track.uid, version, delay });
     }
 
-    /// Whether a Job of this name went.
+    /// Returns `true` if a Job with this name is gone.
     pub fn has(&self, namespace: &Text, name: &Text) -> bool {
         self.0.iter().any(|it| it.key.0 == *namespace && it.key.1 == *name)
     }
 
-    /// The namespace and name of a Job that went.
+    /// The namespace and name of a Job that is gone.
     pub fn key_of(&self, job: Uid) -> Option<&(Text, Text)> {
         self.0.iter().find(|it| it.uid == job).map(|it| &it.key)
     }
 
-    /// Of each name the Job that went last.
+    /// The last Job of each name.
     fn latest(&self) -> impl Iterator<Item = &Departure> {
         let mut met = FxHashSet::default();
         self.0.iter().rev().filter(move |it| met.insert(&it.key))
@@ -128,7 +129,7 @@ impl Departures {
 }
 
 impl Judge {
-    /// Another process takes over, which has seen all that is there, and remembers nothing.
+    /// Begins a process that has seen everything so far and has an empty memory.
     pub(super) fn restart(&mut self, event: &Event) {
         self.served = self.served.max(self.latest);
         self.settings.restarted(event.when.map(|when| when.done));
@@ -141,7 +142,7 @@ impl Judge {
         }
     }
 
-    /// The manager has to do with a Job: it has seen it, and all Jobs before it.
+    /// Notes that the manager has handled a Job, so that it has seen this Job and all earlier ones.
     pub(super) fn attended(&mut self, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
             track.occasions.unseen.attended();
@@ -149,7 +150,7 @@ impl Judge {
         }
     }
 
-    /// A watch of the Job controller has ended with 410; that of both resources, if none is named.
+    /// Lists again after a watch of the Job controller ended with 410; both resources if none is named.
     pub(super) fn relist(&mut self, resource: Option<Resource>) {
         if resource != Some(Resource::Pods) {
             self.lists_jobs();
@@ -160,7 +161,7 @@ impl Judge {
         }
     }
 
-    /// J-08: of a Job that is gone, and in whose place the list shows another, the manager does not hear.
+    /// J-08: if a list shows another Job under the name of one that is gone, the manager gets no delete event for it.
     fn lists_jobs(&mut self) {
         let seen = self.served.max(self.settings.observations.reached(Resource::Jobs));
         for departure in self.departures.latest().filter(|it| it.version > seen) {
@@ -169,7 +170,7 @@ impl Judge {
             else {
                 continue;
             };
-            // No list after the first shows anything else in its place.
+            // Later lists show nothing new about the name.
             heir.occasions.unseen.attended = true;
             heir.occasions.unseen.in_place = departure.delay;
             if let Some(track) = self.tracks.get_mut(&departure.uid) {
@@ -180,8 +181,8 @@ impl Judge {
     }
 }
 
-/// J-09: no creation is observed of a pod that the process has created, and sees for the first time when it is being deleted.
-/// Had its deletion been shown before, the status would count it.
+/// J-09: the process never observes the creation of a pod that it first sees while the pod is being deleted. If it had
+/// seen the deletion before, the status would count it.
 fn lists_pods(track: &mut Track, seen: u64) {
     let Some(job) = &track.stored else { return };
     let created = &track.occasions.unseen.created;
@@ -195,8 +196,11 @@ fn lists_pods(track: &mut Track, seen: u64) {
     }
 }
 
-/// Whether no manager has looked at a Job yet, as far as the trace tells.
+/// Returns `true` if the trace shows no sign that a manager has handled the Job.
 fn is_unmanaged(track: &Track) -> bool {
     let untouched = track.stored.as_ref().is_some_and(|job| job.status == JobStatus::default());
     untouched && track.counted.made.is_empty() && !track.occasions.unseen.attended
 }
+
+#[cfg(test)]
+mod tests;

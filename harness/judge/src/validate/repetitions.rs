@@ -1,4 +1,4 @@
-//! Audit events that were read before: rotated logs that overlap, or the same log twice.
+//! Recognises audit events that were read before: in rotated logs that overlap, or in a second copy of a log.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use jobcheck_traces::Request;
 use rustc_hash::{FxHashSet, FxHasher};
 
-/// How many of the latest events are known again.
+/// Number of the latest events that are recognised.
 const REMEMBERED: usize = 65_536;
 
 /// The latest events, by their ids.
@@ -17,8 +17,8 @@ pub struct Repetitions {
 }
 
 impl Repetitions {
-    /// Whether this event was read before; it is known from now on. A client can choose the id (`Audit-ID`), so
-    /// the same event has the same times and the same answer as well.
+    /// Returns `true` if this event was read before, and adds it. A client can choose the id (`Audit-ID`), so times and
+    /// response must be equal as well.
     pub fn is_one(&mut self, request: &Request<'_>) -> bool {
         let Some(id) = request.id.filter(|id| !id.is_empty()) else { return false };
         let mut hasher = FxHasher::default();

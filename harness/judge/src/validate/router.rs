@@ -1,4 +1,4 @@
-//! Leads every event to the Job that it is about.
+//! Routes each event to its Job.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,21 +27,21 @@ use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Owed, Unreadable};
 use super::{known, known_pods};
 
-/// How many Jobs and pods that went are remembered.
+/// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
 
-/// What a validation is told.
+/// Options of a validation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The API server's rules.
+    /// The rules of the API server.
     pub rules: RuleSet,
-    /// The subject's constants.
+    /// The constants of the Job controller.
     pub constants: Constants,
     /// The feature gates of its first process.
     pub gates: Gates,
-    /// Who plays which role, from `--actor ROLE=USER`.
+    /// The users that play a role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
-    /// Whether a violation tells what stood before it; that costs time and memory for every Job.
+    /// Adds the preceding lines to each violation, at a cost in time and memory for every Job.
     pub keeps_story: bool,
 }
 
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// Judges a trace as it is read.
+/// Judges a trace while it is read.
 #[derive(Debug)]
 pub struct Validator {
     normalizer: Normalizer,
@@ -65,26 +65,26 @@ pub struct Validator {
     judge: Judge,
 }
 
-/// What the validation of a trace comes to.
+/// The result of a validation.
 #[derive(Debug)]
 pub struct Summary {
-    /// The verdict on each Job, in the order in which they appeared.
+    /// The verdict on each Job: first the ended ones in order, then the others by name.
     pub jobs: Vec<JobVerdict>,
-    /// Requirements that were judged, with the number of Jobs in which their premise was met.
+    /// The judged requirements, with the number of Jobs that met the premise.
     pub premises: Vec<(Req, u64)>,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged: u64,
-    /// Events that were read.
+    /// Number of events.
     pub events: u64,
-    /// Whether actors and refusals were shown.
+    /// The trace shows actors and refusals.
     pub has_actors: bool,
-    /// Requests whose answer the trace's level hides.
+    /// Number of requests whose response is hidden by the audit level.
     pub hidden: u64,
-    /// Doubts about the trace as a whole.
+    /// Reasons why the trace as a whole is inconclusive.
     pub doubts: Vec<String>,
 }
 
-/// A pod that is gone.
+/// A removed pod.
 #[derive(Debug)]
 pub(super) struct Departed {
     /// Its namespace and name.
@@ -102,18 +102,18 @@ pub(super) struct Judge {
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) ownerless: FxHashMap<Uid, Pod>,
-    /// The Job that controlled a pod before it was nobody's.
+    /// The last Job that controlled an ownerless pod.
     pub(super) former: FxHashMap<Uid, Uid>,
     pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
-    /// Pods that went lately: a late request names them.
+    /// Recently removed pods, for late requests that name them.
     pub(super) departed: VecDeque<Departed>,
-    /// Jobs that went lately.
+    /// Recently removed Jobs.
     pub(super) departures: Departures,
-    /// The highest resourceVersion so far.
+    /// The highest `resourceVersion` so far.
     pub(super) latest: u64,
-    /// The highest resourceVersion that the Job controller has seen, by the Jobs with which it has had to do.
+    /// The highest `resourceVersion` that the Job controller has seen, by the Jobs that it has handled.
     pub(super) served: u64,
-    /// Jobs that were named by their pods lately, and not shown yet.
+    /// Jobs that were recently named by pods, but not shown yet.
     pub(super) early_pods: VecDeque<Uid>,
     pub(super) verdicts: Vec<JobVerdict>,
     pub(super) premises: FxHashMap<Req, u64>,
@@ -123,12 +123,12 @@ pub(super) struct Judge {
     pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
     early_bindings: Early,
-    /// Of each namespace, when something was last created in it: it was not being deleted then.
+    /// The last creation in each namespace, which shows that the namespace was not being deleted.
     pub(super) births: FxHashMap<Text, u64>,
 }
 
 impl Validator {
-    /// A validator that has read nothing.
+    /// A validator before its first record.
     #[must_use]
     pub fn new(options: Options) -> Validator {
         let mut settings =
@@ -167,14 +167,14 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// An object in it has a field of a wrong type.
+    /// An object in the record has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
         if let jobcheck_traces::Body::Observed(observed) = record.body {
             self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
             self.judge.settings.observations.take(observed);
         }
         let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
-        // Somebody may write before the controller does, whose first request is ahead.
+        // Another actor may write before the first request of the controller.
         let role = event.actor.map(|actor| self.normalizer.actors.get(actor).role);
         self.judge.settings.named_controller |= role == Some(Role::JobController);
         self.judge.settings.heard(&event);
@@ -183,13 +183,13 @@ impl Validator {
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
             event.observer = observations.observer(self.normalizer.actors.get(actor));
         }
-        // A list is as new as the last write to anything.
+        // A list is as new as the last write to any object.
         if let (Form::Native, Some(version)) = (event.form, event.version) {
             self.judge.settings.observations.shows(version);
         }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.push(event, &mut |event| judge.event(event, actors));
-        // All that came before a mark has been judged.
+        // All events before a mark were judged.
         if let jobcheck_traces::Body::Mark(mark) = record.body {
             self.judge
                 .settings
@@ -199,7 +199,7 @@ impl Validator {
         Ok(())
     }
 
-    /// The trace has ended.
+    /// Ends the trace.
     #[must_use]
     pub fn finish(mut self) -> Summary {
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
@@ -225,7 +225,7 @@ impl Judge {
         self.note_time(event, role);
         self.latest = self.latest.max(event.version.unwrap_or(0));
         if event.relisted {
-            self.gap("the watch began again, and what lies between is not shown");
+            self.gap("the watch was interrupted, and the changes in between are not shown");
         }
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
@@ -264,14 +264,14 @@ impl Judge {
         }
     }
 
-    /// The part that an actor plays for a Job; learns who manages it.
+    /// The role of an actor towards a Job. Learns the manager of the Job.
     pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
         let named = self.settings.named_controller;
         let Some(track) = self.tracks.get_mut(&uid) else { return By::Other };
         let Some(actor) = event.actor else { return By::Manager };
         let built_in = track.is_built_in();
         let is_manager = match role {
-            // UG-14: without the gate the field is not there.
+            // UG-14: without the gate the field does not exist.
             Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other if !built_in || !named => {
                 if manages && track.manager.is_none() {
@@ -304,7 +304,7 @@ impl Judge {
         let Some(uid) = uid else { return };
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
-                track.doubt("the trace's level hides a write of the Job".to_owned());
+                track.doubt("the audit level hides a write of the Job".to_owned());
                 track.gap = Some(event.order);
                 track.stale = true;
             }
@@ -312,7 +312,7 @@ impl Judge {
         }
         if !self.tracks.contains_key(&uid) {
             if it.gone && event.form == Form::Watch {
-                // The end of a Job that was not shown, or that went by a log before, tells nothing.
+                // The end of an unknown Job, or of one that a log has removed, shows nothing.
                 return;
             }
             if let Some(job) = it.after.clone().filter(|_| event.is_accepted()) {
@@ -326,7 +326,7 @@ impl Judge {
             return;
         }
         let by = self.by(event, role, uid, event.is_status);
-        // A refused write of the former Job of this name tells nothing of this one.
+        // A refused write of the previous Job with this name shows nothing about this one.
         if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
             self.attended(uid);
         }
@@ -362,7 +362,7 @@ impl Judge {
         }
     }
 
-    /// Pods in the lists of this write that another Job controls (PC-29).
+    /// The UIDs in the lists of this write that belong to pods of another Job (PC-29).
     fn strange_pods(&self, it: &JobEvent, job: Uid) -> FxHashSet<Uid> {
         let Some(after) = &it.after else { return FxHashSet::default() };
         let listed = after.status.uncounted_succeeded().iter().chain(after.status.uncounted_failed());
@@ -382,7 +382,7 @@ impl Judge {
         self.close_if_over(uid);
     }
 
-    /// A Job that is gone, and whose pods are gone or released, has no more story.
+    /// Ends the judgement of a Job that is gone, and whose pods are gone or without its finalizer.
     pub(super) fn close_if_over(&mut self, uid: Uid) {
         let over = self
             .tracks
@@ -399,8 +399,8 @@ impl Judge {
         self.close(track);
     }
 
-    /// A Job of a deletecollection: it goes at once unless a finalizer, its own or that of its propagation
-    /// policy, holds it; later events tell.
+    /// Judges a Job of a deletecollection. It goes at once unless a finalizer, its own or that of the propagation
+    /// policy, keeps it; later events show which.
     fn collected_job(&mut self, event: &Event, job: &Job, role: Role) {
         let held = !job.finalizers.is_empty();
         let by = self.by(event, role, job.uid, false);
@@ -409,7 +409,7 @@ impl Judge {
         let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
         let it = JobEvent::state(after);
         job_writes::updated(track, event, &it, by, &self.settings);
-        // The version that the deletion left is not shown.
+        // The version after the deletion is not shown.
         track.version = None;
         if !held {
             self.job_gone(event, job.uid);
@@ -420,7 +420,7 @@ impl Judge {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let is_overdue =
-            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(&it.what);
+            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(it.obligation);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let place = track.story.back().map(|(place, _)| *place);
         for debt in overdue {

@@ -1,11 +1,13 @@
-//! Brings events into the order in which etcd took them (judging.md 2).
+//! Puts events into the order in which etcd accepted them (`docs/reference/judging.md`, *Order*).
 //!
-//! `resourceVersion` orders the writes that carry one of their own. Removals and refusals carry none, or an
-//! old one; they stand by their time: behind everything that was answered before them. Audit logs are written
-//! in the order of the answers, so both need to look ahead a little: the reorder window.
+//! | event | place |
+//! | --- | --- |
+//! | has a `resourceVersion` of its own | by this version |
+//! | has an old version or none, such as removals and refusals | behind everything that was answered before it |
 //!
-//! Only the events of one namespace have to be in order, so each has a lane of its own: logs that were put
-//! together from several times or clusters do not disturb one another.
+//! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Only events of
+//! one namespace are ordered, each namespace in a lane of its own. Logs of several times or clusters can therefore be
+//! concatenated.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,16 +18,16 @@ use rustc_hash::FxHashMap;
 
 use super::event::{Body, Event};
 
-/// How far apart, in trace time, two lines may be that stand in the wrong order.
+/// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
-/// How many events are looked ahead at most, in all namespaces together.
+/// Maximum number of events in the window, in all namespaces together.
 pub const WINDOW_EVENTS: usize = 16_384;
-/// The answer to a write that somebody else was quicker than.
+/// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
-/// How many of one namespace, for forms without times.
+/// Maximum number of events of one namespace, for forms without times.
 const WATCH_EVENTS: usize = 256;
 
-/// Puts events in order, holding back those that an unread line may precede.
+/// Orders events, and holds back those that an unread line may precede.
 #[derive(Debug, Default)]
 pub struct Sequencer {
     lanes: FxHashMap<Text, Lane>,
@@ -34,11 +36,11 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    /// Takes an event; calls `emit` with every event whose turn has come.
+    /// Takes an event, and calls `emit` for each event whose place is certain.
     pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
         if matches!(event.body, Body::Gap(_) | Body::Restart | Body::Relist(_)) {
-            // A mark concerns everything that was read before it.
+            // A mark concerns everything before it.
             self.flush(emit);
             emit(event);
             return;
@@ -59,7 +61,7 @@ impl Sequencer {
         }
     }
 
-    /// Emits all that is held back. What comes next stands behind it.
+    /// Emits all events. Later ones have later places.
     pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
         let namespaces = self.lanes.iter().map(|(namespace, lane)| (lane.touched, namespace.clone()));
         for namespace in in_order(namespaces.collect()) {
@@ -70,7 +72,7 @@ impl Sequencer {
         self.held = 0;
     }
 
-    /// Emits what namespaces hold of which nothing was read for long.
+    /// Emits the events of namespaces that have been silent for long.
     fn flush_idle(&mut self, emit: &mut impl FnMut(Event)) {
         let half = WINDOW_EVENTS as u64 / 2;
         self.flush_before(self.counter.saturating_sub(half), emit);
@@ -79,7 +81,7 @@ impl Sequencer {
         }
     }
 
-    /// Emits what namespaces hold that were not heard of since, and forgets them.
+    /// Emits the events of namespaces without a newer event, and drops the namespaces.
     fn flush_before(&mut self, counter: u64, emit: &mut impl FnMut(Event)) {
         let idle = self.lanes.iter().filter(|(_, lane)| lane.touched < counter);
         for namespace in in_order(idle.map(|(namespace, lane)| (lane.touched, namespace.clone())).collect()) {
@@ -93,7 +95,7 @@ impl Sequencer {
     }
 }
 
-/// Namespaces in the order in which they were last heard of.
+/// The namespaces in the order of their last events.
 fn in_order(mut namespaces: Vec<(u64, Text)>) -> impl Iterator<Item = Text> {
     namespaces.sort_unstable();
     namespaces.into_iter().map(|(_, namespace)| namespace)
@@ -106,10 +108,10 @@ struct Lane {
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
-    /// Up to which time events were put in order.
+    /// The time up to which events were ordered.
     arranged: i64,
     highest: u64,
-    /// The highest version of those whose turn has come.
+    /// The highest version that was emitted.
     emitted: u64,
     counter: u64,
 }
@@ -135,7 +137,7 @@ impl PartialOrd for Keyed {
 }
 
 impl Ord for Keyed {
-    /// Reversed: a binary heap pops its greatest element, and the smallest key is wanted.
+    /// Reversed, because a binary heap returns its greatest element and the smallest key comes first.
     fn cmp(&self, other: &Keyed) -> Ordering {
         other.key.cmp(&self.key)
     }
@@ -152,7 +154,7 @@ impl Lane {
             self.release(emit, WATCH_EVENTS, i64::MIN);
             return;
         }
-        // A collection goes piece by piece; its first piece goes when the request has come in.
+        // A collection is deleted piece by piece, beginning when the request is received.
         let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
         let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
@@ -180,18 +182,17 @@ impl Lane {
         }
     }
 
-    /// Events arrive here by the time of their answer: one without a version of its own stands behind all
+    /// Takes an event in the order of the responses. An event without a version of its own is placed behind everything
     /// that was answered before it.
     fn arrange(&mut self, event: Event) {
         self.counter += 1;
         let key = match event.version {
-            // Of one version the request stands before the watch event that shows it, which may be told of before the answer
-            // has come.
+            // A request precedes the watch event with the same version, even if the watch was faster than the response.
             Some(version) => {
                 let shown = u64::from(event.actor.is_none());
                 (i64::try_from(version).unwrap_or(i64::MAX), shown, self.counter)
             }
-            // The version that an answer repeats stood before it.
+            // The event is placed behind the version that its response repeats.
             None => {
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
@@ -199,28 +200,28 @@ impl Lane {
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };
-        // What a watch shows has no time, and may be far ahead of a log beside it.
+        // A watch event has no time, and may be far ahead of a log beside it.
         if event.when.is_some() {
             self.highest = self.highest.max(event.version.unwrap_or(0));
         }
         self.by_version.push(Keyed { key, event });
     }
 
-    /// The events that are not in order yet.
+    /// The events that are not ordered yet.
     fn held(&self) -> impl Iterator<Item = &Event> {
         self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event)
     }
 
-    /// A request that changes nothing repeats a version of its object, and was handled before the next one was made, though
-    /// it may be answered after that: the next version.
+    /// The next version of the object of a request without effect. The request was handled before it, even if its
+    /// response came later.
     fn superseded(&self, idle: &Event) -> Option<u64> {
         let version = idle.answered.filter(|_| !idle.body.is_gone())?;
         let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
 
-    /// A Job goes while the request for it is handled, and its watchers may act and be answered before its user is: it
-    /// stands behind what was answered before the request came in, and behind the versions that the Job had.
+    /// The place of a Job's removal: behind everything that was answered before its request was received, and behind
+    /// the versions of the Job. Watchers may act on the removal before its user gets the response.
     fn may_have_gone(&self, removal: &Event) -> Option<u64> {
         let when = removal.when.filter(|_| matches!(removal.body, Body::Job(_)) && removal.body.is_gone())?;
         let precedes = |it: &&Event| {
@@ -232,8 +233,8 @@ impl Lane {
         Some(self.held().filter(precedes).filter_map(|it| it.version).max().unwrap_or(0).max(self.emitted))
     }
 
-    /// A write that is refused for a conflict lost against another one, which may be answered after it: the latest version
-    /// that a request of the same time gave to the object.
+    /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
+    /// response may come later.
     fn may_have_won(&self, lost: &Event) -> u64 {
         let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.injected) else { return 0 };
         let later = self.by_time.iter().map(|keyed| &keyed.event);
@@ -253,3 +254,6 @@ impl Lane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,18 @@
-//! What went wrong for a Job's manager: refused writes to its pods, and an API server that failed.
+//! Failures that a Job's manager met: refused writes to pods, and server errors.
 
 use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::event::Event;
 use super::settings::{RestartSign, Settings};
 
-/// How long a creation in a namespace that is being deleted is not tried again (PC-12), in microseconds.
+/// Time for which a creation in a namespace that is being deleted is not retried (PC-12), in microseconds.
 const GIVES_UP_FOR: i64 = 300_000_000;
-/// The answer to a write to an object that is not there.
+/// The response for an object that does not exist.
 const NOT_FOUND: u16 = 404;
-/// The refusal of the API server where the namespace is being deleted.
+/// The message of a refusal in a namespace that is being deleted.
 const TERMINATING_NAMESPACE: &str = "because it is being terminated";
 
-/// What a refused creation was, by the message of the refusal.
+/// The kind of a refused creation, by the message of the refusal.
 #[must_use]
 pub fn refused_creation(message: &str) -> RefusedWrite {
     if message.contains(TERMINATING_NAMESPACE) {
@@ -22,20 +22,20 @@ pub fn refused_creation(message: &str) -> RefusedWrite {
     }
 }
 
-/// When something last went wrong, in microseconds.
+/// The times of the last failures, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setbacks {
-    /// A creation was refused.
+    /// A refused creation.
     pub creation: Option<i64>,
-    /// The removal of a finalizer, or a deletion, was refused.
+    /// A refused finalizer removal or deletion.
     pub release: Option<i64>,
-    /// The API server answered with an error of its own.
+    /// A server error.
     pub server_error: Option<i64>,
-    /// A status write of the manager was refused: what it would have done waits for the next one.
+    /// A refused status write of the manager; its content waits for the next one.
     pub status: Option<i64>,
-    /// Creations that may have been committed although the answer was a server error.
+    /// Number of creations with a server error that may have been committed.
     pub lost_creations: u32,
-    /// How many UIDs were listed when the removal of a finalizer was last refused; 0 once there was room again (J-02).
+    /// Number of recorded UIDs at the last refused finalizer removal; 0 once there was room again (J-02).
     pub listed_at_refusal: usize,
     namespace: Option<GivenUp>,
 }
@@ -44,12 +44,12 @@ pub struct Setbacks {
 #[derive(Clone, Copy, Debug)]
 struct GivenUp {
     when: i64,
-    /// Whether the sync goes on: its other creations are part of the same attempt.
+    /// The sync continues, so its other creations belong to the same attempt.
     same_sync: bool,
 }
 
 impl Setbacks {
-    /// A creation of a pod was refused.
+    /// Notes a refused creation of a pod.
     pub fn creation_refused(&mut self, event: &Event, message: &str) {
         let Some(when) = event.when.map(|when| when.done) else { return };
         self.creation = Some(when);
@@ -62,42 +62,42 @@ impl Setbacks {
         self.answered(event);
     }
 
-    /// Another write to a pod was refused, while so many UIDs were listed.
+    /// Notes another refused write to a pod, while `listed` UIDs are recorded.
     pub fn pod_write_refused(&mut self, event: &Event, listed: usize) {
         self.listed_at_refusal = listed;
         self.release = event.when.map(|when| when.done).or(self.release);
         self.answered(event);
     }
 
-    /// A status write of the manager was refused. Of a Job that is not there none is to be tried again.
+    /// Notes a refused status write of the manager. For a Job that does not exist it is not retried.
     pub fn status_refused(&mut self, event: &Event) {
         let done = event.when.map(|when| when.done).filter(|_| event.code != NOT_FOUND);
         self.status = done.or(self.status);
         self.answered(event);
     }
 
-    /// Any request was answered.
+    /// Notes any response.
     pub fn answered(&mut self, event: &Event) {
         if event.code >= 500 {
             self.server_error = event.when.map(|when| when.done).or(self.server_error);
         }
     }
 
-    /// A sync has come to an end.
+    /// Ends a sync.
     pub fn sync_ended(&mut self) {
         if let Some(given_up) = &mut self.namespace {
             given_up.same_sync = false;
         }
     }
 
-    /// Whether creations wait for nothing any more: the namespace goes.
+    /// Returns `true` if a creation was refused because the namespace is being deleted.
     #[must_use]
     pub fn has_no_namespace(&self) -> bool {
         self.namespace.is_some()
     }
 
-    /// PC-12: a creation, refused or not, in a namespace that was being deleted a short while ago. A restart
-    /// forgets it; returns the warning where nothing but a silence hints at one.
+    /// PC-12: judges a creation in a namespace that was being deleted shortly before. A restart excuses it; returns a
+    /// warning if only a silence is a sign of the restart.
     pub fn judge_retry(&self, event: &Event, settings: &Settings, findings: &mut Findings) -> Option<String> {
         let (given_up, when) = self.namespace.zip(event.when)?;
         if given_up.same_sync {
@@ -113,49 +113,49 @@ impl Setbacks {
         let silent = early && sign == RestartSign::Silence;
         silent.then(|| {
             format!(
-                "PC-12: a creation is tried again after {} s; only a restart explains it",
+                "PC-12: a creation is retried after {} s, which only a restart explains",
                 passed / 1_000_000
             )
         })
     }
 }
 
-/// Writes to pods that were refused in one sync.
+/// Number of refused writes to pods in one sync.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Refused {
-    /// Deletions, and removals of a finalizer.
+    /// Deletions and finalizer removals.
     pub deletions: u32,
     /// Deletions that found no pod.
     pub deletions_of_nothing: u32,
     /// Creations.
     pub creations: u32,
-    /// Creations, because the namespace is being deleted.
+    /// Creations that were refused because the namespace is being deleted.
     pub without_namespace: u32,
-    /// Removals of a finalizer that found no pod.
+    /// Finalizer removals that found no pod.
     pub releases_of_nothing: u32,
-    /// Deletions, and removals of a finalizer, that were handled, and whose answer was lost.
+    /// Deletions and finalizer removals that were handled, and whose response was lost.
     pub unheard: u32,
 }
 
 /// A refused write to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusedWrite {
-    /// TC-08.
+    /// A deletion or a finalizer removal (TC-08).
     Deletion,
-    /// Answered with 404.
+    /// A deletion with response 404.
     DeletionOfNothing,
-    /// Answered with 404.
+    /// A finalizer removal with response 404.
     ReleaseOfNothing,
-    /// TC-08: a deletion, or what comes before it, was handled, and its answer was lost.
+    /// A deletion or a finalizer removal whose response was lost (TC-08).
     Unheard,
-    /// PC-13.
+    /// A creation (PC-13).
     Creation,
-    /// PC-12.
+    /// A creation in a namespace that is being deleted (PC-12).
     CreationWithoutNamespace,
 }
 
 impl Refused {
-    /// One more.
+    /// Adds a refused write.
     pub fn add(&mut self, what: RefusedWrite) {
         match what {
             RefusedWrite::Deletion => self.deletions += 1,
@@ -170,8 +170,7 @@ impl Refused {
         }
     }
 
-    /// H2, H3, H4: refused writes that 1.36 reports as if they had been made, if that is all that is wrong and
-    /// there were enough of them.
+    /// H2, H3, or H4, if refused writes that 1.36 counts as made explain every error.
     #[must_use]
     pub fn misreport(self, broken: &[Broken]) -> Option<Req> {
         let explained = |broken: &Broken| {

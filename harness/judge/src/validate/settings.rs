@@ -1,4 +1,4 @@
-//! What a validation is told, and what it knows of the trace as a whole.
+//! Options of a validation, and facts about the trace as a whole.
 
 use std::collections::VecDeque;
 
@@ -12,33 +12,33 @@ use super::actor::{ActorId, Role};
 use super::event::Event;
 use super::observed::Observations;
 
-/// Silences of the manager that are remembered.
+/// Number of long silences of an actor that are kept.
 const SILENCES_KEPT: usize = 64;
-/// A step back in time that no order of answers explains, in microseconds.
+/// A step back in time that no order of responses explains, in microseconds.
 const REWIND: i64 = 60_000_000;
-/// Nothing was said of any pod so far.
+/// The reason while the trace has shown no pod yet.
 pub const NO_PODS: &str = "the trace shows no pods";
-/// A silence that may hide a restart (judging.md 1), in microseconds.
+/// A silence that may hide a restart (`docs/reference/judging.md`, *Hidden restarts*), in microseconds.
 const SILENCE: i64 = 1_000_000;
 
-/// Settings and knowledge that all Jobs share.
+/// Settings and facts that all Jobs share.
 #[derive(Debug)]
 pub struct Settings {
-    /// The API server's rules.
+    /// The rules of the API server.
     pub rules: RuleSet,
-    /// The subject's constants.
+    /// The constants of the Job controller.
     pub constants: Constants,
-    /// The feature gates of the Job controller's process.
+    /// The feature gates of the current process of the Job controller.
     pub gates: Gates,
-    /// Whether the last lines of each Job's story are kept.
+    /// Keeps the last lines about each Job.
     pub keeps_story: bool,
-    /// Whether the current event's form shows actors and refusals.
+    /// The form of the current event shows actors and refusals.
     pub has_actors: bool,
-    /// Why the trace cannot be trusted to show every pod.
+    /// The reason why the trace may not show every pod.
     pub pods_missing: Option<&'static str>,
-    /// What controllers had seen, as a native trace tells.
+    /// The progress of the controllers' caches, in a native trace.
     pub observations: Observations,
-    /// Whether a Job controller by name has been seen.
+    /// The trace has shown a Job controller with a known name.
     pub named_controller: bool,
     silences: Vec<(ActorId, Silences)>,
     restarts: VecDeque<i64>,
@@ -46,27 +46,27 @@ pub struct Settings {
 
 #[derive(Debug, Default)]
 struct Silences {
-    /// When the first request was received.
+    /// The receipt of the first request.
     first: i64,
     last: i64,
     long: VecDeque<(i64, i64)>,
 }
 
-/// Whether something hints at a restart of the manager.
+/// The evidence for a restart of the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartSign {
-    /// The trace says so.
+    /// A mark in the trace.
     Told,
-    /// Nothing but a silence of at least one second does.
+    /// Only a silence of at least one second.
     Silence,
-    /// The form shows no requests, so it cannot be told.
+    /// None, since the form shows no requests.
     Unknown,
-    /// Nothing.
+    /// None.
     None,
 }
 
 impl RestartSign {
-    /// Whether a restart may be assumed.
+    /// Returns `true` if a restart may be assumed.
     #[must_use]
     pub fn admits(self) -> bool {
         match self {
@@ -75,19 +75,19 @@ impl RestartSign {
         }
     }
 
-    /// What to warn of.
+    /// The warning for a write that rests on this evidence.
     #[must_use]
     pub fn warning(self) -> Option<String> {
         match self {
             RestartSign::Told | RestartSign::None => None,
             RestartSign::Silence => Some(
-                "BO-01: the pod is created before its delay is over; only a restart of the controller explains \
-                 it, and nothing but its silence of a second or more hints at one"
+                "BO-01: the pod is created before its delay has passed. Only a restart of the controller explains \
+                 it, and the only sign of a restart is a silence of a second or more"
                     .to_owned(),
             ),
             RestartSign::Unknown => Some(
-                "BO-01: the pod is created before its delay is over; only a restart of the controller, which \
-                 this form does not show, explains it"
+                "BO-01: the pod is created before its delay has passed. Only a restart of the controller explains \
+                 it, and this form shows no restarts"
                     .to_owned(),
             ),
         }
@@ -95,7 +95,7 @@ impl RestartSign {
 }
 
 impl Settings {
-    /// Settings for a subject.
+    /// Settings for an API server and a Job controller.
     #[must_use]
     pub fn new(rules: RuleSet, constants: Constants, gates: Gates, keeps_story: bool) -> Settings {
         Settings {
@@ -131,27 +131,27 @@ impl Settings {
             }
             silences.long.push_back((silences.last, when.received));
         }
-        // Logs of several times may have been put together: each is heard on its own.
+        // Logs of several times may have been concatenated; each has silences of its own.
         let goes_back = silences.last - when.done > REWIND;
         silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
     }
 
-    /// SY-01: whether the process that sent this may have been replaced before it was answered (judging.md 1 and 6). Its
-    /// successor was heard of in the meantime, after a silence of a second or more: no process waits for an answer and
-    /// goes on as if there were none.
+    /// SY-01: returns `true` if the sender may have been replaced before the response (`docs/reference/judging.md`,
+    /// *Hidden restarts* and *In the explorer*). After a silence of at least a second, its successor sent requests in
+    /// the meantime; a process that waits for a response sends none.
     #[must_use]
     pub fn spans_silence(&self, event: &Event) -> bool {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return false };
         let Some((_, silences)) = self.silences.iter().find(|(known, _)| *known == actor) else {
             return false;
         };
-        // Before its first request the actor was silent, too.
+        // The actor was silent before its first request, too.
         let before = std::iter::once((i64::MIN, silences.first));
         let mut all = silences.long.iter().copied().chain(before);
         all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
     }
 
-    /// The trace says that a controller was restarted.
+    /// Notes a restart mark.
     pub fn restarted(&mut self, when: Option<i64>) {
         if self.restarts.len() == SILENCES_KEPT {
             self.restarts.pop_front();
@@ -159,11 +159,11 @@ impl Settings {
         self.restarts.push_back(when.unwrap_or(i64::MAX));
     }
 
-    /// A process took over, perhaps with other feature gates.
+    /// Notes that another process took over, perhaps with other feature gates.
     ///
     /// # Errors
     ///
-    /// The mark assumes something else of a Job controller than its gates.
+    /// The mark assumes something other than feature gates of a Job controller.
     pub fn takes_over(&mut self, mark: &Mark) -> Result<(), String> {
         let MarkKind::Restart { actor, assume } = &mark.kind else { return Ok(()) };
         if Role::named(actor).is_none_or(|role| role == Role::JobController) {
@@ -178,7 +178,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What hints at a restart between the last failure and this write.
+    /// The evidence for a restart between the last failure and this write.
     #[must_use]
     pub fn restart_sign(&self, event: &Event, last_failure: Option<Time>) -> RestartSign {
         if !self.restarts.is_empty() {

@@ -1,39 +1,38 @@
-//! For how long something has been owed while its controller worked (judging.md 4).
+//! The age of an obligation, in time in which its controller has worked (`docs/reference/judging.md`, *Pending*).
 //!
-//! What is owed at the end of a trace is owed since the Job or its pods changed last, as far as one state tells. Pods that
-//! come and go for ever would excuse everything then. So debts are looked for as the manager writes the status: one that is
-//! there each time, while nothing is done about any, is as old as the work in between.
+//! An obligation is as old as the last change of the Job or its pods. Pods that come and go would therefore excuse
+//! everything for ever. So obligations are also checked at status writes of the manager. An obligation that is open
+//! each time, while the manager does nothing about any obligation, is as old as the work in between.
 
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus};
 
 use super::event::Event;
 use super::owed::{PATIENCE, owed};
-use super::owed_work::REPORT;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::Owed;
+use super::verdict::{Obligation, Owed};
 
-/// Debts are looked for no more often, in microseconds: that takes a look at all pods.
+/// Minimum time between two checks, in microseconds, since a check visits all pods.
 const BETWEEN: i64 = 10_000_000;
-/// Longer silences of the manager count as so much, in microseconds: who was away has not worked.
+/// Maximum time that counts as work between two checks, in microseconds. An absent manager does not work.
 const AT_WORK: i64 = 60_000_000;
 
-/// What has been owed each time that it was looked for.
+/// Obligations that were open at every check.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// When it was looked for, in microseconds.
+    /// The time of the last check, in microseconds.
     seen: Option<i64>,
-    /// How long the manager has worked since, in microseconds, and what is owed.
-    debts: Vec<(i64, String)>,
+    /// The obligations, with the time that the manager has worked since, in microseconds.
+    debts: Vec<(i64, Obligation)>,
 }
 
 impl Standing {
-    /// Something was done about what is owed, or cannot be done, or something else is wanted by now.
+    /// Forgets all ages: the manager did something about an obligation, or the obligations changed.
     pub fn forget(&mut self) {
         *self = Standing::default();
     }
 
-    /// The status changed: whoever only reports who lives, or writes conditions of others, does nothing about what is owed.
+    /// Notes a change of the status. Reporting living pods, and conditions of unknown types, meet no obligation.
     pub fn status_changed(&mut self, before: &JobStatus, after: &JobStatus) {
         let work = |status: &JobStatus| {
             let is_known = |it: &&Condition| !matches!(it.kind, ConditionKind::Other(_));
@@ -45,7 +44,7 @@ impl Standing {
         }
     }
 
-    /// The Job changed; whether only its metadata did.
+    /// Notes a change of the Job. Returns `true` if only its metadata changed.
     pub fn job_changed(&mut self, before: &Job, after: &Job) -> bool {
         let is_wanted_still = before.spec == after.spec && before.deleting == after.deleting;
         if !is_wanted_still {
@@ -54,23 +53,25 @@ impl Standing {
         is_wanted_still && before.status == after.status
     }
 
-    fn look(&mut self, now: i64, owed: Vec<String>) {
+    fn look(&mut self, now: i64, owed: Vec<Obligation>) {
         let worked = self.seen.map_or(0, |seen| (now - seen).min(AT_WORK));
         let known = std::mem::take(&mut self.debts);
-        let age = |what: &String| known.iter().find(|(_, other)| other == what).map_or(0, |it| it.0 + worked);
-        self.debts = owed.into_iter().map(|what| (age(&what), what)).collect();
+        let age = |obligation: Obligation| {
+            known.iter().find(|(_, other)| *other == obligation).map_or(0, |it| it.0 + worked)
+        };
+        self.debts = owed.into_iter().map(|obligation| (age(obligation), obligation)).collect();
         self.seen = Some(now);
     }
 
-    /// Whether it has been owed for so long that it is overdue.
+    /// Returns `true` if this obligation is overdue.
     #[must_use]
-    pub fn is_overdue(&self, what: &str) -> bool {
-        self.debts.iter().any(|(age, other)| other == what && *age >= PATIENCE)
+    pub fn is_overdue(&self, obligation: Obligation) -> bool {
+        self.debts.iter().any(|(age, other)| *other == obligation && *age >= PATIENCE)
     }
 }
 
 impl Track {
-    /// The manager has sent a request. Where the trace tells what it had seen, that is held against it elsewhere.
+    /// Notes a request of the manager. With `observed` lines in the trace, idle syncs are judged in another way.
     pub fn note_work(&mut self, event: &Event, settings: &Settings) {
         let Some(now) = event.when.map(|when| when.done) else { return };
         if !event.is_status || !event.is_accepted() {
@@ -78,10 +79,10 @@ impl Track {
         } else if settings.observations.is_empty()
             && self.standing.seen.is_none_or(|seen| now - seen >= BETWEEN)
         {
-            // What delays a creation is over; what the status reports of the living is what is about to be written.
-            let is_due = |it: &Owed| it.since.is_none_or(|since| since <= now) && it.what != REPORT;
-            let due: Vec<String> =
-                owed(self, settings).into_iter().filter(is_due).map(|it| it.what).collect();
+            // The delay of a creation has passed. The status write itself will report the living pods.
+            let is_due =
+                |it: &Owed| it.since.is_none_or(|since| since <= now) && it.obligation != Obligation::Report;
+            let due = owed(self, settings).into_iter().filter(is_due).map(|it| it.obligation).collect();
             self.standing.look(now, due);
         }
     }
@@ -95,21 +96,21 @@ mod tests {
 
     fn looked(at: &[i64]) -> Standing {
         let mut standing = Standing::default();
-        at.iter().for_each(|second| standing.look(second * SECOND, vec!["a".to_owned()]));
+        at.iter().for_each(|second| standing.look(second * SECOND, vec![Obligation::Count]));
         standing
     }
 
     #[test]
     fn what_is_owed_each_time_is_overdue_after_the_work_of_two_minutes() {
-        assert!(!looked(&[0, 60, 119]).is_overdue("a"));
-        assert!(looked(&[0, 60, 120]).is_overdue("a"));
-        assert!(!looked(&[0, 60, 120]).is_overdue("b"));
-        // Who was away has not worked.
-        assert!(!looked(&[0, 600, 601]).is_overdue("a"));
+        assert!(!looked(&[0, 60, 119]).is_overdue(Obligation::Count));
+        assert!(looked(&[0, 60, 120]).is_overdue(Obligation::Count));
+        assert!(!looked(&[0, 60, 120]).is_overdue(Obligation::Create));
+        // An absent manager does not work.
+        assert!(!looked(&[0, 600, 601]).is_overdue(Obligation::Count));
         let mut standing = looked(&[0, 60, 120]);
         standing.look(130 * SECOND, Vec::new());
-        standing.look(140 * SECOND, vec!["a".to_owned()]);
-        assert!(!standing.is_overdue("a"));
+        standing.look(140 * SECOND, vec![Obligation::Count]);
+        assert!(!standing.is_overdue(Obligation::Count));
     }
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
         ] {
             let mut standing = looked(&[0, 60, 120]);
             standing.status_changed(&before, &after);
-            assert_eq!(standing.is_overdue("a"), !is_work);
+            assert_eq!(standing.is_overdue(Obligation::Count), !is_work);
         }
     }
 }

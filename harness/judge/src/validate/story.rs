@@ -1,11 +1,11 @@
-//! Objects and writes in words.
+//! Descriptions of objects and writes.
 
 use std::fmt::{self, Display, Formatter};
 
 use jobcheck_spec::job::{ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 
-/// Words that are put together only if somebody reads them: most writes conform, and nobody does.
+/// A description that is built only when it is displayed, since most writes conform.
 pub struct Words<F>(pub F);
 
 impl<F: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Words<F> {
@@ -22,7 +22,7 @@ pub fn status(job: Option<&Job>) -> String {
     format!("Job {}{deleting}: {}", job.name, status_fields(&job.status))
 }
 
-/// The fields of a status that hold something.
+/// The fields of a status that are set.
 #[must_use]
 pub fn status_fields(status: &JobStatus) -> String {
     let number = |value: Option<i32>| value.map_or("-".to_owned(), |value| value.to_string());

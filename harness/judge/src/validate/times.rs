@@ -1,10 +1,11 @@
-//! Times of conditions, as the API conventions have them.
+//! Times in conditions, by the API conventions.
 //!
-//! No requirement says when a condition's `lastTransitionTime` changes; the conventions of the Kubernetes API do:
-//! it is the last time at which the status of the condition changed. So what departs from that is a warning.
+//! | time | convention |
+//! | --- | --- |
+//! | `lastTransitionTime` | the last change of the condition's status |
+//! | `completionTime` | the time at which `Complete` was prepared (TC-05), hence after `SuccessCriteriaMet` |
 //!
-//! `completionTime` is the instant at which `Complete` was prepared (TC-05), which is after `SuccessCriteriaMet` was there:
-//! an older one is a warning, too.
+//! No requirement states the first one, so a difference is a warning only.
 
 use jobcheck_spec::Time;
 use jobcheck_spec::job::{Condition, ConditionKind, JobStatus};
@@ -13,13 +14,13 @@ use super::clock::TOLERANCE;
 use super::event::Event;
 use super::track::Track;
 
-/// When the stored version of the Job was written, at the earliest.
+/// Lower bound for the time of the stored version of the Job.
 pub fn written(track: &Track) -> Option<Time> {
     track.written.map(|micros| Time(micros.div_euclid(1_000_000)))
 }
 
-/// Warns of a time that moves without a transition, and of a transition at another time than now. A mirror may
-/// copy a time of the past.
+/// Warns of a time that changes without a transition, and of a transition at another time than the write. A mirror may
+/// copy an earlier time.
 pub fn advise(track: &mut Track, event: &Event, old: &JobStatus, new: &JobStatus) {
     let since = written(track).filter(|_| track.executor);
     let until = event.latest();
@@ -38,13 +39,13 @@ fn early_completion(old: &JobStatus, new: &JobStatus) -> Option<String> {
     let decided = old.condition(&ConditionKind::SuccessCriteriaMet)?.last_transition_time?;
     (completion.plus(TOLERANCE) < decided).then(|| {
         format!(
-            "TC-05: completionTime is when Complete was prepared, which was not before SuccessCriteriaMet of {decided}: it is \
-             {completion}"
+            "TC-05: completionTime is {completion}, but Complete was prepared no earlier than SuccessCriteriaMet at \
+             {decided}"
         )
     })
 }
 
-/// Of several entries of a type it cannot be told which became which.
+/// With several conditions of one type, nothing shows which became which.
 fn is_only(condition: &Condition, status: &JobStatus) -> bool {
     status.conditions.iter().filter(|other| other.kind == condition.kind).count() <= 1
 }
@@ -60,15 +61,15 @@ fn departure(
     let Some(found) = after.last_transition_time else {
         return stays.is_none().then(|| {
             format!(
-                "lastTransitionTime of {kind} is not set: who waits for the condition relies on it (TT-02)"
+                "lastTransitionTime of {kind} is not set, but readers of the condition rely on it (TT-02)"
             )
         });
     };
     if let Some(stored) = stays.and_then(|before| before.last_transition_time) {
         return (stored != found).then(|| {
             format!(
-                "the API conventions let lastTransitionTime change with the status alone: that of {kind} moves \
-                 from {stored} to {found}"
+                "by the API conventions lastTransitionTime changes only with the status, but that of {kind} moves from \
+                 {stored} to {found}"
             )
         });
     }
@@ -79,8 +80,8 @@ fn departure(
     let late = until.filter(|until| until.plus(TOLERANCE) < found);
     early.or(late).map(|now| {
         format!(
-            "by the API conventions lastTransitionTime is the time of the transition: that of {kind} is {found}, \
-             and the write is of {now}"
+            "by the API conventions lastTransitionTime is the time of the transition, but that of {kind} is {found}, \
+             and the write was made at {now}"
         )
     })
 }

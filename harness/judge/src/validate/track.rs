@@ -1,4 +1,4 @@
-//! One Job from its creation to its end: what etcd held, what the manager may have seen, what was counted.
+//! One Job from its creation to its end: the state of etcd, the knowledge of the manager, and the counts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
@@ -26,13 +26,13 @@ use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::standing::Standing;
 use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
 
-/// Entries of the history whose times are remembered.
+/// Number of history entries whose times are kept.
 const RECENT: usize = 64;
-/// Lines of a Job's story that are kept for an explanation.
+/// Number of preceding lines that are kept for an explanation.
 const STORY_LINES: usize = 24;
-/// Violations that are reported for one Job; the first is the verdict.
+/// Maximum number of reported violations of a Job. The first is the verdict.
 const VIOLATIONS_KEPT: usize = 20;
-/// Status writes for which a failed deletion excuses a dropped decision: both writes of one sync (TC-08).
+/// Number of status writes for which a refused deletion excuses a dropped decision: both writes of one sync (TC-08).
 const WRITES_OF_A_SYNC: u32 = 2;
 
 /// A Job under judgement.
@@ -44,99 +44,101 @@ pub struct Track {
     pub namespace: Text,
     /// Name.
     pub name: Text,
-    /// The Job as etcd holds it.
+    /// The Job in etcd.
     pub stored: Option<Arc<Job>>,
-    /// Its resourceVersion.
+    /// Its `resourceVersion`.
     pub version: Option<u64>,
-    /// Its latest resourceVersions, and the numbers of the events that showed them.
+    /// Its latest versions, with the numbers of the events that showed them.
     pub versions_seen: VecDeque<(u64, u64)>,
-    /// The highest resourceVersion of the Job and its pods.
+    /// The highest `resourceVersion` of the Job and its pods.
     pub latest_version: u64,
-    /// The latest answer to a request for the Job and its pods, in microseconds.
+    /// The latest response to a request for the Job or its pods, in microseconds.
     pub latest_answer: i64,
-    /// Which event showed each pod last.
+    /// The last event of each pod.
     pub pods_seen: FxHashMap<Uid, Sighting>,
-    /// Pods that are being deleted by a DELETE that was not shown yet.
+    /// Pods that are being deleted without a DELETE in the trace so far.
     pub undeleted: BTreeMap<Uid, Undeleted>,
-    /// Requests that may have been those of a process that had been replaced.
+    /// Requests that may come from a replaced process.
     pub late: LateRequests,
-    /// A pod that was never ready was shown as ended: since which event, and where the pods' history is whole again.
+    /// A pod that terminated without having been ready: the number of its last event before, and the position from
+    /// which the history is complete again.
     pub skipped: Option<(u64, Position)>,
-    /// Versions that refused writes were made on and that were not shown yet, and after which event they came.
+    /// Versions that refused writes were made on and that the trace has not shown, with the numbers of preceding
+    /// events.
     pub unseen_bases: BTreeMap<u64, u64>,
-    /// The last event before which something is missing.
+    /// The number of the last event before which a write is missing.
     pub gap: Option<u64>,
-    /// Whether etcd may hold something newer than `stored`: a write was not shown.
+    /// A write is missing, so etcd may hold a newer version than `stored`.
     pub stale: bool,
-    /// When the deletion of the Job was answered, in microseconds, where the trace tells.
+    /// The response to the deletion of the Job, in microseconds, if the trace shows its time.
     pub deleting_since: Option<i64>,
-    /// A version that was replaced lately, and when (TT-06).
+    /// A recently replaced version, and the time of the replacement (TT-06).
     pub replaced: Option<(Arc<Job>, i64)>,
-    /// Whether all pods that it ever had are known: its creation was seen, and no gap since.
+    /// All pods of the Job are known: its creation was seen, without a gap since.
     pub complete: bool,
     /// `spec.managedBy`.
     pub managed_by: Option<Text>,
-    /// Who manages it, where that is not the built-in.
+    /// The manager, if it is not the built-in controller.
     pub manager: Option<ActorId>,
-    /// Whether its manager creates pods (judging.md 1).
+    /// The manager creates pods (`docs/reference/judging.md`, *Identifying the controller*).
     pub executor: bool,
     /// The pods.
     pub history: History,
     /// The views.
     pub frontier: Frontier,
-    /// What the trace says that the sync of its manager has seen.
+    /// The progress of the manager's caches, if the trace shows it.
     pub sight: Sight,
-    /// The views that this leaves possible.
+    /// The views that this progress allows.
     pub bounds: Bounds,
-    /// What was counted.
+    /// The counts.
     pub counted: CountedPods,
-    /// What led to deviations that are known, or will.
+    /// Occasions of known deviations.
     pub occasions: Occasions,
     /// The global backoff record.
     pub backoff: BackoffRecord,
-    /// Where the sync before the current one began.
+    /// The position at which the sync before the current one began.
     pub previous_sync: Position,
-    /// Status writes for which the refusals of their sync still count.
+    /// Number of status writes for which the refusals of their sync still count.
     pub excused_writes: u32,
-    /// Writes to pods that were refused in the current sync.
+    /// Refused writes to pods in the current sync.
     pub refused: Refused,
-    /// Writes of the manager that may have been made although the answer was a server error: what they would
-    /// have left in etcd, and what the manager did.
+    /// Writes of the manager with a server error that may have been committed: the pod that they would have left, and
+    /// the write.
     pub uncertain: BTreeMap<Uid, (Option<Pod>, OwnWrite)>,
-    /// What went wrong for the manager.
+    /// Failures that the manager met.
     pub setbacks: Setbacks,
-    /// Whether a Job of the same name was there before (BO-06).
+    /// A Job with the same name existed before (BO-06).
     pub namesake: bool,
-    /// When the latest entries of the history were made, in microseconds.
+    /// The times of the latest history entries, in microseconds.
     recent: VecDeque<(Position, i64)>,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged: u64,
     /// Requirements whose premise was met.
     pub premises: Findings,
-    /// Violations so far.
+    /// The violations so far.
     pub violations: Vec<Violation>,
-    /// Why the verdict is inconclusive.
+    /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
-    /// Broken advice.
+    /// Broken recommendations.
     pub warnings: Vec<(Place, String)>,
-    /// The last lines of its story.
+    /// The last lines about the Job.
     pub story: VecDeque<(Place, String)>,
-    /// Whether they are kept.
+    /// Keeps these lines.
     pub keeps_story: bool,
-    /// When the stored version was asked for at the earliest, in microseconds.
+    /// Lower bound for the request of the stored version, in microseconds.
     pub written: Option<i64>,
-    /// Last time of a change, in microseconds.
+    /// The last change, in microseconds.
     pub changed: Option<i64>,
-    /// Last time of an event of its pods, in microseconds.
+    /// The last event of a pod, in microseconds.
     pub pods_changed: Option<i64>,
-    /// What has been owed for a while.
+    /// Obligations that have been open for a while.
     pub standing: Standing,
-    /// Requests that were refused, for what is owed at the end.
+    /// Refused requests, for open obligations at the end.
     pub trouble: Trouble,
 }
 
 impl Track {
-    /// A Job that is seen for the first time; `complete` if this is its creation.
+    /// Begins to judge a Job. `complete`: this event is its creation.
     #[must_use]
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let version = event.version;
@@ -193,13 +195,13 @@ impl Track {
         }
     }
 
-    /// Whether the built-in manages it.
+    /// Returns `true` if the built-in controller manages the Job.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.managed_by.as_deref().is_none_or(|manager| manager == jobcheck_spec::job::BUILT_IN)
     }
 
-    /// The Job has a new resourceVersion.
+    /// Notes a new version of the Job.
     pub fn has_version(&mut self, version: u64, order: u64) {
         if self.versions_seen.len() == RECENT {
             self.versions_seen.pop_front();
@@ -209,13 +211,13 @@ impl Track {
         self.version = Some(version);
     }
 
-    /// Whether the Job had this resourceVersion.
+    /// Returns `true` if the Job had this version.
     #[must_use]
     pub fn has_seen(&self, version: u64) -> bool {
         self.versions_seen.iter().any(|(seen, _)| *seen == version)
     }
 
-    /// Adds a line to the story.
+    /// Keeps a line about the Job.
     pub fn tell(&mut self, place: Place, line: &dyn Display) {
         if !self.keeps_story {
             return;
@@ -226,13 +228,13 @@ impl Track {
         self.story.push_back((place, line.to_string()));
     }
 
-    /// The Job as etcd holds it, where the trace shows that.
+    /// The Job in etcd, if the trace shows it.
     #[must_use]
     pub fn shown(&self) -> Option<Arc<Job>> {
         self.stored.clone().filter(|_| !self.stale)
     }
 
-    /// Something happened that the trace does not show: nothing can be counted on any more.
+    /// Makes the verdict inconclusive for this reason. From now on counts and decisions are not judged.
     pub fn doubt(&mut self, reason: String) {
         if self.complete || self.doubts.is_empty() {
             self.doubts.push(reason);
@@ -241,7 +243,7 @@ impl Track {
         self.resync();
     }
 
-    /// Every view shows what etcd holds.
+    /// Makes every view contain the state of etcd.
     pub fn resync(&mut self) {
         self.history.settle();
         if let Some(job) = self.stored.clone() {
@@ -250,21 +252,21 @@ impl Track {
         self.bounds = Bounds::default();
     }
 
-    /// What the manager did so far belongs to an earlier sync.
+    /// Ends the current sync.
     pub fn sync_ends(&mut self) {
         self.previous_sync = self.history.sync_start();
         self.history.end_sync();
         self.setbacks.sync_ended();
     }
 
-    /// Records a pod's new state in etcd. `own` is what the manager did, if it was the manager.
+    /// Records a new state of a pod in etcd. `own` is the write of the manager, if it was the manager's.
     pub fn pod_changed(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>) {
         let end = self.history.end();
         self.history.push(uid, after, own, end);
     }
 
-    /// A pod is gone from etcd. Its removal carries no version of its own: what overlaps with it may have come
-    /// before or after.
+    /// Records the removal of a pod, which has no version of its own. Overlapping requests may have come before or
+    /// after it.
     pub fn pod_removed(&mut self, event: &Event, uid: Uid) {
         let end = self.history.end();
         let received = event.when.map_or(i64::MAX, |when| when.received);
@@ -274,7 +276,7 @@ impl Track {
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
     }
 
-    /// Notes when the entry that comes next is made.
+    /// Notes the time of the next history entry.
     pub fn note_time(&mut self, event: &Event) {
         let Some(when) = event.when else { return };
         self.pods_changed = self.pods_changed.max(Some(when.done));
@@ -284,34 +286,34 @@ impl Track {
         self.recent.push_back((self.history.end(), when.done));
     }
 
-    /// When something last happened to the Job or its pods, in microseconds.
+    /// The last event of the Job or its pods, in microseconds.
     #[must_use]
     pub fn last_event(&self) -> Option<i64> {
         self.changed.max(self.recent.back().map(|(_, done)| *done))
     }
 
-    /// When something last happened, or a removal or the API server last failed.
+    /// The last event, or the last failed removal, or the last server error.
     #[must_use]
     pub fn last_setback(&self) -> Option<i64> {
         self.last_event().max(self.setbacks.release).max(self.setbacks.server_error)
     }
 
-    /// The same where it may have been the manager's doing, which the form does not show.
+    /// Records a new state of a pod that may be the manager's doing, in a form without actors.
     pub fn pod_changed_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite) {
         let early = self.frontier.earliest();
         self.history.push_perhaps(uid, after, write, early);
     }
 
-    /// Whether some view that explains everything so far lacks pods of an earlier sync (PC-27).
+    /// Returns `true` if a view that explains all writes so far lacks pods of an earlier sync (PC-27).
     #[must_use]
     pub fn awaits_pods(&self) -> bool {
         !self.history.shows_earlier_gains(self.frontier.earliest())
     }
 
-    /// The manager tried to write the status: a sync has come to an end, or to its middle.
+    /// Notes an attempted status write, which ends a sync or its first half.
     pub fn status_tried(&mut self) {
         if self.sight.sync().is_some() {
-            // The trace says where a sync begins.
+            // The trace shows where syncs begin.
             return;
         }
         self.sync_ends();
@@ -321,13 +323,13 @@ impl Track {
         }
     }
 
-    /// A write to a pod was refused in this sync.
+    /// Notes a refused write to a pod in this sync.
     pub fn pod_write_refused(&mut self, what: RefusedWrite) {
         self.excused_writes = WRITES_OF_A_SYNC;
         self.refused.add(what);
     }
 
-    /// Takes over what guards on the truth found.
+    /// Adds the findings of guards on the true state.
     pub fn take(&mut self, event: &Event, write: &dyn Display, mut findings: Findings) {
         self.judged += u64::from(findings.premises().next().is_some());
         let broken = std::mem::take(&mut findings.broken);
@@ -337,9 +339,9 @@ impl Track {
         }
     }
 
-    /// Reports a violation. A deviation is KNOWN of the built-in alone.
+    /// Reports a violation. Only the built-in controller has known deviations.
     pub fn report(&mut self, event: &Event, write: &dyn Display, broken: Broken, views: Vec<ViewRefusal>) {
-        // Of gates native traces alone tell.
+        // Only native traces show feature gates.
         let by_trace = broken.req.entry().judged.by_trace() || broken.req.id().starts_with("UG-");
         if !by_trace && broken.known.is_none() {
             debug_assert!(false, "{} is reported but catalogued as not judged by traces", broken.req);
@@ -359,7 +361,7 @@ impl Track {
         }
     }
 
-    /// The world in words: the Job's status and its pods.
+    /// A description of the state: the Job's status, then its pods.
     fn describe(&self) -> Vec<String> {
         const PODS_SHOWN: usize = 20;
         let mut lines = vec![super::story::status(self.stored.as_deref())];
@@ -370,8 +372,8 @@ impl Track {
         lines
     }
 
-    /// A finished Job whose pods are released has nothing left to count: what was kept for that goes, so that
-    /// memory is bounded by what lives.
+    /// Frees the memory of a finished Job whose pods have lost their finalizers, so that memory is bounded by living
+    /// objects.
     pub fn rest(&mut self) {
         const LINES_AT_REST: usize = 4;
         let finished = self.stored.as_ref().is_some_and(|job| job.status.is_finished());
@@ -395,7 +397,7 @@ impl Track {
         self.story.shrink_to_fit();
     }
 
-    /// A debt that is overdue at the end of the trace.
+    /// Reports an overdue obligation at the end of the trace.
     pub fn overdue(&mut self, place: Option<Place>, broken: Broken) {
         let place = place.unwrap_or(Place { file: 0, line: 0 });
         self.violations.push(Violation {
@@ -410,7 +412,7 @@ impl Track {
         });
     }
 
-    /// The verdict.
+    /// The verdict on the Job.
     #[must_use]
     pub fn verdict(self, owed: Vec<Owed>) -> JobVerdict {
         let outcome = match () {

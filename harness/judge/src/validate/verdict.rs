@@ -1,4 +1,4 @@
-//! What a validation says.
+//! Verdicts and violations.
 
 use std::fmt;
 
@@ -8,30 +8,30 @@ use serde::Serialize;
 
 use jobcheck_projection::ProjectError;
 
-/// A record that the formats accept and the projection does not.
+/// A record that the trace format accepts and the projection rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where it stands.
+    /// The place of the record.
     pub place: Place,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
 impl Unreadable {
-    /// An object with a field of a wrong type.
+    /// The error for an object with a field of a wrong type.
     #[must_use]
     pub fn object(place: Place, error: &ProjectError) -> Unreadable {
         Unreadable { place, problem: error.to_string() }
     }
 }
 
-/// The verdict on one Job, or on a whole trace.
+/// The verdict on a Job or on a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Every judged write is allowed.
+    /// Every judged write is admitted.
     Conforms,
-    /// It cannot be told.
+    /// The trace does not decide.
     Inconclusive,
     /// A requirement is broken.
     Violates,
@@ -47,35 +47,35 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A broken requirement, with its evidence.
+/// A broken requirement with its evidence.
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// The false comparison.
     pub broken: Broken,
-    /// The record that broke it.
+    /// The record that breaks it.
     pub place: Place,
-    /// Its number in the order of judgement.
+    /// Position in the order of judgement.
     pub order: u64,
-    /// When it was answered, in microseconds.
+    /// The end of the response, in microseconds.
     pub done: Option<i64>,
-    /// The write, in words.
+    /// A description of the write.
     pub write: String,
-    /// What stood before it in the Job's story.
+    /// The preceding lines about the Job.
     pub story: Vec<(Place, String)>,
-    /// The world before the write.
+    /// The state before the write.
     pub world: Vec<String>,
-    /// For each candidate view: how far behind it is, and what it refuses.
+    /// The closest candidate views, with their lag and their objections.
     pub views: Vec<ViewRefusal>,
 }
 
-/// Why one candidate view does not explain a write.
+/// The reason why one candidate view does not explain a write.
 #[derive(Clone, Debug)]
 pub struct ViewRefusal {
-    /// How many Job events the Job cache lags behind.
+    /// Number of Job events by which the Job cache lags behind.
     pub job_lag: u64,
-    /// How many pod events the Pod cache lags behind.
+    /// Number of pod events by which the Pod cache lags behind.
     pub pod_lag: u64,
-    /// The guards that were false.
+    /// The guards that are false in this view.
     pub broken: Vec<Broken>,
 }
 
@@ -86,21 +86,75 @@ impl Violation {
         self.broken.req
     }
 
-    /// The documented deviation of the built-in that it is.
+    /// The known deviation of the built-in controller, if it is one.
     #[must_use]
     pub fn known(&self) -> Option<Req> {
         self.broken.known
     }
 }
 
-/// What still had to happen when the trace ended.
-#[derive(Clone, Debug)]
+/// The kinds of obligations. The judge compares the kinds, never their texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obligation {
+    /// Remove the finalizers of the pods of a Job that is gone.
+    ReleaseOfDeletedJob,
+    /// Delete an expired Job.
+    DeleteExpiredJob,
+    /// Remove the finalizers of the pods of a finished Job.
+    ReleaseOfFinishedJob,
+    /// Count terminated pods.
+    Count,
+    /// Create missing pods.
+    Create,
+    /// Delete surplus pods.
+    DeleteSurplus,
+    /// Report the numbers of living pods.
+    Report,
+    /// Write Failed.
+    WriteFailed,
+    /// Write Complete.
+    WriteComplete,
+    /// Write an interim condition.
+    WriteInterim,
+    /// Write FailureTarget after the deadline.
+    FailAtDeadline,
+    /// Delete the pods of a suspended Job.
+    DeleteSuspended,
+}
+
+impl fmt::Display for Obligation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Obligation::ReleaseOfDeletedJob => "remove the tracking finalizer of the pods of the deleted Job",
+            Obligation::DeleteExpiredJob => "delete the expired Job",
+            Obligation::ReleaseOfFinishedJob => {
+                "remove the tracking finalizer of the pods of the finished Job"
+            }
+            Obligation::Count => "count the terminated pods",
+            Obligation::Create => "create the missing pods",
+            Obligation::DeleteSurplus => "delete the surplus pods",
+            Obligation::Report => "report active, ready, and terminating",
+            Obligation::WriteFailed => {
+                "write Failed: the Job is decided, and no pod is active or terminating"
+            }
+            Obligation::WriteComplete => {
+                "write Complete: the Job is decided, and no pod is active or terminating"
+            }
+            Obligation::WriteInterim => "write the interim condition: its criterion is met",
+            Obligation::FailAtDeadline => "write FailureTarget: the deadline passes",
+            Obligation::DeleteSuspended => "delete the pods of the suspended Job",
+        })
+    }
+}
+
+/// An obligation that is open at the end of the trace.
+#[derive(Clone, Copy, Debug)]
 pub struct Owed {
-    /// The requirement that asks for it.
+    /// The requirement that demands it.
     pub req: Req,
-    /// What is owed.
-    pub what: String,
-    /// Since when, in microseconds.
+    /// The kind of obligation.
+    pub obligation: Obligation,
+    /// The time since which it is open, in microseconds.
     pub since: Option<i64>,
 }
 
@@ -113,18 +167,18 @@ pub struct JobVerdict {
     pub uid: String,
     /// `spec.managedBy`.
     pub managed_by: Option<String>,
-    /// Which rules bind its manager.
+    /// The profile of its manager.
     pub profile: &'static str,
-    /// The outcome.
+    /// The verdict.
     pub outcome: Outcome,
-    /// Writes on which a guard was evaluated.
+    /// Number of writes on which a guard was evaluated.
     pub judged: u64,
-    /// Violations, in order; the first is the verdict, later ones may be its consequences.
+    /// The violations, in order. The first one is the verdict; later ones may be consequences.
     pub violations: Vec<Violation>,
-    /// Why the outcome is inconclusive.
+    /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
-    /// Broken advice, and explanations that only a silence supports.
+    /// Broken recommendations, and writes that only a silence explains.
     pub warnings: Vec<(Place, String)>,
-    /// What still had to happen.
+    /// The open obligations.
     pub owed: Vec<Owed>,
 }

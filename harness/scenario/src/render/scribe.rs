@@ -13,7 +13,7 @@ use jobcheck_traces::{
 use serde_json::{Value, json};
 
 use super::EPOCH;
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 
 /// The first resourceVersion of a trace.
 const FIRST_VERSION: u64 = 100;
@@ -115,7 +115,7 @@ impl Scribe {
         let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
         let header = Header {
             kubernetes: Some(format!("1.{}", scope.rules.minor)),
-            assume: subject.told(),
+            assume: subject.assumptions(),
             producer: Some(format!("jobcheck {}, scope {}", env!("CARGO_PKG_VERSION"), scope.name)),
             ..Header::new()
         };

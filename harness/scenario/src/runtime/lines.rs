@@ -1,7 +1,7 @@
 //! The native trace of a run.
 
 use crate::{Gate, Rollout};
-use jobcheck_judge::report::Subject;
+use jobcheck_judge::replay::Subject;
 use jobcheck_traces::{FORMAT, VERSION};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub struct Lines(Vec<Value>);
 pub fn header(subject: &Subject, producer: &str) -> Value {
     let kubernetes = format!("1.{}", subject.rules.minor);
     json!({
-        "format": FORMAT, "version": VERSION.to_string(), "kubernetes": kubernetes, "assume": subject.told(),
+        "format": FORMAT, "version": VERSION.to_string(), "kubernetes": kubernetes, "assume": subject.assumptions(),
         "producer": format!("jobcheck {}, {producer}", env!("CARGO_PKG_VERSION")),
     })
 }

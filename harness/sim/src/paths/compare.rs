@@ -154,7 +154,13 @@ fn compare_pod(
         }
     };
     let read = rig.reader.pod(stored).map_err(Stop::Differs)?;
-    if read.projected.controller.as_ref().is_some_and(|owner| owner.block_owner_deletion != Some(true)) {
+    if read
+        .projected
+        .metadata
+        .controller
+        .as_ref()
+        .is_some_and(|owner| owner.block_owner_deletion != Some(true))
+    {
         return differs(format!("the end of its Job does not wait for pod {}", known.uid.0));
     }
     let found = pod(&read, said, around);
@@ -178,17 +184,18 @@ fn pod(read: &ReadPod, said: &Pod, (job_state, replica, scope): (&JobState, &Rep
     let object = &read.projected;
     let found = &object.pod;
     let incarnation = object
+        .metadata
         .controller
         .as_ref()
         .and_then(|owner| replica.jobs.iter().position(|job| *job == owner.uid))
         .and_then(|place| u8::try_from(place).ok());
     let own = replica.jobs.get(usize::from(said.incarnation));
-    let selected = own.is_some_and(|job| {
-        object
-            .labels
-            .iter()
-            .any(|(key, value)| &**key == "batch.kubernetes.io/controller-uid" && Uid::parse(value) == *job)
-    });
+    let selected =
+        own.is_some_and(|job| {
+            object.metadata.labels.iter().any(|(key, value)| {
+                &**key == "batch.kubernetes.io/controller-uid" && Uid::parse(value) == *job
+            })
+        });
     let times = |found: Option<Time>, said: Option<Time>| {
         if scope.has_delays() { found.map(clock) } else { said }
     };

@@ -132,8 +132,7 @@ impl Tally<'_> {
 
     /// FT-13: a pod that is recorded as succeeded stays a success. `RecordsFlippedSuccess`: it may become a failure.
     pub(super) fn stays_recorded_as_succeeded(&self, pod: &Pod) -> bool {
-        self.job.status.uncounted_succeeded().contains(&pod.uid)
-            && !self.on(Mutation::RecordsFlippedSuccess)
+        self.job.status.uncounted_succeeded().contains(&pod.uid) && !self.on(Mutation::RecordsFlippedSuccess)
     }
 
     /// BI-14: no index is both completed and failed. `FailedIndexNotMinusCompleted`: an index may be.

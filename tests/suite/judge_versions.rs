@@ -1,35 +1,27 @@
-//! Other minor versions: what their rules take, what they do not, and what their built-in controller is known for.
+//! Other minor versions of Kubernetes: their rules, and the known deviations of their built-in controllers.
 
-use jobcheck_judge::report::{Finding, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::Judging;
+use jobcheck_judge::report::{Finding, ReplayReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_tests::corpus::folder;
-use jobcheck_traces::Input;
+use jobcheck_tests::traces::{lines, replayed};
 use serde_json::{Value, json};
 
-/// Made by kube-controller-manager 1.35.4 on its own control plane; the header says so.
+/// Recordings of kube-controller-manager 1.35.4 on its own control plane. Their headers name the version.
 const OF_1_35: [&str; 4] = ["suspend-resume", "backoff", "per-index-backoff", "ready-backoff"];
 const KEPT: &str = "invalid/SU-02--start-time-kept.audit.jsonl";
 
-/// The lines of a trace of the corpus.
-fn lines(trace: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(folder().join(trace)).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// Judges by these rules; by those of the header where none are given.
+/// The report by these rules; by those of the header if there are none.
 fn judged(lines: &[Value], rules: Option<RuleSet>) -> ReplayReport {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let judging = Judging { kubernetes: rules, ..Judging::default() };
-    judge(&[vec![Input::Bytes("trace".to_owned(), text.into_bytes())]], &judging, &mut |_, _| {})
+    replayed(lines, &Judging { kubernetes: rules, ..Judging::default() })
 }
 
-/// What it is judged to be, and what is broken first: the requirement, and the deviation that it is known as.
+/// The verdict, and the first violation: its requirement, and its known deviation.
 fn verdict(report: &ReplayReport) -> (Outcome, Option<(Req, Option<Req>)>) {
     let first = report.jobs.iter().flat_map(|job| &job.violations).next();
-    let told = |it: &Finding| Some((it.requirement?.0, it.known.map(|id| id.0)));
-    (report.verdict, first.and_then(told))
+    let ids = |it: &Finding| Some((it.requirement?.0, it.known.map(|id| id.0)));
+    (report.verdict, first.and_then(ids))
 }
 
 fn of_1_35(name: &str) -> Vec<Value> {
@@ -39,13 +31,13 @@ fn of_1_35(name: &str) -> Vec<Value> {
 const CONFORMS: (Outcome, Option<(Req, Option<Req>)>) = (Outcome::Conforms, None);
 const KNOWN: (Outcome, Option<(Req, Option<Req>)>) = (Outcome::Violates, Some((Req::BO02, Some(Req::BO02))));
 
-/// Wrong, and no deviation that is known.
+/// A violation without a known deviation.
 fn plain(req: Req) -> (Outcome, Option<(Req, Option<Req>)>) {
     (Outcome::Violates, Some((req, None)))
 }
 
 #[test]
-fn a_suspension_that_keeps_the_start_time_is_right_before_1_36_alone() {
+fn a_suspension_that_keeps_the_start_time_conforms_only_before_1_36() {
     let kept = lines(KEPT);
     for (rules, expected) in [
         (RuleSet::V1_34, CONFORMS),
@@ -54,14 +46,14 @@ fn a_suspension_that_keeps_the_start_time_is_right_before_1_36_alone() {
         (RuleSet::V1_37, plain(Req::SU02)),
     ] {
         assert_eq!(verdict(&judged(&kept, Some(rules))), expected, "{rules:?}");
-        // What clears it, as 1.36 and our controllers do, is right everywhere.
+        // 1.36 and the shipped controllers clear it, which conforms in every version.
         let cleared = lines("recordings/suspend-resume.audit.jsonl");
         assert_eq!(verdict(&judged(&cleared, Some(rules))), CONFORMS, "{rules:?}");
     }
 }
 
 #[test]
-fn a_suspension_that_moves_the_start_time_is_wrong_in_every_version() {
+fn a_suspension_that_moves_the_start_time_violates_in_every_version() {
     let mut moved = lines(KEPT);
     for line in &mut moved[10..13] {
         if line["responseObject"]["kind"] == "Job" {
@@ -74,7 +66,7 @@ fn a_suspension_that_moves_the_start_time_is_wrong_in_every_version() {
 }
 
 #[test]
-fn recordings_of_1_35_conform_or_show_what_it_is_known_for() {
+fn recordings_of_1_35_conform_or_show_its_known_deviation() {
     for name in OF_1_35 {
         let report = judged(&of_1_35(name), None);
         let expected = if name == "suspend-resume" { CONFORMS } else { KNOWN };
@@ -86,14 +78,14 @@ fn recordings_of_1_35_conform_or_show_what_it_is_known_for() {
 }
 
 #[test]
-fn by_the_rules_of_1_36_the_same_recordings_are_wrong() {
+fn by_the_rules_of_1_36_the_same_recordings_violate() {
     let expected = [Req::SU02, Req::PC01, Req::PC01, Req::SS37].map(plain);
     for (name, expected) in OF_1_35.into_iter().zip(expected) {
         assert_eq!(verdict(&judged(&of_1_35(name), Some(RuleSet::V1_36))), expected, "{name}");
     }
 }
 
-/// The first write of the status that says that nothing is active, or was to say it; and its answer, if it is in it.
+/// The first status write with `active` 0, accepted or not.
 fn hiding(lines: &mut [Value]) -> &mut Value {
     let hides = |line: &&mut Value| {
         let request = &line["request"];
@@ -105,7 +97,7 @@ fn hiding(lines: &mut [Value]) -> &mut Value {
 
 #[test]
 fn a_status_without_active_pods_is_known_by_its_exact_pattern_and_by_nothing_near_it() {
-    // One more number is wrong.
+    // Another number is wrong, too.
     let mut more = of_1_35("backoff");
     let write = hiding(&mut more);
     write["request"]["status"]["terminating"] = json!(1);
@@ -117,20 +109,20 @@ fn a_status_without_active_pods_is_known_by_its_exact_pattern_and_by_nothing_nea
     let long_ago: Vec<Value> = serde_json::from_str(&text.replace("13:32:19Z", "13:31:59Z")).unwrap();
     assert_eq!(verdict(&judged(&long_ago, None)), plain(Req::PC01));
 
-    // The refused write is wrong about the ready pods, too.
+    // In the refused write `ready` is wrong, too.
     let mut ready = of_1_35("ready-backoff");
     hiding(&mut ready)["request"]["status"]["ready"] = json!(2);
     assert_eq!(verdict(&judged(&ready, None)), plain(Req::SS37));
 }
 
-/// PC-14: a sync that creates pods slowly, at two requests a second, began before the template changed. The Job was suspended
-/// meanwhile, and resumed.
+/// PC-14: a sync that creates two pods per second began before the template changed. The Job was suspended and resumed
+/// meanwhile.
 #[test]
-fn a_pod_has_the_template_of_the_version_that_its_sync_has_read() {
+fn a_pod_may_have_the_template_of_the_version_that_its_sync_has_read() {
     let slow = lines("1.35/stale-template.audit.jsonl");
     assert_eq!(verdict(&judged(&slow, Some(RuleSet::V1_35))), CONFORMS);
 
-    // No version of the Job has an image like this.
+    // No version of the Job has this image.
     let mut other = slow;
     let is_creation = |line: &&mut Value| line["verb"] == "create" && line["objectRef"]["resource"] == "pods";
     let last = other.iter_mut().filter(is_creation).last().unwrap();
@@ -138,10 +130,10 @@ fn a_pod_has_the_template_of_the_version_that_its_sync_has_read() {
     assert_eq!(verdict(&judged(&other, Some(RuleSet::V1_35))), plain(Req::PC14));
 }
 
-/// A Job is given another template while it is suspended, or with its resumption: no version that creates pods has the old
-/// one, so that a pod that has it rests on two versions at once.
+/// The template of a Job changes while it is suspended, or when it is resumed. No version that allows a creation has the
+/// old template, so a pod with it would rest on two versions.
 #[test]
-fn a_pod_has_the_template_of_the_version_that_lets_it_be_created() {
+fn a_pod_may_not_have_the_template_of_a_suspended_version() {
     let mut mixed = lines("recordings/created-suspended.audit.jsonl");
     assert_eq!(verdict(&judged(&mixed, None)), CONFORMS);
     for line in mixed.iter_mut().filter(|line| line["objectRef"]["resource"] == "jobs") {

@@ -1,4 +1,4 @@
-//! Records as the reader keeps them: positions in a document in place of borrowed texts.
+//! Records without borrowed text: positions in a document take its place.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use crate::text::{Span, Spans, Text};
 
 /// A record without its place.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum OwnedRecord {
     Header(Box<Header>),
-    Request(Box<HeldRequest>),
-    Watched(Box<HeldWatched>),
+    Request(Box<OwnedRequest>),
+    Watched(Box<OwnedWatched>),
     Mark(Box<Mark>),
     Fault(Box<Fault>),
     Observed(Box<Observed>),
     Expected(Box<Expected>),
 }
 
-/// A [`Request`].
+/// A [`Request`] in the form of positions.
 #[derive(Debug)]
-pub(crate) struct HeldRequest {
+pub(crate) struct OwnedRequest {
     pub id: Option<Span>,
     pub interval: Interval,
     pub level: Level,
@@ -47,9 +47,9 @@ pub(crate) struct HeldRequest {
     pub response: Option<Range<usize>>,
 }
 
-/// A [`Watched`].
+/// A [`Watched`] in the form of positions.
 #[derive(Debug)]
-pub(crate) struct HeldWatched {
+pub(crate) struct OwnedWatched {
     pub kind: WatchKind,
     pub resource: Resource,
     pub namespace: Span,
@@ -60,43 +60,47 @@ pub(crate) struct HeldWatched {
     pub object: Range<usize>,
 }
 
-impl Held {
-    /// The record, given the document that it was read from.
+impl OwnedRecord {
+    /// The record, borrowed from the document that it was read from.
     pub(crate) fn view<'a>(&'a self, document: &'a str) -> Body<'a> {
         match self {
-            Held::Header(header) => Body::Header(header),
-            Held::Request(request) => Body::Request(request.view(document)),
-            Held::Watched(watched) => Body::Watched(watched.view(document)),
-            Held::Mark(mark) => Body::Mark(mark),
-            Held::Fault(fault) => Body::Fault(fault),
-            Held::Observed(observed) => Body::Observed(observed),
-            Held::Expected(expected) => Body::Expected(expected),
+            OwnedRecord::Header(header) => Body::Header(header),
+            OwnedRecord::Request(request) => Body::Request(request.view(document)),
+            OwnedRecord::Watched(watched) => Body::Watched(watched.view(document)),
+            OwnedRecord::Mark(mark) => Body::Mark(mark),
+            OwnedRecord::Fault(fault) => Body::Fault(fault),
+            OwnedRecord::Observed(observed) => Body::Observed(observed),
+            OwnedRecord::Expected(expected) => Body::Expected(expected),
         }
     }
 
-    /// When it happened, by the clock of the recorded server.
+    /// The time of the record, by the clock of the recorded server, in microseconds since the epoch.
     pub(crate) fn time(&self) -> Option<i64> {
         match self {
-            Held::Request(request) => Some(request.interval.done),
-            Held::Watched(watched) => watched.at,
-            Held::Mark(mark) => mark.at,
-            Held::Fault(fault) => fault.at,
-            Held::Observed(observed) => observed.at,
-            Held::Header(_) | Held::Expected(_) => None,
+            OwnedRecord::Request(request) => Some(request.interval.done),
+            OwnedRecord::Watched(watched) => watched.at,
+            OwnedRecord::Mark(mark) => mark.at,
+            OwnedRecord::Fault(fault) => fault.at,
+            OwnedRecord::Observed(observed) => observed.at,
+            OwnedRecord::Header(_) | OwnedRecord::Expected(_) => None,
         }
     }
 
-    /// The resourceVersion that it shows.
+    /// The `resourceVersion` in the record.
     pub(crate) fn version(&self) -> Option<u64> {
         match self {
-            Held::Request(request) => request.version,
-            Held::Watched(watched) => Some(watched.version),
-            Held::Header(_) | Held::Mark(_) | Held::Fault(_) | Held::Observed(_) | Held::Expected(_) => None,
+            OwnedRecord::Request(request) => request.version,
+            OwnedRecord::Watched(watched) => Some(watched.version),
+            OwnedRecord::Header(_)
+            | OwnedRecord::Mark(_)
+            | OwnedRecord::Fault(_)
+            | OwnedRecord::Observed(_)
+            | OwnedRecord::Expected(_) => None,
         }
     }
 }
 
-impl HeldRequest {
+impl OwnedRequest {
     fn view<'a>(&'a self, document: &'a str) -> Request<'a> {
         let optional = |span: &'a Option<Span>| span.as_ref().map(|span| span.get(document));
         Request {
@@ -124,14 +128,14 @@ impl HeldRequest {
     }
 }
 
-impl HeldWatched {
-    /// Reads what the object says of itself.
+impl OwnedWatched {
+    /// Reads the metadata of a watched object. Returns `None` for an object that is neither a Job nor a Pod.
     pub(crate) fn of(
         document: &str,
         kind: WatchKind,
         at: Option<i64>,
         object: Object<'_>,
-    ) -> Result<Option<HeldWatched>, Defect> {
+    ) -> Result<Option<OwnedWatched>, Defect> {
         let outline = outline(object)?;
         if outline.kind.is_empty() {
             return Err(Problem::missing("kind of a watched object").into());
@@ -143,7 +147,7 @@ impl HeldWatched {
         let metadata = outline.metadata.ok_or_else(|| Problem::missing(what))?;
         let (uid, version) = identity(&metadata)?;
         let spans = Spans(document);
-        Ok(Some(HeldWatched {
+        Ok(Some(OwnedWatched {
             kind,
             resource,
             uid: spans.text(Some(uid)),
@@ -169,26 +173,26 @@ impl HeldWatched {
     }
 }
 
-/// What the body of an answer says.
+/// The outline of a response body.
 #[derive(Debug)]
-pub(crate) struct Answered<'a> {
+pub(crate) struct ResponseOutline<'a> {
     pub answer: Answer,
     pub outline: Outline<'a>,
     pub version: Option<u64>,
 }
 
-impl<'a> Answered<'a> {
-    /// Reads the outline of an answer. What a successful write stored must have an identity.
+impl<'a> ResponseOutline<'a> {
+    /// Reads the outline of a response. The response to a successful write must contain a UID and a version.
     pub(crate) fn of(
         resource: Resource,
         code: u16,
         dry_run: bool,
         verb: Verb,
         response: Option<Object<'a>>,
-    ) -> Result<Answered<'a>, Defect> {
+    ) -> Result<ResponseOutline<'a>, Defect> {
         let Some(response) = response.filter(|object| object.text().starts_with('{')) else {
             let answer = if response.is_some() { Answer::Other } else { Answer::Absent };
-            return Ok(Answered { answer, outline: Outline::default(), version: None });
+            return Ok(ResponseOutline { answer, outline: Outline::default(), version: None });
         };
         let outline = outline(response)?;
         let answer = match &*outline.kind {
@@ -200,9 +204,9 @@ impl<'a> Answered<'a> {
         let is_stored = is_success(code) && !dry_run;
         let version = match (answer, &outline.metadata) {
             (Answer::Whole, None) if is_stored => {
-                return Err(Problem::missing("metadata of the answer").into());
+                return Err(Problem::missing("metadata of the response").into());
             }
-            // The answer to a DELETE that finds the object gone in the meantime shows it without a version.
+            // A DELETE that finds the object gone returns it without a version.
             (Answer::Whole, Some(metadata))
                 if verb == Verb::Delete && metadata.resource_version.is_none() =>
             {
@@ -214,32 +218,32 @@ impl<'a> Answered<'a> {
             }
             _ => None,
         };
-        Ok(Answered { answer, outline, version })
+        Ok(ResponseOutline { answer, outline, version })
     }
 }
 
-impl<'a> Answered<'a> {
-    /// The name of the object: as requested, else as generated.
+impl<'a> ResponseOutline<'a> {
+    /// Name of the object: of the request; with `generateName`, of the response.
     pub(crate) fn name<'t>(&'t self, requested: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
         requested.filter(|name| !name.as_str().is_empty()).or_else(|| self.stored()?.name.as_ref())
     }
 
-    /// The UID of the object: of the answer, else as requested.
+    /// UID of the object: of the response, otherwise of the request.
     pub(crate) fn uid<'t>(&'t self, requested: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
         self.stored().and_then(|metadata| metadata.uid.as_ref()).or(requested)
     }
 
-    /// The reason of a refusal.
+    /// `reason` of a refusal.
     pub(crate) fn reason<'t>(&'t self, status: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
         status.or_else(|| self.outline.reason.as_ref().filter(|_| self.answer == Answer::Status))
     }
 
-    /// The message of a refusal.
+    /// `message` of a refusal.
     pub(crate) fn message<'t>(&'t self, status: Option<&'t Text<'a>>) -> Option<&'t Text<'a>> {
         status.or_else(|| self.outline.message.as_ref().filter(|_| self.answer == Answer::Status))
     }
 
-    /// Metadata of the object that the request was about.
+    /// Metadata of the requested object.
     fn stored(&self) -> Option<&Metadata<'a>> {
         let is_object = matches!(self.answer, Answer::Whole | Answer::Metadata);
         self.outline.metadata.as_ref().filter(|_| is_object)
@@ -258,7 +262,7 @@ fn identity<'m, 'a>(metadata: &'m Metadata<'a>) -> Result<(&'m Text<'a>, u64), P
     Ok((uid, version(text.as_str())?))
 }
 
-/// A resourceVersion orders a trace, so it must be a number.
+/// Reads a `resourceVersion`. It orders a trace, so it must be a decimal number.
 fn version(text: &str) -> Result<u64, Problem> {
     let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse()
@@ -267,7 +271,7 @@ fn version(text: &str) -> Result<u64, Problem> {
         .ok_or_else(|| Problem::field("metadata.resourceVersion, a decimal number", quoted(text)))
 }
 
-/// Where an object stands in its document.
+/// The position of an object in its document.
 pub(crate) fn range(document: &str, object: Object<'_>) -> Range<usize> {
     crate::text::part(document, object.text()).unwrap_or_default()
 }

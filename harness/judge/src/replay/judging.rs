@@ -1,52 +1,53 @@
-//! Reads inputs as one trace and judges it.
+//! Reads the inputs of a trace and feeds the validator.
 
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
 use rustc_hash::FxHashMap;
 
+use super::PROGRESS_EVERY;
 use super::assume::{Assumption, Subject, assumed};
-use super::build::{JudgedTrace, Read, build};
-use super::group::PROGRESS_EVERY;
-use super::types::{InputError, ReplayReport};
+use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, build};
 use crate::validate::{Options, Role, Unreadable, Validator};
 
-/// What is asked of a replay.
+/// Options of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Judging {
-    /// The API server's rules; unless given, those of a native trace's header, else 1.36's.
+    /// The rules of the API server. If unset, those in the header of a native trace; otherwise those of 1.36.
     pub kubernetes: Option<RuleSet>,
-    /// Constants of the subject, before those of a header.
+    /// Assumptions, which take precedence over those in a header.
     pub assume: Vec<Assumption>,
-    /// Who plays which role.
+    /// The users that play a role, for roles that their names do not show.
     pub actors: Vec<(Role, String)>,
-    /// The requirements that count; all where this is empty.
+    /// The requirements that count; all of them if the list is empty.
     pub only: Vec<Req>,
-    /// Whether each violation tells what stood before it.
+    /// Adds the preceding lines of the trace to each violation.
     pub keeps_story: bool,
-    /// Whether warnings are violations.
+    /// Counts warnings as violations.
     pub strict: bool,
-    /// Whether documented deviations of the built-in are excused.
+    /// Excuses known deviations of the built-in controller in the exit code.
     pub allow_known: bool,
 }
 
-/// Judges traces; the inputs of each are merged.
+/// Judges traces. The inputs of each trace are merged.
 ///
-/// An input that cannot be read on ends there: what it showed before is judged, and if other inputs go on,
-/// a gap is assumed, so that what depends on the missing part is inconclusive and not wrong.
+/// An unreadable input ends at the error. Its records before the error are judged. If other inputs continue, a gap is
+/// assumed, so that whatever depends on the missing part is inconclusive.
 ///
-/// `progress` is told now and then of how many bytes of a trace were read, and how many there are.
+/// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(
     traces: &[Vec<Input>],
     judging: &Judging,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> ReplayReport {
-    build(traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect(), judging)
+    let judged = traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect();
+    let Judging { ref only, strict, allow_known, .. } = *judging;
+    build(judged, &Selection { only, strict, allow_known })
 }
 
 fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> JudgedTrace {
     let mut reader = Reader::open(inputs);
-    let mut reading = Reading::new(inputs);
+    let mut reading = Interpretation::new(inputs);
     let mut validator = None;
     let mut records: u32 = 0;
     loop {
@@ -67,25 +68,25 @@ fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, 
     let files = reader.files().cloned().collect();
     let minor = reading.rules.minor;
     let summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
-    let Reading { names, origins, errors, .. } = reading;
+    let Interpretation { names, origins, errors, .. } = reading;
     JudgedTrace { summary, kubernetes: format!("1.{minor}"), read: Read { names, files, origins, errors } }
 }
 
-/// What is remembered while inputs are read.
-struct Reading {
+/// State of reading one trace.
+struct Interpretation {
     names: Vec<String>,
     rules: RuleSet,
     origins: FxHashMap<Uid, Vec<u32>>,
     errors: Vec<InputError>,
-    /// Inputs that hold something unreadable: what follows in them is passed over.
+    /// Inputs with an unreadable record; their further records are skipped.
     broken: Vec<bool>,
-    /// An input ended too early, and the validator does not know yet.
+    /// An input ended too early, and the validator has not been informed yet.
     gap: Option<String>,
 }
 
-impl Reading {
-    fn new(inputs: &[Input]) -> Reading {
-        Reading {
+impl Interpretation {
+    fn new(inputs: &[Input]) -> Interpretation {
+        Interpretation {
             names: inputs.iter().map(Input::name).collect(),
             rules: RuleSet::default(),
             origins: FxHashMap::default(),
@@ -95,7 +96,7 @@ impl Reading {
         }
     }
 
-    /// The validator of a trace that begins with this record.
+    /// The validator of a trace with this first record.
     fn validator(&mut self, first: &Record<'_>, judging: &Judging) -> Validator {
         let header = if let Body::Header(header) = first.body { Some(header) } else { None };
         let subject = assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
@@ -126,7 +127,7 @@ impl Reading {
         }
         if let Some(reason) = self.gap.take() {
             let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason } };
-            // A mark holds no object, so that nothing in it can be unreadable.
+            // A mark contains no object, so it cannot be unreadable.
             let _ = validator.feed(&Record { body: Body::Mark(&mark), ..*record });
         }
         if let Some(job) = job_of(record) {
@@ -145,12 +146,13 @@ impl Reading {
             *broken = true;
         }
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        self.gap = Some(format!("{}{line} could not be read on, and other inputs go on", error.file));
+        self.gap =
+            Some(format!("{}{line} could not be read to its end, and other inputs continue", error.file));
         self.errors.push(error);
     }
 }
 
-/// The Job that a record is about.
+/// The UID of the Job in a record.
 fn job_of(record: &Record<'_>) -> Option<Uid> {
     match record.body {
         Body::Request(request) if request.resource == Resource::Jobs => request.uid.map(Uid::parse),
@@ -171,7 +173,7 @@ fn of_reading(error: &ReadError) -> InputError {
     InputError { file: error.file.clone(), line: error.line, message, expected, found }
 }
 
-/// The two sides of a message of the shape "expected X, found Y".
+/// The two parts of a message of the form "expected X, found Y".
 fn sides(message: &str) -> (Option<String>, Option<String>) {
     let sides = message.strip_prefix("expected ").and_then(|rest| rest.split_once(", found "));
     match sides {

@@ -1,6 +1,5 @@
-//! Damaged recordings: whatever is done to a trace, reading and judging it ends, without a panic, and what
-//! cannot be read is told with file and line.
-#![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
+//! Damaged recordings: reading and judging any input ends without a panic, and every unreadable record is reported with
+//! file and line.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -11,9 +10,11 @@ use jobcheck_tests::corpus::folder;
 use jobcheck_traces::{Input, Problem, Reader};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// Small recordings of every kind, in both forms.
+/// Small recordings of every kind; each has both forms.
 const RECORDINGS: [&str; 12] = [
     "nonindexed-success",
     "backoff-limit-exceeded",
@@ -29,7 +30,7 @@ const RECORDINGS: [&str; 12] = [
     "ttl-zero",
 ];
 
-/// Name, and lines.
+/// Names and lines.
 static TRACES: LazyLock<Vec<(String, Vec<String>)>> = LazyLock::new(|| {
     let forms =
         RECORDINGS.iter().flat_map(|name| ["audit", "watch"].map(|form| format!("{name}.{form}.jsonl")));
@@ -40,23 +41,23 @@ fn lines_of(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// What became of an input.
-struct Told {
-    /// The lines that were complained of; `None` where the input as a whole was.
-    lines: Vec<Option<u64>>,
+/// The result of reading and judging an input.
+struct Replayed {
+    /// The lines of the reported errors; `None` for an error of the whole input.
+    errors: Vec<Option<u64>>,
     summary: Summary,
 }
 
-/// The longest that a damaged recording may take, on a slow machine with checks on.
+/// The time limit for a damaged recording, on a slow machine in a debug build.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Reads and judges, going on after every error, as a tool would that shows them all.
-fn replay(bytes: Vec<u8>) -> Told {
+/// Reads and judges an input, and continues after every error.
+fn replay(bytes: Vec<u8>) -> Replayed {
     let start = Instant::now();
     let most_lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     let mut reader = Reader::open(&[Input::Bytes("damaged".to_owned(), bytes)]);
     let mut validator = Validator::new(Options::default());
-    let mut lines = Vec::new();
+    let mut errors = Vec::new();
     loop {
         match reader.next() {
             Ok(None) => break,
@@ -64,22 +65,22 @@ fn replay(bytes: Vec<u8>) -> Told {
                 if let Err(error) = validator.feed(&record) {
                     assert_eq!(error.place, record.place, "{}", error.problem);
                     assert!(!error.problem.is_empty());
-                    lines.push(Some(error.place.line));
+                    errors.push(Some(error.place.line));
                 }
             }
             Err(error) => {
                 let whole = matches!(error.problem, Problem::Empty | Problem::Gzip(_) | Problem::GzipCut);
                 assert!(error.line.is_some() || whole, "no line: {error}");
                 assert!(error.to_string().starts_with("damaged"), "no file: {error}");
-                lines.push(error.line);
+                errors.push(error.line);
             }
         }
     }
-    for line in lines.iter().flatten() {
+    for line in errors.iter().flatten() {
         assert!((1..=most_lines).contains(line), "there is no line {line}");
     }
     let summary = validator.finish();
-    // Whatever a report would show of it can be shown.
+    // Every value of a report can be displayed.
     for job in &summary.jobs {
         for violation in &job.violations {
             let _ = format!("{violation:?} {} {}", violation.broken.expected, violation.broken.found);
@@ -87,7 +88,7 @@ fn replay(bytes: Vec<u8>) -> Told {
         let _ = format!("{job:?}");
     }
     assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
-    Told { lines, summary }
+    Replayed { errors, summary }
 }
 
 /// One edit of the bytes.
@@ -183,7 +184,7 @@ fn shuffle(which: usize, lines: &mut Vec<String>, shuffle: &Shuffle) {
     }
 }
 
-/// What stands in the place of a value.
+/// Replacements for a value; `None` removes it.
 fn odd_values() -> impl Strategy<Value = Option<Value>> {
     let numbers = prop_oneof![
         Just(i64::MIN),
@@ -277,29 +278,13 @@ proptest! {
     }
 
     #[test]
-    fn lines_in_another_order_are_judged((which, edits) in (0..RECORDINGS.len() * 2, prop::collection::vec(shuffles(), 1..8))) {
+    fn reordered_lines_are_judged((which, edits) in (0..RECORDINGS.len() * 2, prop::collection::vec(shuffles(), 1..8))) {
         let mut lines = TRACES[which].1.clone();
         for edit in &edits {
             shuffle(which, &mut lines, edit);
         }
-        let told = replay(if lines.is_empty() { Vec::new() } else { joined(&lines) });
-        prop_assert!(lines.is_empty() || told.lines.is_empty(), "every line is as it was recorded: {:?}", told.lines);
-    }
-
-    #[test]
-    fn one_odd_value_is_complained_of_where_it_stands(
-        which in 0..RECORDINGS.len() * 2,
-        at in any::<Index>(),
-        place in any::<Index>(),
-        new in odd_values(),
-    ) {
-        let mut lines = TRACES[which].1.clone();
-        let at = at.index(lines.len());
-        lines[at] = replace(&lines[at], place, new.as_ref());
-        let told = replay(joined(&lines));
-        let damaged = Some(at as u64 + 1);
-        // A first line that is of no known form leaves the others without one; then that line is told.
-        prop_assert!(told.lines.iter().all(|line| *line == damaged), "line {damaged:?} was damaged: {:?}", told.lines);
+        let errors = replay(if lines.is_empty() { Vec::new() } else { joined(&lines) }).errors;
+        prop_assert!(lines.is_empty() || errors.is_empty(), "every line is as it was recorded: {errors:?}");
     }
 
     #[test]
@@ -318,9 +303,29 @@ proptest! {
     }
 }
 
-/// The same odd value in the same field of every line, which a broken writer would make.
+/// Many replacements are valid values, or concern a field that nobody reads; the others are reported, at their own line.
 #[test]
-fn a_field_that_is_odd_throughout_ends_in_a_verdict() {
+fn one_odd_value_is_reported_at_its_line() {
+    const CASES: usize = 1000;
+    let mut runner = TestRunner::deterministic();
+    let strategy = (0..RECORDINGS.len() * 2, any::<Index>(), any::<Index>(), odd_values());
+    let mut reported = 0;
+    for _ in 0..CASES {
+        let (which, at, place, new) = strategy.new_tree(&mut runner).unwrap().current();
+        let mut lines = TRACES[which].1.clone();
+        let at = at.index(lines.len());
+        lines[at] = replace(&lines[at], place, new.as_ref());
+        let errors = replay(joined(&lines)).errors;
+        let damaged = Some(at as u64 + 1);
+        assert!(errors.iter().all(|line| *line == damaged), "line {damaged:?} was damaged: {errors:?}");
+        reported += usize::from(!errors.is_empty());
+    }
+    assert_eq!(reported, 0);
+}
+
+/// A broken writer may write the same odd value in the same field of every line.
+#[test]
+fn the_same_odd_value_in_every_line_ends_in_a_verdict() {
     let fields = [
         "active",
         "ready",
@@ -373,7 +378,7 @@ fn a_field_that_is_odd_throughout_ends_in_a_verdict() {
         "\"2147483647\"",
         "null",
     ];
-    // Every third is enough: they take turns between audit and watch.
+    // Every third trace: audit logs and watches alternate.
     for (name, lines) in TRACES.iter().step_by(3) {
         let text = lines.join("\n");
         for field in fields {
@@ -385,7 +390,7 @@ fn a_field_that_is_odd_throughout_ends_in_a_verdict() {
     }
 }
 
-/// Replaces the value of every member of this name that is a text or a number.
+/// Replaces the value of every member with this name, if it is a string or a number.
 fn everywhere(text: &str, field: &str, value: &str) -> String {
     let key = format!("\"{field}\":");
     let mut out = String::with_capacity(text.len());
@@ -406,35 +411,40 @@ fn everywhere(text: &str, field: &str, value: &str) -> String {
 }
 
 #[test]
-fn nesting_without_end_is_told_with_its_line() {
+fn deep_nesting_is_reported_at_its_line() {
     let (_, lines) = &TRACES[0];
+    let mut reported = 0;
+    let mut check = |damaged: &[String], parent: &str, field: &str, depth: usize| {
+        let errors = replay(joined(damaged)).errors;
+        assert!(errors.iter().all(|line| *line == Some(4)), "{parent}.{field} {depth}: {errors:?}");
+        reported += usize::from(!errors.is_empty());
+    };
     for depth in [100, 200, 5_000, 1_000_000] {
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        // In a field that is not read, one that is, one whose digest is made, and as a document of its own.
+        // In an ignored field, in fields that are read or digested, and as a document of its own.
         for field in ["managedFields", "finalizers", "template", "annotations", "conditions"] {
             let mut damaged = lines.clone();
             damaged[3] =
                 lines[3].replacen("\"metadata\":{", &format!("\"metadata\":{{\"{field}\":{deep},"), 2);
-            let told = replay(joined(&damaged));
-            assert!(told.lines.iter().all(|line| *line == Some(4)), "{field} {depth}: {:?}", told.lines);
+            check(&damaged, "metadata", field, depth);
             damaged[3] = lines[3].replacen("\"spec\":{", &format!("\"spec\":{{\"{field}\":{deep},"), 2);
-            let told = replay(joined(&damaged));
-            assert!(told.lines.iter().all(|line| *line == Some(4)), "{field} {depth}: {:?}", told.lines);
+            check(&damaged, "spec", field, depth);
         }
         let mut damaged = lines.clone();
         damaged.insert(3, deep.clone());
-        assert_eq!(replay(joined(&damaged)).lines, [Some(4)], "a line of {depth} brackets");
+        assert_eq!(replay(joined(&damaged)).errors, [Some(4)], "a line of {depth} brackets");
         damaged[3] = "[".repeat(depth);
-        assert_eq!(replay(joined(&damaged)).lines, [Some(4)], "a line of {depth} open brackets");
+        assert_eq!(replay(joined(&damaged)).errors, [Some(4)], "a line of {depth} open brackets");
     }
+    assert_eq!(reported, 0);
 }
 
 #[test]
 fn a_recording_twice_over_is_judged() {
     for (name, lines) in TRACES.iter() {
-        let told = replay(joined(&[lines.clone(), lines.clone()].concat()));
-        assert!(told.lines.is_empty(), "{name}: {:?}", told.lines);
-        assert!(!told.summary.jobs.is_empty(), "{name}");
+        let Replayed { errors, summary } = replay(joined(&[lines.clone(), lines.clone()].concat()));
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+        assert!(!summary.jobs.is_empty(), "{name}");
     }
 }
 

@@ -1,16 +1,14 @@
-//! What is assumed of the API server and of the subject, as `--kubernetes` and `--assume` take it, and as the
-//! header of a native trace tells it.
+//! Assumptions about the API server and the Job controller, from `--kubernetes` and `--assume`, or from the header of a
+//! native trace.
 
 use std::collections::BTreeMap;
 
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
-use jobcheck_traces::Header;
+use jobcheck_traces::{Header, parse_duration};
 
-use super::duration::milliseconds;
-
-/// A constant of the subject.
+/// An assumption about the Job controller or the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
     /// `pod-failure-backoff`, in milliseconds.
@@ -19,29 +17,29 @@ pub enum Assumption {
     PodFailureBackoffMax(i64),
     /// `max-uncounted-pods`.
     MaxUncountedPods(usize),
-    /// A feature gate of the Job controller, called as Kubernetes spells it, and whether it is on.
+    /// A feature gate of the Job controller by its Kubernetes name, and whether it is on.
     Gate(&'static str, bool),
-    /// The same gate of the API server: `apiserver/GATE`.
+    /// `apiserver/GATE`: a feature gate of the API server, and whether it is on.
     ServerGate(&'static str, bool),
 }
 
-/// The feature gates that both have.
+/// The feature gates of the Job controller and of the API server.
 const GATES: [&str; 4] =
     ["JobManagedBy", "JobPodReplacementPolicy", "JobBackoffLimitPerIndex", "JobSuccessPolicy"];
 
-/// What is assumed of a trace.
+/// The API server and the Job controller that a trace is judged with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// The API server's rules, with its feature gates.
+    /// The rules of the API server, with its feature gates.
     pub rules: RuleSet,
-    /// The Job controller's constants.
+    /// The constants of the Job controller.
     pub constants: Constants,
-    /// The Job controller's feature gates.
+    /// The feature gates of the Job controller.
     pub gates: Gates,
 }
 
 impl Subject {
-    /// The same beside an API server of another version; gates stay as they are.
+    /// The same Job controller beside an API server of another version. The gates stay as they are.
     #[must_use]
     pub fn on(self, version: RuleSet) -> Subject {
         let mut rules = version;
@@ -51,9 +49,9 @@ impl Subject {
         Subject { rules, constants: self.constants.for_version_of(&rules), ..self }
     }
 
-    /// The same as the header of a native trace says it.
+    /// The assumptions as the header of a native trace contains them.
     #[must_use]
-    pub fn told(&self) -> BTreeMap<String, String> {
+    pub fn assumptions(&self) -> BTreeMap<String, String> {
         let milliseconds = |ms: i64| format!("{ms}ms");
         let Subject { rules, constants, gates } = self;
         let constants = [
@@ -61,11 +59,12 @@ impl Subject {
             ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
             ("max-uncounted-pods", constants.max_uncounted_pods.to_string()),
         ];
-        let mut told: BTreeMap<String, String> = constants.map(|(key, value)| (key.to_owned(), value)).into();
+        let mut assumptions: BTreeMap<String, String> =
+            constants.map(|(key, value)| (key.to_owned(), value)).into();
         let off = |gate: String| (gate, false.to_string());
-        told.extend(gates.off().into_iter().map(|gate| off(gate.to_owned())));
-        told.extend(rules.gates().off().into_iter().map(|gate| off(format!("apiserver/{gate}"))));
-        told
+        assumptions.extend(gates.off().into_iter().map(|gate| off(gate.to_owned())));
+        assumptions.extend(rules.gates().off().into_iter().map(|gate| off(format!("apiserver/{gate}"))));
+        assumptions
     }
 }
 
@@ -74,7 +73,7 @@ impl Assumption {
     ///
     /// # Errors
     ///
-    /// What was expected.
+    /// A message with the expected keys or values.
     pub fn parse(text: &str) -> Result<Assumption, String> {
         let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
         Assumption::of(key, value)
@@ -124,11 +123,26 @@ impl Assumption {
     }
 }
 
-/// Whether what the caller assumes fits together.
+/// Reads a duration of at most a century, rounded to milliseconds.
 ///
 /// # Errors
 ///
-/// Which of it does not.
+/// The text is no such duration.
+pub fn milliseconds(text: &str) -> Result<i64, String> {
+    // A longer duration is a mistake, and would overflow sums of times.
+    const CENTURY: u128 = 100 * 366 * 24 * 3_600_000;
+    let milliseconds = (parse_duration(text).map_err(|error| error.to_string())?.as_micros() + 500) / 1000;
+    i64::try_from(milliseconds)
+        .ok()
+        .filter(|_| milliseconds < CENTURY)
+        .ok_or_else(|| format!("expected a duration of at most a century, found {text:?}"))
+}
+
+/// Checks that the assumptions of a caller are consistent.
+///
+/// # Errors
+///
+/// A message that names the contradiction.
 pub fn consistent(assume: &[Assumption]) -> Result<(), String> {
     let mut subject = Subject::default();
     assume.iter().for_each(|assumption| assumption.apply(&mut subject));
@@ -149,7 +163,7 @@ fn fits(constants: &Constants) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Which versions are known.
+/// A message with the supported versions.
 pub fn rules(version: &str) -> Result<RuleSet, String> {
     let text = version.strip_prefix('v').unwrap_or(version);
     let mut numbers = text.split('.').map(str::parse::<u32>);
@@ -160,14 +174,14 @@ pub fn rules(version: &str) -> Result<RuleSet, String> {
     minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36 or 1.37".to_owned())
 }
 
-/// What is assumed of a trace: what its header says, if it has one, unless the caller says otherwise.
+/// The assumptions for a trace. The caller's take precedence over the header's, and those over the defaults.
 pub(super) fn assumed(
     header: Option<&Header>,
     kubernetes: Option<RuleSet>,
     assume: &[Assumption],
 ) -> Result<Subject, String> {
-    let told = header.and_then(|header| header.kubernetes.as_deref());
-    let rules = match (kubernetes, told) {
+    let stated = header.and_then(|header| header.kubernetes.as_deref());
+    let rules = match (kubernetes, stated) {
         (Some(rule_set), _) => rule_set,
         (None, Some(version)) => rules(version).map_err(|problem| format!("{problem}, found {version:?}"))?,
         (None, None) => RuleSet::default(),
@@ -184,6 +198,17 @@ pub(super) fn assumed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_rounded_to_milliseconds() {
+        for (text, expected) in [("0", 0), ("499us", 0), ("500us", 1), ("1.4999ms", 1), ("1m30s", 90_000)] {
+            assert_eq!(milliseconds(text), Ok(expected), "{text}");
+        }
+        for text in ["", "10", "-1s", "878400h", "2562047h"] {
+            assert!(milliseconds(text).is_err(), "{text}");
+        }
+        assert_eq!(milliseconds("878399h"), Ok(878_399 * 3_600_000));
+    }
 
     #[test]
     fn versions_are_read_as_kubernetes_writes_them() {
@@ -233,11 +258,13 @@ mod tests {
         header.assume.insert("pod-failure-backoff-max".to_owned(), "50ms".to_owned());
         assert!(assumed(Some(&header), None, &[]).is_err());
         header.assume.remove("pod-failure-backoff-max");
-        let told = assumed(Some(&header), None, &[]);
-        assert!(told.is_ok_and(|it| it.rules.minor == 34 && it.constants.pod_failure_backoff_ms == 100));
+        let from_header = assumed(Some(&header), None, &[]);
+        assert!(
+            from_header.is_ok_and(|it| it.rules.minor == 34 && it.constants.pod_failure_backoff_ms == 100)
+        );
         let mine = [Assumption::PodFailureBackoff(5)];
-        let said = assumed(Some(&header), Some(RuleSet::V1_35), &mine);
-        assert!(said.is_ok_and(|it| it.rules.minor == 35 && it.constants.pod_failure_backoff_ms == 5));
+        let from_caller = assumed(Some(&header), Some(RuleSet::V1_35), &mine);
+        assert!(from_caller.is_ok_and(|it| it.rules.minor == 35 && it.constants.pod_failure_backoff_ms == 5));
         header.kubernetes = Some("1.12".to_owned());
         assert!(assumed(Some(&header), None, &[]).is_err());
     }

@@ -1,34 +1,37 @@
-//! Which inputs are parts of one trace.
+//! Decides which inputs are parts of one trace.
 //!
-//! A rotated log, or one watch for each resource, is one trace: its files show the same Jobs. Files that show
-//! no Job in common tell nothing about one another, and may come from clusters whose resourceVersions and
-//! clocks have nothing in common either; they are judged apart. So are files that show the same versions of
-//! the same objects, because they are copies, edited ones perhaps, or two recordings of one and the same run.
+//! | files | decision |
+//! | --- | --- |
+//! | show the same Jobs, such as a rotated log or one watch per resource | one trace |
+//! | show no common Job | separate traces: their clusters may have nothing in common |
+//! | show the same versions of the same objects | separate traces: one is a copy of the other, perhaps with edits |
 
 use jobcheck_spec::Uid;
 use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-/// Versions of an input that are compared with those of others.
-const VERSIONS_KEPT: usize = 65_536;
-/// Records between two calls of the progress function.
-pub(super) const PROGRESS_EVERY: u32 = 512;
+use super::PROGRESS_EVERY;
 
-/// How inputs are put together.
+/// Number of versions of an input that are compared with those of other inputs.
+const VERSIONS_KEPT: usize = 65_536;
+
+/// The rule for grouping inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// Those that show the same Jobs, and not the same versions of them, are one trace.
+    /// Inputs that show the same Jobs, and not the same versions of them, are one trace.
     #[default]
     Auto,
-    /// All are one trace.
+    /// All inputs are one trace.
     One,
-    /// Each is a trace of its own.
+    /// Each input is a trace of its own.
     Each,
 }
 
-/// Puts inputs together to traces. [`Grouping::Auto`] reads files once more; what can be read only once, such
-/// as a pipe, makes one trace of all.
+/// Groups inputs into traces.
+///
+/// [`Grouping::Auto`] reads the files an additional time. If one of them can be read only once, such as a pipe, all
+/// inputs are one trace.
 #[must_use]
 pub fn group(
     inputs: Vec<Input>,
@@ -48,12 +51,12 @@ fn can_be_read_twice(input: &Input) -> bool {
     match input {
         Input::Stdin => false,
         Input::Bytes(..) => true,
-        // What is no file at all is reported when it is judged.
+        // A path that is no file is reported when it is judged.
         Input::Path(path) => std::fs::metadata(path).map_or(true, |meta| meta.is_file() || meta.is_dir()),
     }
 }
 
-/// What an input shows.
+/// The Jobs and the versions that an input shows.
 #[derive(Default)]
 struct Shown {
     jobs: FxHashSet<Uid>,
@@ -99,7 +102,7 @@ impl Shown {
         !self.jobs.is_disjoint(&other.jobs)
     }
 
-    /// Whether one shows again most of what the other shows.
+    /// Returns `true` if one input contains at least half of the versions in the other.
     fn repeats(&self, other: &Shown) -> bool {
         let (few, many) =
             if self.versions.len() < other.versions.len() { (self, other) } else { (other, self) };
@@ -124,7 +127,7 @@ struct Owner {
     uid: Option<String>,
 }
 
-/// The owners that an object names.
+/// The UIDs in the owner references of an object.
 fn owners(object: Object<'_>) -> Vec<Uid> {
     let owned: Option<Owned> = serde_json::from_str(object.text()).ok();
     let references = owned.and_then(|it| it.metadata).and_then(|it| it.owner_references).unwrap_or_default();

@@ -1,48 +1,8 @@
-//! What a trace does not show is no violation: interrupted watches, and levels that hide an answer.
-#![expect(clippy::unwrap_used, reason = "a test that lacks its recordings may panic")]
+//! A gap in a trace is no violation: interrupted watches, and audit levels that hide a response.
 
-use std::fs;
-
-use jobcheck_judge::validate::{Options, Outcome, Summary, Validator};
-use jobcheck_tests::corpus::folder;
-use jobcheck_traces::{Input, Reader};
+use jobcheck_judge::validate::Outcome;
+use jobcheck_tests::traces::{broken, recording, validated_lines};
 use serde_json::{Value, json};
-
-/// The lines of a recording.
-pub(crate) fn lines(recording: &str) -> Vec<Value> {
-    let file = format!("{recording}.jsonl");
-    let path = ["recordings", "known"].map(|of| folder().join(of).join(&file));
-    let path = path.iter().find(|path| path.exists()).unwrap();
-    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// Judges lines as one file.
-pub(crate) fn judge(lines: &[Value]) -> Summary {
-    judge_files(&[lines])
-}
-
-/// Judges several files as one trace.
-pub(crate) fn judge_files(files: &[&[Value]]) -> Summary {
-    let text = |lines: &&[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let inputs: Vec<Input> =
-        files.iter().map(|lines| Input::Bytes("trace".to_owned(), text(lines).into_bytes())).collect();
-    let mut reader = Reader::open(&inputs);
-    let mut validator = Validator::new(Options::default());
-    while let Some(record) = reader.next().unwrap() {
-        validator.feed(&record).unwrap();
-    }
-    validator.finish()
-}
-
-/// The violations, in words.
-pub(crate) fn broken(summary: &Summary) -> Vec<String> {
-    summary
-        .jobs
-        .iter()
-        .flat_map(|job| &job.violations)
-        .map(|it| format!("{} {}", it.req(), it.write))
-        .collect()
-}
 
 const SCENARIOS: [&str; 6] = [
     "nonindexed-success",
@@ -62,7 +22,7 @@ const MORE: [&str; 6] = [
     "managed-by-mirror",
 ];
 
-/// The objects that there are after some lines of a watch stream, as a new watch shows them.
+/// The objects that exist after some lines of a watch stream, as a new watch shows them.
 fn listed(lines: &[Value]) -> Vec<Value> {
     let mut objects: Vec<&Value> = Vec::new();
     for line in lines {
@@ -79,12 +39,12 @@ fn listed(lines: &[Value]) -> Vec<Value> {
 fn a_watch_that_begins_again_is_inconclusive() {
     const LOST: usize = 3;
     for scenario in SCENARIOS {
-        let whole = lines(&format!("{scenario}.watch"));
+        let whole = recording(&format!("{scenario}.watch"));
         for from in 2..whole.len() - LOST {
             let mut trace = whole[..from].to_vec();
             trace.extend(listed(&whole[..from + LOST]));
             trace.extend_from_slice(&whole[from + LOST..]);
-            let summary = judge(&trace);
+            let summary = validated_lines(&trace);
             assert_eq!(
                 summary.outcome(),
                 Outcome::Inconclusive,
@@ -98,11 +58,11 @@ fn a_watch_that_begins_again_is_inconclusive() {
 #[test]
 fn a_watch_that_begins_in_mid_life_is_no_violation() {
     for scenario in SCENARIOS.into_iter().chain(MORE) {
-        let whole = lines(&format!("{scenario}.watch"));
+        let whole = recording(&format!("{scenario}.watch"));
         for from in 1..whole.len() {
             let mut trace = listed(&whole[..from]);
             trace.extend_from_slice(&whole[from..]);
-            let summary = judge(&trace);
+            let summary = validated_lines(&trace);
             assert_ne!(
                 summary.outcome(),
                 Outcome::Violates,
@@ -114,10 +74,10 @@ fn a_watch_that_begins_in_mid_life_is_no_violation() {
 }
 
 #[test]
-fn the_first_sight_of_a_changed_job_is_not_its_creation() {
-    let mut trace = lines("created-suspended.watch");
+fn the_first_event_of_a_changed_job_is_not_its_creation() {
+    let mut trace = recording("created-suspended.watch");
     trace[0]["object"]["metadata"]["generation"] = json!(2);
-    let summary = judge(&trace[..1]);
+    let summary = validated_lines(&trace[..1]);
     assert_ne!(summary.outcome(), Outcome::Violates, "{:?}", broken(&summary));
 }
 
@@ -127,12 +87,12 @@ fn a_watch_with_an_error_in_it_is_inconclusive() {
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410
     }});
     for scenario in SCENARIOS {
-        let whole = lines(&format!("{scenario}.watch"));
+        let whole = recording(&format!("{scenario}.watch"));
         for from in 2..whole.len() - 4 {
             let mut trace = whole[..from].to_vec();
             trace.push(expired.clone());
             trace.extend_from_slice(&whole[from + 4..]);
-            let summary = judge(&trace);
+            let summary = validated_lines(&trace);
             assert_ne!(
                 summary.outcome(),
                 Outcome::Violates,
@@ -143,7 +103,7 @@ fn a_watch_with_an_error_in_it_is_inconclusive() {
     }
 }
 
-/// A level that hides the answers of some requests.
+/// Hides the responses to some requests.
 fn hide(trace: &mut [Value], level: &str, hidden: impl Fn(&Value) -> bool) {
     for line in trace.iter_mut().filter(|line| hidden(line)) {
         let fields = line.as_object_mut().unwrap();
@@ -158,14 +118,14 @@ fn hide(trace: &mut [Value], level: &str, hidden: impl Fn(&Value) -> bool) {
 #[test]
 fn a_level_that_hides_writes_of_the_job_is_no_violation() {
     for scenario in SCENARIOS.into_iter().chain(MORE) {
-        let whole = lines(&format!("{scenario}.audit"));
+        let whole = recording(&format!("{scenario}.audit"));
         for level in ["Request", "Metadata"] {
             for verb in ["delete", "patch", "update"] {
                 let mut trace = whole.clone();
                 hide(&mut trace, level, |line| {
                     line["verb"] == verb && line["objectRef"]["resource"] == "jobs"
                 });
-                let summary = judge(&trace);
+                let summary = validated_lines(&trace);
                 assert_ne!(
                     summary.outcome(),
                     Outcome::Violates,
@@ -179,9 +139,9 @@ fn a_level_that_hides_writes_of_the_job_is_no_violation() {
 
 #[test]
 fn a_lost_deletion_of_a_job_is_inconclusive() {
-    let mut trace = lines("job-deleted-orphan.audit");
-    // Without it the conflicts that it caused have no reason either.
+    let mut trace = recording("job-deleted-orphan.audit");
+    // The conflicts that the deletion caused would have no reason without it.
     trace.retain(|line| line["verb"] != "delete" && line["responseStatus"]["code"] != 409);
-    let summary = judge(&trace);
+    let summary = validated_lines(&trace);
     assert_eq!(summary.outcome(), Outcome::Inconclusive, "{:?}", broken(&summary));
 }

@@ -1,11 +1,13 @@
-//! Refusals that a trace says a fault has given: they are held against no API server, and excuse nothing else.
+//! Refusals by an injected fault: they are not held against the API server, and excuse nothing else.
 
 use std::fs;
 
 use jobcheck_explorer::mutations::Mutations;
-use jobcheck_judge::report::{Exit, Judging, ReplayReport, judge};
+use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::read;
 use jobcheck_tests::corpus::{folder, root};
+use jobcheck_tests::traces::{parsed, replayed};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ fn report(files: Vec<String>) -> ReplayReport {
     judge(&[inputs.collect()], &Judging::default(), &mut |_, _| {})
 }
 
-/// The requirements that are broken.
+/// The broken requirements.
 fn broken(report: &ReplayReport) -> Vec<String> {
     let violations = report.jobs.iter().flat_map(|job| &job.violations);
     violations.filter_map(|it| it.requirement).map(|id| id.0.to_string()).collect()
@@ -25,18 +27,17 @@ fn invalid(trace: &str) -> String {
     fs::read_to_string(folder().join(format!("invalid/{trace}.audit.jsonl"))).unwrap()
 }
 
-/// What an audit log breaks beside a file that says that this happened to this actor right before the first refusal.
+/// The broken requirements of an audit log, beside a native trace with this fault right before the first refusal.
 fn with_fault(log: &str, kind: &str, actor: &str) -> Vec<String> {
     let is_refused = |event: &Value| event["responseStatus"]["code"].as_u64().is_some_and(|code| code >= 400);
-    let mut events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let at = events.find(is_refused).unwrap()["requestReceivedTimestamp"].clone();
+    let at = parsed(log).into_iter().find(is_refused).unwrap()["requestReceivedTimestamp"].clone();
     let header = json!({"format": "jobcheck.dev/trace", "version": "1.1"});
     let fault = json!({"fault": {"at": at, "kind": kind, "actor": actor}});
     broken(&report(vec![log.to_owned(), format!("{header}\n{fault}\n")]))
 }
 
 #[test]
-fn a_conflict_with_nobody_is_right_only_as_a_fault_of_its_sender() {
+fn a_conflict_without_another_write_conforms_only_as_a_fault_of_its_sender() {
     let log = invalid("SS-32--conflict-with-nobody");
     assert_eq!(with_fault(&log, "conflict", "job-controller"), [""; 0]);
     for (kind, actor) in [
@@ -49,16 +50,16 @@ fn a_conflict_with_nobody_is_right_only_as_a_fault_of_its_sender() {
 }
 
 #[test]
-fn what_is_forbidden_without_right_is_right_only_as_a_fault_of_its_sender() {
+fn a_forbidden_creation_of_an_executor_conforms_only_as_a_fault_of_its_sender() {
     let log = invalid("MB-10--creation-forbidden");
     assert_eq!(with_fault(&log, "rejected", "runner"), [""; 0]);
     assert_eq!(with_fault(&log, "rejected", "job-controller"), ["MB-10"]);
     assert_eq!(with_fault(&log, "conflict", "runner"), ["MB-10"]);
 }
 
-/// Validation that finds something wrong where nothing is, is none of the API server's.
+/// The API server's validation accepts the status, so the refusal must come from elsewhere.
 #[test]
-fn a_status_that_is_called_invalid_for_nothing_is_right_only_as_a_fault_of_its_sender() {
+fn a_refusal_of_a_valid_status_conforms_only_as_a_fault_of_its_sender() {
     let log = invalid("SS-32--conflict-with-nobody");
     let log = log
         .replace("\"code\":409", "\"code\":422")
@@ -67,9 +68,9 @@ fn a_status_that_is_called_invalid_for_nothing_is_right_only_as_a_fault_of_its_s
     assert_eq!(with_fault(&log, "rejected", "another-controller"), ["SS-37"]);
 }
 
-/// What had been asked for is the controller's own.
+/// The request is the controller's own, whatever refused it.
 #[test]
-fn a_status_that_no_api_server_would_take_is_wrong_whoever_refuses_it() {
+fn a_status_that_no_api_server_accepts_is_a_violation_even_if_a_fault_refuses_it() {
     for trace in ["listed-in-both-lists-without-a-flip", "status-write-without-start-refused"] {
         let log = invalid(&format!("SS-37--{trace}"));
         for kind in ["rejected", "conflict"] {
@@ -83,12 +84,11 @@ fn run(scenario: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join(format!("tests/scenarios/{scenario}.yaml"))).unwrap();
     let outcome = jobcheck_sim::run(&read(&text).unwrap(), 0, &Mutations::default()).unwrap();
     assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
-    let text = String::from_utf8(outcome.trace).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    parsed(&String::from_utf8(outcome.trace).unwrap())
 }
 
 fn judged(lines: &[Value]) -> Vec<String> {
-    broken(&report(vec![lines.iter().map(|line| format!("{line}\n")).collect()]))
+    broken(&replayed(lines, &Judging::default()))
 }
 
 fn is_status_of_409(line: &Value) -> bool {
@@ -96,7 +96,7 @@ fn is_status_of_409(line: &Value) -> bool {
 }
 
 #[test]
-fn a_run_with_an_injected_409_conforms_by_its_fault_alone() {
+fn a_run_with_an_injected_409_conforms_only_with_its_fault_line() {
     let lines = run("conflicts");
     assert_eq!(judged(&lines), [""; 0]);
     let refused = lines.iter().position(is_status_of_409).unwrap();
@@ -110,18 +110,18 @@ fn a_run_with_an_injected_409_conforms_by_its_fault_alone() {
     assert_eq!(edited(&|lines| drop(lines.remove(fault))), ["SS-32"]);
     assert_eq!(edited(&|lines| lines[fault]["fault"]["actor"] = json!("another-controller")), ["SS-32"]);
     assert_eq!(edited(&|lines| lines[fault]["fault"]["kind"] = json!("rejected")), ["SS-32"]);
-    // It is about the next request of its actor, and about no other.
+    // The fault concerns the next request of its actor only.
     let before = lines[..fault]
         .iter()
         .rposition(|line| line["request"]["agent"] == lines[refused]["request"]["agent"]);
     assert_eq!(edited(&|lines| lines[before.unwrap()..=fault].rotate_right(1)), ["SS-32"]);
-    // Of a request that the API server itself refuses it says nothing either.
+    // It does not concern a later request that the API server itself refuses.
     let again = |lines: &mut Vec<Value>| lines.insert(refused + 1, lines[refused].clone());
     assert_eq!(edited(&again), ["SS-32"]);
 }
 
 #[test]
-fn each_refusal_of_the_library_is_announced_in_its_run() {
+fn each_injected_refusal_of_the_library_follows_its_fault_line() {
     for (scenario, code, kind, count) in [
         ("conflicts", 409, "conflict", 4),
         ("denied-writes", 422, "rejected", 4),
@@ -135,9 +135,9 @@ fn each_refusal_of_the_library_is_announced_in_its_run() {
     }
 }
 
-/// It is asked when a scenario is read, whoever runs it.
+/// This is checked when a scenario is read, for every target.
 #[test]
-fn an_answer_that_would_not_be_true_is_no_step() {
+fn a_scenario_with_an_untrue_response_is_rejected() {
     let read = |request: &str| {
         read(&format!(
             "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\

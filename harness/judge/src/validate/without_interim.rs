@@ -1,4 +1,4 @@
-//! Status writes of a process whose gates ask for no interim condition (UG-07), and what it has in mind.
+//! Status writes of a process whose feature gates require no interim condition (UG-07), and its decisions without one.
 
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::contract::judge_contract;
@@ -12,21 +12,21 @@ use jobcheck_spec::{Findings, Time};
 
 use super::track::Track;
 
-/// Judges a status write against a view, as its process had to make it.
+/// Judges a status write against a view, by the gates of its process.
 pub fn judge_decision(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     if view.gates.delays_terminal_condition() {
         return judge_status_write(view, new, findings);
     }
     let guards = WithoutInterim {
         with_interim: &|job, new, findings| judge_status_write(&View { job, ..*view }, new, findings),
-        // That is asked of the write, whatever was seen.
+        // This guard concerns the write, not the view.
         truth: &|_, _, _| {},
         unwritten_decision: &|| unwritten_decision(view, now(view)),
     };
     guards.judge(view.job, new, findings);
 }
 
-/// Judges a decision that may rest on what the process has in mind and says to nobody.
+/// Judges a decision that may rest on an outcome that the process has not written.
 pub fn with_the_job_in_mind(view: &View<'_>, judge: impl FnOnce(&View<'_>)) {
     match job_with_unwritten_decision(view, now(view)) {
         Some(job) => judge(&View { job: &job, ..*view }),
@@ -38,7 +38,8 @@ fn now(view: &View<'_>) -> Time {
     view.latest.unwrap_or_default()
 }
 
-/// What no stale cache excuses: `truth` of executors, and what every manager is held to.
+/// Judges a status write by guards that no stale cache excuses: `truth` for executors, and the contract of all
+/// managers.
 pub fn judge_truth(
     track: &Track,
     gates: Gates,

@@ -1,0 +1,136 @@
+//! The order of events, on a few requests.
+
+use super::super::fixtures::{job_write, pod_request, request};
+use super::*;
+use crate::validate::event::JobEvent;
+
+/// The events that `push` emits, and those that the final `flush` emits.
+fn emitted(events: Vec<Event>) -> (Vec<Event>, Vec<Event>) {
+    let (mut sequencer, mut before, mut after) = (Sequencer::default(), Vec::new(), Vec::new());
+    for event in events {
+        sequencer.push(event, &mut |event| before.push(event));
+    }
+    sequencer.flush(&mut |event| after.push(event));
+    (before, after)
+}
+
+/// All events, in order.
+fn ordered(events: Vec<Event>) -> Vec<Event> {
+    let (mut before, after) = emitted(events);
+    before.extend(after);
+    before
+}
+
+fn names(events: &[Event]) -> Vec<&str> {
+    events.iter().map(|event| &*event.name).collect()
+}
+
+fn watched(name: &str, version: u64) -> Event {
+    Event { form: Form::Watch, when: None, actor: None, ..job_write(name, (0, 0), version) }
+}
+
+#[test]
+fn versions_order_requests_that_were_answered_in_another_order() {
+    let events = vec![job_write("b", (20, 30), 7), job_write("a", (10, 40), 6), job_write("c", (50, 60), 8)];
+    assert_eq!(names(&ordered(events)), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_request_without_a_version_follows_everything_that_was_answered_before_it() {
+    let events = vec![
+        job_write("first", (0, 10), 6),
+        pod_request(Verb::Delete, "removal", (15, 20)),
+        job_write("last", (5, 30), 7),
+    ];
+    assert_eq!(names(&ordered(events)), ["first", "removal", "last"]);
+}
+
+#[test]
+fn a_request_without_effect_precedes_the_next_version_of_its_object() {
+    let idle = Event { answered: Some(6), ..pod_request(Verb::Patch, "pod", (5, 40)) };
+    let next = Event { version: Some(8), answered: Some(8), ..pod_request(Verb::Update, "pod", (20, 30)) };
+    let events = ordered(vec![job_write("job", (10, 15), 7), next, idle]);
+    let verbs: Vec<Option<Verb>> = events.iter().map(|event| event.verb).collect();
+    assert_eq!(verbs, [Some(Verb::Update), Some(Verb::Patch), Some(Verb::Update)]);
+}
+
+#[test]
+fn the_loser_of_a_conflict_follows_a_winner_that_was_answered_later() {
+    let lost = Event { code: CONFLICT, version: None, answered: None, ..job_write("job", (10, 20), 0) };
+    let won = job_write("job", (15, 30), 9);
+    let codes: Vec<u16> = ordered(vec![lost, won]).iter().map(|event| event.code).collect();
+    assert_eq!(codes, [200, CONFLICT]);
+}
+
+#[test]
+fn the_removal_of_a_job_precedes_what_its_watchers_did_before_the_response() {
+    let gone = JobEvent { gone: true, ..JobEvent::nothing() };
+    let removal = request(Verb::Delete, "job", (10, 40), Body::Job(Box::new(gone)));
+    let watcher = Event { version: Some(8), answered: Some(8), ..pod_request(Verb::Patch, "pod", (20, 30)) };
+    let events = ordered(vec![job_write("job", (0, 5), 6), watcher, removal]);
+    assert_eq!(names(&events), ["job", "job", "pod"]);
+    assert!(events[1].body.is_gone());
+}
+
+#[test]
+fn an_event_is_emitted_once_no_earlier_line_can_follow() {
+    let write = |done: i64, version: u64| job_write(&version.to_string(), (done - 1, done), version);
+    let early = emitted(vec![write(10, 1), write(10 + 2 * WINDOW_MICROS - 1, 2)]).0;
+    assert_eq!(names(&early), [""; 0]);
+    let ripe = emitted(vec![write(10, 1), write(10 + 2 * WINDOW_MICROS, 2)]).0;
+    assert_eq!(names(&ripe), ["1"]);
+}
+
+#[test]
+fn a_line_that_precedes_an_ordered_one_is_late() {
+    let late = |times: [i64; 3]| {
+        let events = (1..).zip(times).map(|(version, done)| job_write("job", (done - 1, done), version));
+        let mut events = ordered(events.collect());
+        events.sort_unstable_by_key(|event| event.version);
+        events.iter().map(|event| event.late).collect::<Vec<_>>()
+    };
+    // The second line puts everything up to its time, less the window, in order.
+    assert_eq!(late([30, 3 * WINDOW_MICROS, 40]), [false, false, false]);
+    assert_eq!(late([30, 3 * WINDOW_MICROS, 20]), [false, false, true]);
+}
+
+#[test]
+fn a_mark_follows_everything_before_it() {
+    let mark = request(Verb::Update, "mark", (0, 0), Body::Restart);
+    let events =
+        vec![job_write("b", (0, 10), 7), job_write("a", (0, 20), 6), mark, job_write("old", (0, 5), 1)];
+    assert_eq!(names(&ordered(events)), ["a", "b", "mark", "old"]);
+}
+
+#[test]
+fn a_watch_event_follows_the_request_with_its_version() {
+    let request = job_write("request", (0, 10), 6);
+    assert_eq!(names(&ordered(vec![watched("watch", 6), request])), ["request", "watch"]);
+}
+
+#[test]
+fn a_watch_looks_ahead_for_a_fixed_number_of_events() {
+    let events =
+        |count: u64| (1..=count).rev().map(|version| watched(&version.to_string(), version)).collect();
+    assert_eq!(names(&emitted(events(WATCH_EVENTS as u64)).0), [""; 0]);
+    assert_eq!(names(&emitted(events(WATCH_EVENTS as u64 + 1)).0), ["1"]);
+}
+
+#[test]
+fn namespaces_are_ordered_independently() {
+    // Another cluster, a day later, with lower versions.
+    let day = 86_400_000_000;
+    let elsewhere = |version: u64, done: i64| Event {
+        namespace: "other".into(),
+        ..job_write("elsewhere", (done, done), version)
+    };
+    let events = vec![
+        elsewhere(1, day),
+        job_write("b", (0, 10), 700),
+        elsewhere(2, day + 1),
+        job_write("a", (0, 20), 600),
+    ];
+    let (before, after) = emitted(events);
+    assert_eq!(names(&before), [""; 0]);
+    assert_eq!(names(&after), ["elsewhere", "elsewhere", "a", "b"]);
+}
